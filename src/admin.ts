@@ -1,0 +1,152 @@
+import { newSecret } from "./core/auth.ts";
+import { notFound } from "./core/errors.ts";
+import { hashPassword } from "./core/passwords.ts";
+import { dayOf } from "./core/time.ts";
+import * as tokens from "./resources/tokens/queries.ts";
+import { requireScopes } from "./resources/tokens/rules.ts";
+import * as users from "./resources/users/queries.ts";
+import { requireFree } from "./resources/users/rules.ts";
+import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
+import type { Database, Reader, Store } from "./store/port.ts";
+import { updateRow } from "./store/update.ts";
+
+/** A user as operators see them. */
+export interface UserRecord {
+  id: number;
+  username: string;
+  name: string;
+  email: string;
+  state: "active" | "blocked";
+  admin: boolean;
+}
+
+/** A token as operators see it. */
+export interface TokenRecord {
+  id: number;
+  username: string;
+  name: string;
+  scopes: string[];
+  impersonation: boolean;
+  /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
+  expires_at: string | null;
+  revoked: boolean;
+  /** Neither revoked nor expired. */
+  active: boolean;
+}
+
+/** What operators do. Users are named by their user name, whatever its case. */
+export interface Admin {
+  /** @throws ApiError 400 or 409 where the data is malformed or taken */
+  createUser(user: {
+    username: string;
+    name: string;
+    email: string;
+    /** At least 8 characters, at most 72 bytes; without one the user has tokens only. */
+    password?: string;
+    admin?: boolean;
+  }): Promise<UserRecord>;
+  listUsers(): Promise<UserRecord[]>;
+  /** Blocks a user: from then on their tokens answer 403. @throws ApiError 404 */
+  blockUser(username: string): Promise<UserRecord>;
+  /** @throws ApiError 404 */
+  unblockUser(username: string): Promise<UserRecord>;
+  /**
+   * Issues a personal token, or an impersonation token.
+   *
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws ApiError 404 for an unknown user, 400 for scopes that aren't
+   */
+  createToken(token: {
+    user: string;
+    name: string;
+    scopes: readonly string[];
+    expires_at?: string;
+    impersonation?: boolean;
+  }): Promise<TokenRecord & { token: string }>;
+  /** The tokens of a user, or of all, in the order they were made. @throws ApiError 404 */
+  listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
+  /** Revokes a token for good. @throws ApiError 404 */
+  revokeToken(id: number): Promise<TokenRecord>;
+  /** Fills the database with plain data, in one transaction. @throws SeedError */
+  seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
+}
+
+/** Makes the operators' side of an application. */
+export function createAdmin(store: Store, now: () => number): Admin {
+  const setState = (username: string, state: users.User["state"]) =>
+    store.transaction(async (db) => {
+      const user = await findUser(db, username);
+      await updateRow(db, "users", user.id, { state }, now());
+      return userRecord({ ...user, state });
+    });
+
+  return {
+    async createUser({ password, ...user }) {
+      const password_hash = password === undefined ? null : await hashPassword(password);
+      return store.transaction(async (db) => {
+        await requireFree(db, user);
+        const id = await users.insert(db, { ...user, password_hash }, now());
+        return userRecord((await users.find(db, id)) as users.User);
+      });
+    },
+    listUsers: async () => (await users.all(store)).map(userRecord),
+    blockUser: (username) => setState(username, "blocked"),
+    unblockUser: (username) => setState(username, "active"),
+    async createToken({ user: username, name, scopes, expires_at, impersonation = false }) {
+      requireScopes(scopes);
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const id = await tokens.insert(
+          db,
+          { user_id: user.id, name, digest, scopes, impersonation, expires_at },
+          now(),
+        );
+        return { ...(await tokenRecord(db, id, now())), token: secret };
+      });
+    },
+    async listTokens({ user: username } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      return (await tokens.all(store, user?.id)).map((row) => recordOf(row, now()));
+    },
+    revokeToken: (id) =>
+      store.transaction(async (db) => {
+        await tokenRecord(db, id, now());
+        await tokens.revoke(db, id, now());
+        return tokenRecord(db, id, now());
+      }),
+    seed: (data, onProgress) => seed(store, data, now(), onProgress),
+  };
+}
+
+async function findUser(db: Reader, username: string): Promise<users.User> {
+  const found = await users.findByUsername(db, username);
+  if (!found) throw notFound("User");
+  return found;
+}
+
+function userRecord(user: users.User): UserRecord {
+  const { id, username, name, email, state } = user;
+  return { id, username, name, email, state, admin: user.admin === 1 };
+}
+
+async function tokenRecord(db: Database, id: number, now: number): Promise<TokenRecord> {
+  const [row] = await tokens.all(db, undefined, id);
+  if (!row) throw notFound("Token");
+  return recordOf(row, now);
+}
+
+function recordOf(row: tokens.TokenDetails, now: number): TokenRecord {
+  const { id, username, name, expires_at } = row;
+  const revoked = row.revoked === 1;
+  return {
+    id,
+    username,
+    name,
+    scopes: row.scopes.split(" "),
+    impersonation: row.impersonation === 1,
+    expires_at,
+    revoked,
+    active: !revoked && (expires_at === null || expires_at > dayOf(now)),
+  };
+}

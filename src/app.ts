@@ -1,0 +1,130 @@
+import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
+import { type Admin, createAdmin } from "./admin.ts";
+import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
+import type { Incoming, Reply } from "./core/incoming.ts";
+import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
+import { PARAMETER_LIMITS } from "./core/parameters.ts";
+import type { Tier } from "./core/resource.ts";
+import { resources } from "./resources/index.ts";
+import { migrate } from "./store/migrate.ts";
+import { openStore } from "./store/open.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+/** How an application is set up; every part has a default (docs/configuration.md). */
+export interface AppOptions {
+  /** A SQLite file, made when missing, a `postgres://` URL, or `":memory:"` (default). */
+  database?: string;
+  /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
+  durability?: "normal" | "full";
+  /**
+   * The address clients reach the API's mount by, such as `https://pm.example.com/prefix`: what links begin with.
+   * Default: what each request says of itself.
+   */
+  url?: string;
+  /** What may be used: `"free"`, `"premium"` or `"ultimate"` (default). */
+  tier?: Tier;
+  /** Whether impersonation tokens are accepted. Default true. */
+  impersonation?: boolean;
+  /** The clock, in epoch milliseconds. Default `Date.now`. */
+  now?: () => number;
+  limits?: Partial<PageLimits> & {
+    /** Bytes of a request body. Default 1 MiB. */
+    bodyBytes?: number;
+  };
+  /** Is given what was asked and answered, without secrets. */
+  log?: (entry: LogEntry) => void;
+  /** Is given every failure that is answered with a 500. Default: `console.error`. */
+  onError?: (error: unknown) => void;
+}
+
+/** A running application. */
+export interface App {
+  /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
+  readonly handler: HattipHandler;
+  /** For everything that speaks the Fetch API: Bun, Deno, tests. */
+  fetch(request: Request): Promise<Response>;
+  /** For adapters: answers without making a `Response`; `undefined` where the path is none of ours. */
+  readonly respond: Respond;
+  /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
+  readonly admin: Admin;
+  /** Ends what runs and closes the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database, brings its schema up to date and gives the API over it.
+ *
+ * @example
+ * const app = await createApp({ database: "pm.db" });
+ * const response = await app.fetch(new Request("http://localhost/api/v4/version"));
+ *
+ * @throws StoreError when the database can't be opened or is newer than this version
+ */
+export async function createApp(options: AppOptions = {}): Promise<App> {
+  const { database = ":memory:", durability = "normal", now = Date.now } = options;
+  const store = await openStore(database, { durability });
+  try {
+    await migrate(
+      store,
+      resources.flatMap((resource) => resource.migrations),
+      now(),
+    );
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const { bodyBytes = MEBIBYTE, ...pages } = options.limits ?? {};
+  const respond = createPipeline({
+    store,
+    resources,
+    now,
+    tier: options.tier ?? "ultimate",
+    impersonation: options.impersonation ?? true,
+    url: options.url?.replace(/\/+$/, ""),
+    pages: { ...PAGE_LIMITS, ...pages },
+    body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    log: options.log,
+    onError: options.onError ?? ((error) => console.error(error)),
+  });
+
+  const handler = async (context: AdapterRequestContext): Promise<Response> => {
+    const reply = await respond(incomingOf(context));
+    if (reply) return responseOf(reply, context.request.method);
+    context.passThrough();
+    return Response.json({ error: "404 Not Found" }, { status: 404 });
+  };
+  return {
+    handler,
+    respond,
+    fetch: (request) =>
+      handler({
+        request,
+        ip: "",
+        platform: undefined,
+        env: () => undefined,
+        passThrough: () => undefined,
+        waitUntil: () => undefined,
+      }),
+    admin: createAdmin(store, now),
+    close: () => store.close(),
+  };
+}
+
+function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
+  const url = new URL(request.url);
+  return {
+    method: request.method,
+    path: url.pathname,
+    query: url.search.slice(1),
+    header: (name) => request.headers.get(name) ?? undefined,
+    body: () => request.body?.values({ preventCancel: true }) ?? undefined,
+    base: url.origin,
+    ip,
+  };
+}
+
+function responseOf(reply: Reply, method: string): Response {
+  const body = method === "HEAD" ? null : reply.body;
+  return new Response(body, { status: reply.status, headers: reply.headers });
+}

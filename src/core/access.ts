@@ -1,0 +1,258 @@
+import type { Reader, Value } from "../store/port.ts";
+import type { Caller } from "./auth.ts";
+import { forbidden, notFound } from "./errors.ts";
+
+/** Access levels, GitLab's numbers. */
+export const ROLES = {
+  guest: 10,
+  reporter: 20,
+  developer: 30,
+  maintainer: 40,
+  owner: 50,
+} as const;
+export type Role = keyof typeof ROLES;
+
+/** The role of an access level, or `undefined` where there is none. */
+export function roleOf(accessLevel: number): Role | undefined {
+  return (Object.keys(ROLES) as Role[]).find((role) => ROLES[role] === accessLevel);
+}
+
+/** Visibility levels, GitLab's numbers: who may read a group or project without being a member. */
+export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
+export type Visibility = keyof typeof VISIBILITIES;
+
+/** Visibility words by their number, for presenters. */
+export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
+  0: "private",
+  10: "internal",
+  20: "public",
+};
+
+/** The group or project a path names, and what the caller may do there. */
+export interface Source {
+  readonly kind: "group" | "project";
+  readonly id: number;
+  readonly fullPath: string;
+  readonly visibility: number;
+  /** The column by which tables of both kinds' things name their owner. */
+  readonly column: "namespace_id" | "project_id";
+  /** The group itself, or the project's namespace: where inherited things are looked for. */
+  readonly namespaceId: number;
+  /** The caller's access level: their own or inherited, the highest; 0 for none; 100 for administrators. */
+  readonly level: number;
+}
+
+const ADMIN_LEVEL = 100;
+
+/** What the caller's own words are in SQL: who they are and which memberships have not run out. */
+export interface Viewer {
+  readonly caller: Caller | undefined;
+  /** `YYYY-MM-DD`: memberships that expire on or before it are over. */
+  readonly today: string;
+}
+
+const NAMESPACE_LEVEL = `select max(m.access_level) from members m
+  join namespace_ancestors a on a.ancestor_id = m.namespace_id
+  where a.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+
+const PROJECT_LEVEL = `select max(m.access_level) from members m
+  where m.project_id = p.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+
+/**
+ * Finds the group or project a path parameter names, by id where it is all digits, else by full path.
+ *
+ * @throws ApiError 404 naming the kind, where there is none or the caller may not read it
+ */
+export async function findSource(
+  db: Reader,
+  kind: Source["kind"],
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source> {
+  const source =
+    kind === "group"
+      ? await findGroup(db, idOrPath, viewer)
+      : await findProject(db, idOrPath, viewer);
+  if (!source || !(await canRead(db, source, viewer))) {
+    throw notFound(kind === "group" ? "Group" : "Project");
+  }
+  return source;
+}
+
+/** `id` or `lower(full_path)`, and the value to look for. */
+function identity(idOrPath: string): { column: string; value: Value } | undefined {
+  if (!/^\d+$/.test(idOrPath)) return { column: "path", value: idOrPath };
+  const id = Number(idOrPath);
+  return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;
+}
+
+interface GroupRow {
+  id: number;
+  full_path: string;
+  visibility: number;
+  level: number | null;
+}
+
+async function findGroup(
+  db: Reader,
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const by = identity(idOrPath);
+  if (!by) return undefined;
+  const where = by.column === "id" ? "n.id = ?" : "lower(n.full_path) = lower(?)";
+  const [row] = await db.all<GroupRow>(
+    `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
+     from namespaces n where n.kind = 'group' and ${where}`,
+    [viewer.caller?.id ?? 0, viewer.today, by.value],
+  );
+  return (
+    row && {
+      kind: "group",
+      id: row.id,
+      fullPath: row.full_path,
+      visibility: row.visibility,
+      column: "namespace_id",
+      namespaceId: row.id,
+      level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+    }
+  );
+}
+
+interface ProjectRow extends GroupRow {
+  namespace_id: number;
+  own_level: number | null;
+  personal: number;
+}
+
+async function findProject(
+  db: Reader,
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const by = identity(idOrPath);
+  if (!by) return undefined;
+  const where = by.column === "id" ? "p.id = ?" : "lower(p.full_path) = lower(?)";
+  const callerId = viewer.caller?.id ?? 0;
+  const [row] = await db.all<ProjectRow>(
+    `select p.id, p.full_path, p.visibility, p.namespace_id, (${NAMESPACE_LEVEL}) as level,
+       (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
+     from projects p join namespaces n on n.id = p.namespace_id where ${where}`,
+    [callerId, viewer.today, callerId, viewer.today, callerId, by.value],
+  );
+  if (!row) return undefined;
+  const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
+  return {
+    kind: "project",
+    id: row.id,
+    fullPath: row.full_path,
+    visibility: row.visibility,
+    column: "project_id",
+    namespaceId: row.namespace_id,
+    level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+  };
+}
+
+/** Whether the caller may know that a group or project exists. */
+async function canRead(db: Reader, source: Source, viewer: Viewer): Promise<boolean> {
+  if (source.level > 0 || source.visibility > floorOf(viewer)) return true;
+  if (source.kind === "project" || !viewer.caller) return false;
+  return (await db.rows(MEMBER_BELOW, [source.id, viewer.caller.id, viewer.today])).length > 0;
+}
+
+/** Members of anything below a group may read the group (gitlab-facts §1.5; GitLab's `has_projects`). */
+const MEMBER_BELOW = `select 1 from namespace_ancestors a
+  join members m on m.namespace_id = a.namespace_id
+    or m.project_id in (select id from projects where namespace_id = a.namespace_id)
+  where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
+
+/** The visibility that is not enough: whatever lies above can be read without membership. */
+function floorOf({ caller }: Viewer): number {
+  if (caller?.admin) return -1;
+  return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
+}
+
+/** A piece of SQL with the values of its placeholders. */
+export interface Condition {
+  sql: string;
+  values: Value[];
+}
+
+/** The condition under which the caller may read a row `p` of projects. */
+export function visibleProjects(viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
+  const authorized = memberProjects(viewer);
+  return {
+    sql: `(p.visibility > ? or ${authorized.sql})`,
+    values: [floorOf(viewer), ...authorized.values],
+  };
+}
+
+/**
+ * The condition under which the caller has at least `role` in a row `p` of projects: as its member, as a member of
+ * a group above it, or because it is in their own namespace. Its cost grows with what the caller belongs to, not
+ * with the table.
+ */
+export function memberProjects(viewer: Viewer, role: Role = "guest"): Condition {
+  const callerId = viewer.caller?.id ?? 0;
+  const membership = [callerId, viewer.today, ROLES[role]];
+  return {
+    sql: `(p.namespace_id in (
+        select a.namespace_id from members m
+        join namespace_ancestors a on a.ancestor_id = m.namespace_id
+        where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+        union all
+        select id from namespaces where owner_id = ?)
+      or p.id in (
+        select m.project_id from members m
+        where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+          and m.project_id is not null))`,
+    values: [...membership, callerId, ...membership],
+  };
+}
+
+/** The condition under which the caller may read a row `n` of namespaces that is a group. */
+export function visibleGroups(viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "n.visibility > ?", values: [floorOf(viewer)] };
+  const member = memberGroups(viewer);
+  return {
+    sql: `(n.visibility > ? or ${member.sql})`,
+    values: [floorOf(viewer), ...member.values],
+  };
+}
+
+/**
+ * The condition under which the caller has at least `role` in a row `n` of namespaces. Without a role, belonging to
+ * anything below the group is enough.
+ */
+export function memberGroups(viewer: Viewer, role?: Role): Condition {
+  const membership = [viewer.caller?.id ?? 0, viewer.today];
+  const inherited = `select a.namespace_id from members m
+      join namespace_ancestors a on a.ancestor_id = m.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?`;
+  if (role) return { sql: `n.id in (${inherited})`, values: [...membership, ROLES[role]] };
+  return {
+    sql: `n.id in (${inherited}
+      union all
+      select a.ancestor_id from members m
+      join namespace_ancestors a on a.namespace_id = m.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+      union all
+      select a.ancestor_id from members m
+      join projects q on q.id = m.project_id
+      join namespace_ancestors a on a.namespace_id = q.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?))`,
+    values: [...membership, ROLES.guest, ...membership, ...membership],
+  };
+}
+
+/**
+ * Checks the caller's role in a group or project they can read.
+ *
+ * @throws ApiError 403
+ */
+export function requireRole(source: Source, role: Role): void {
+  if (source.level < ROLES[role]) throw forbidden();
+}

@@ -1,0 +1,418 @@
+import { randomUUID } from "node:crypto";
+import { composePartial, type RequestContext } from "@hattip/compose";
+import { createRouter } from "@hattip/router";
+import { ConstraintError, type Database, type Store } from "../store/port.ts";
+import { findSource, requireRole, type Source, type Viewer } from "./access.ts";
+import {
+  type AuthSettings,
+  authenticate,
+  type Caller,
+  requireScope,
+  type Scope,
+  tokenOf,
+} from "./auth.ts";
+import { type BodyLimits, readBody } from "./body.ts";
+import { digest } from "./digest.ts";
+import {
+  ApiError,
+  conflict,
+  forbidden,
+  methodNotAllowed,
+  preconditionFailed,
+  unauthorized,
+  unknownRoute,
+  unreadable,
+} from "./errors.ts";
+import type { Incoming, Reply } from "./incoming.ts";
+import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import {
+  keysetHeaders,
+  type Listed,
+  type Page,
+  type PageLimits,
+  pageHeaders,
+  readPage,
+} from "./pagination.ts";
+import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
+import { type Shape, shape, type View } from "./present.ts";
+import {
+  type Context,
+  type Method,
+  Plain,
+  Raw,
+  type Resource,
+  type Result,
+  type Route,
+  TIERS,
+  type Tier,
+} from "./resource.ts";
+import { dayOf } from "./time.ts";
+
+/** What was asked and answered, for a log. It holds no secret: no query, no header. */
+export interface LogEntry {
+  /** When it came, as an ISO 8601 instant. */
+  time: string;
+  method: string;
+  path: string;
+  status: number;
+  /** Milliseconds until the answer was made. */
+  duration: number;
+  ip: string;
+  request_id: string;
+  /** The caller's user name, where there is one. */
+  user?: string;
+}
+
+/** What the pipeline runs on. */
+export interface PipelineSettings extends AuthSettings {
+  store: Store;
+  resources: readonly Resource[];
+  tier: Tier;
+  now: () => number;
+  /** The public address, where it is not what the client's request says. */
+  url: string | undefined;
+  pages: PageLimits;
+  body: BodyLimits;
+  log: ((entry: LogEntry) => void) | undefined;
+  /** Told of every failure that is not the client's. */
+  onError: (error: unknown) => void;
+}
+
+/** Answers a request, or gives `undefined` where its path is none of ours. */
+export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
+
+/** What travels through hattip's router beside its own context. */
+interface Exchange {
+  incoming: Incoming;
+  requestId: string;
+  params: Record<string, string>;
+  reply?: Reply;
+  caller?: Caller | undefined;
+}
+
+const API = "/api/v4";
+/** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
+const ANSWERED = new Response(null, { status: 204 });
+const NOTHING = shape({});
+const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
+const WRITE_SCOPES: readonly Scope[] = ["api"];
+const EXPOSED_HEADERS =
+  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After";
+
+/**
+ * Makes the one pipeline all requests go through: match, authenticate, read and validate input, transaction, find the
+ * parent and check the role, handle, present, status and headers.
+ */
+export function createPipeline(settings: PipelineSettings): Respond {
+  const route = createRouting(settings);
+  return async (incoming) => {
+    const started = performance.now();
+    const { path } = incoming;
+    if (!path.startsWith("/api/") && !path.startsWith("/-/")) return undefined;
+    const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
+    let reply: Reply;
+    try {
+      reply = await route(exchange);
+    } catch (error) {
+      reply = replyOfError(error, settings.onError);
+    }
+    finish(reply, exchange);
+    if (settings.log) {
+      settings.log({
+        time: new Date(settings.now()).toISOString(),
+        method: incoming.method,
+        path,
+        status: reply.status,
+        duration: Math.round((performance.now() - started) * 100) / 100,
+        ip: incoming.ip,
+        request_id: exchange.requestId,
+        ...(exchange.caller ? { user: exchange.caller.username } : {}),
+      });
+    }
+    return reply;
+  };
+}
+
+function requestIdOf(incoming: Incoming): string {
+  const given = incoming.header("x-request-id");
+  return given && /^[\w.-]{1,255}$/.test(given) ? given : randomUUID();
+}
+
+/** One entry a path; hattip finds the path, the method is looked up in it. */
+function createRouting(settings: PipelineSettings): (exchange: Exchange) => Promise<Reply> {
+  const router = createRouter();
+  const byPath = new Map<string, Map<Method, Endpoint>>();
+  for (const resource of settings.resources) {
+    for (const route of resource.routes) {
+      const methods = byPath.get(route.path) ?? new Map<Method, Endpoint>();
+      methods.set(route.method, endpoint(route));
+      byPath.set(route.path, methods);
+    }
+  }
+  const paths = [...byPath.keys()].sort(byPrecedence);
+  for (const path of paths) {
+    const methods = byPath.get(path) as Map<Method, Endpoint>;
+    const answer = answerer(settings, methods);
+    router.use(path.startsWith("/-/") ? path : API + path, async (context) => {
+      const exchange = context as unknown as Exchange;
+      exchange.reply = await answer(exchange);
+      return ANSWERED;
+    });
+  }
+  const match = composePartial(router.handlers);
+  return async (exchange) => {
+    const { incoming } = exchange;
+    if (incoming.base === undefined) throw unreadable("malformed Host header");
+    // hattip reads these two and nothing else to match, so no URL or Request is made.
+    const context = Object.assign(exchange, {
+      url: { pathname: incoming.path },
+      method: incoming.method,
+      next: () => Promise.resolve(undefined),
+    });
+    await match(context as unknown as RequestContext);
+    if (exchange.reply) return exchange.reply;
+    if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
+      throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
+    }
+    throw unknownRoute();
+  };
+}
+
+/** Static segments before parameters, so that `/badges/render` is never taken for an id. */
+function byPrecedence(a: string, b: string): number {
+  const rank = (path: string) => path.replace(/:\w+/g, "~");
+  return rank(a) < rank(b) ? -1 : 1;
+}
+
+/** A route with everything about it that can be worked out once. */
+interface Endpoint {
+  route: Route;
+  read: InputReader<Attributes>;
+  scopes: readonly Scope[];
+  sourceKind: Source["kind"] | undefined;
+}
+
+function endpoint(route: Route): Endpoint {
+  return {
+    route,
+    read: inputReader(route.input ?? {}, route.atLeastOne),
+    scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
+    sourceKind: /^\/groups\/:id(\/|$)/.test(route.path)
+      ? "group"
+      : /^\/projects\/:id(\/|$)/.test(route.path)
+        ? "project"
+        : undefined,
+  };
+}
+
+function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpoint>) {
+  const allow = ["OPTIONS", ...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])]
+    .sort()
+    .join(", ");
+  return async (exchange: Exchange): Promise<Reply> => {
+    const { method } = exchange.incoming;
+    if (method === "OPTIONS") return { status: 204, headers: { allow }, body: null };
+    const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
+    if (!found) throw methodNotAllowed(allow);
+    return answer(settings, found, exchange);
+  };
+}
+
+async function answer(
+  settings: PipelineSettings,
+  { route, read, scopes, sourceKind }: Endpoint,
+  exchange: Exchange,
+): Promise<Reply> {
+  const { incoming } = exchange;
+  const now = settings.now();
+  const today = dayOf(now);
+  const parameters = await readParameters(incoming, exchange.params, settings.body);
+  const caller = await readCaller(settings, incoming, parameters, today);
+  exchange.caller = caller;
+  requireAccess(route, scopes, caller);
+  const input = read(parameters);
+  const page = readPage(parameters, settings.pages);
+  const prepared = await route.prepare?.(input);
+
+  const viewer: Viewer = { caller, today };
+  const view = viewOf(settings.url ?? (incoming.base as string), now);
+  const present =
+    typeof route.present === "function" ? route.present({ caller, input }) : route.present;
+  const run = async (db: Database): Promise<Result> => {
+    const source =
+      sourceKind &&
+      (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+    const context: Context<Attributes, Database> = {
+      db,
+      input,
+      prepared,
+      source: source as Source,
+      caller,
+      viewer,
+      page,
+      shape: present ?? NOTHING,
+      view,
+      now,
+      tier: settings.tier,
+      requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
+    };
+    await route.before?.(context);
+    const role = typeof route.role === "function" ? route.role(context) : route.role;
+    if (role && source) requireRole(source, role);
+    if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
+    return route.handle(context);
+  };
+  const result =
+    route.method === "GET"
+      ? await run(settings.store as unknown as Database)
+      : await settings.store.transaction(run);
+
+  return reply(route, result, present ?? NOTHING, view, page, incoming);
+}
+
+function viewOf(base: string, now: number): View {
+  const start = base.indexOf("//") + 2;
+  const end = base.slice(start).search(/[:/]/);
+  return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now };
+}
+
+async function readParameters(
+  incoming: Incoming,
+  pathParams: Readonly<Record<string, string>>,
+  limits: BodyLimits,
+): Promise<Parameters> {
+  const parameters = parseQuery(incoming.query, limits);
+  if (incoming.method !== "GET" && incoming.method !== "HEAD") {
+    Object.assign(parameters, await readBody(incoming, limits));
+  }
+  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
+  for (const name of Object.keys(pathParams)) {
+    parameters[name] = decodePath(pathParams[name] as string);
+  }
+  return parameters;
+}
+
+async function readCaller(
+  settings: PipelineSettings,
+  incoming: Incoming,
+  parameters: Parameters,
+  today: string,
+): Promise<Caller | undefined> {
+  const token = tokenOf(incoming, parameters);
+  return token === undefined ? undefined : authenticate(settings.store, token, today, settings);
+}
+
+function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
+  if (!caller) {
+    if (route.access === "anyone") return;
+    throw unauthorized();
+  }
+  requireScope(caller, scopes);
+  if (route.access === "admin" && !caller.admin) throw forbidden();
+}
+
+function requireUnmodified(incoming: Incoming, updatedAt: number): void {
+  const since = Date.parse(incoming.header("if-unmodified-since") ?? "");
+  // HTTP dates have whole seconds (RFC 9110 §5.6.7); what can't be parsed is ignored (gitlab-facts §1.7).
+  if (Math.floor(updatedAt / 1000) * 1000 > since) throw preconditionFailed();
+}
+
+function reply(
+  route: Route,
+  result: Result,
+  present: Shape,
+  view: View,
+  page: Page,
+  incoming: Incoming,
+): Reply {
+  if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
+  const status = route.status ?? (route.method === "POST" ? 201 : 200);
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (result instanceof Raw) {
+    return { status, headers: { "content-type": result.contentType }, body: result.body };
+  }
+  if (result instanceof Plain) return { status, headers, body: JSON.stringify(result.value) };
+  if (Array.isArray(result)) return { status, headers, body: present.write(result, view) };
+
+  const at = {
+    url: view.base + incoming.path,
+    query: new URLSearchParams(incoming.query),
+  };
+  Object.assign(
+    headers,
+    "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as Listed, at),
+  );
+  return { status, headers, body: writeList(result.rows, present, view) };
+}
+
+function writeList(rows: Listed["rows"], present: Shape, view: View): string {
+  let body = "[";
+  for (let index = 0; index < rows.length; index += 1) {
+    if (index > 0) body += ",";
+    body += present.write(rows[index] as Listed["rows"][number], view);
+  }
+  return `${body}]`;
+}
+
+function replyOfError(error: unknown, onError: (error: unknown) => void): Reply {
+  const known = error instanceof ConstraintError ? conflictOf(error) : error;
+  if (known instanceof ApiError) {
+    return {
+      status: known.status,
+      headers: { "content-type": "application/json", ...known.headers },
+      body: known.status === 304 ? null : JSON.stringify(known.body),
+    };
+  }
+  onError(error);
+  return {
+    status: 500,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message: "500 Internal Server Error" }),
+  };
+}
+
+/** A race that only the schema saw: handlers look first and say more. */
+function conflictOf(error: ConstraintError): unknown {
+  return error.rule === "unique" || error.rule === "foreign key" ? conflict() : error;
+}
+
+/** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
+function finish(reply: Reply, { incoming, requestId }: Exchange): void {
+  const { headers } = reply;
+  headers["x-request-id"] = requestId;
+  headers["x-content-type-options"] = "nosniff";
+  headers["x-frame-options"] = "SAMEORIGIN";
+  headers["vary"] = "Origin";
+  headers["cache-control"] ??= "max-age=0, private, must-revalidate";
+  if (incoming.header("origin") !== undefined) allowOrigin(headers, incoming);
+
+  const reading = incoming.method === "GET" || incoming.method === "HEAD";
+  if (reading && reply.status === 200 && reply.body !== null) {
+    const etag = `W/"${digest("sha1", reply.body)}"`;
+    headers["etag"] = etag;
+    if (matches(incoming.header("if-none-match"), etag)) {
+      reply.status = 304;
+      reply.body = null;
+      delete headers["content-type"];
+    }
+  }
+}
+
+/** Any origin may call the API, without credentials: a token is a header or a parameter (gitlab-facts §1.6). */
+function allowOrigin(headers: Record<string, string>, incoming: Incoming): void {
+  headers["access-control-allow-origin"] = "*";
+  headers["access-control-expose-headers"] = EXPOSED_HEADERS;
+  if (incoming.method === "OPTIONS") {
+    headers["access-control-allow-methods"] = headers["allow"] ?? "";
+    headers["access-control-allow-headers"] =
+      incoming.header("access-control-request-headers") ?? "*";
+    headers["access-control-max-age"] = "7200";
+  }
+}
+
+/** Weak comparison (RFC 9110 §13.1.2). */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === "*") return true;
+  return ifNoneMatch.split(",").some((one) => one.trim().replace(/^W\//, "") === etag.slice(2));
+}

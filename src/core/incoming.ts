@@ -1,0 +1,32 @@
+/**
+ * A request as every adapter gives it. It exists beside the Fetch API's `Request` because making one of those costs
+ * more than answering (docs/performance.md).
+ */
+export interface Incoming {
+  readonly method: string;
+  /** Path below the mount, still percent-encoded, without the query. */
+  readonly path: string;
+  /** The query string without its question mark. */
+  readonly query: string;
+  /** A header's value by its lower-case name; repeated ones joined with a comma. */
+  header(name: string): string | undefined;
+  /** The bytes of the body. Leaving the loop early must not close the connection. */
+  body(): AsyncIterable<Uint8Array> | undefined;
+  /** The body, where the host's own parser has consumed it. */
+  readonly parsedBody?: unknown;
+  /**
+   * Origin and mount as the client sees them, without a trailing slash; `undefined` where the client's own words
+   * (`Host`) can't be one.
+   */
+  readonly base: string | undefined;
+  /** The client's address, `""` if unknown. */
+  readonly ip: string;
+}
+
+/** An answer, before an adapter makes a response of it. */
+export interface Reply {
+  status: number;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  body: string | null;
+}

@@ -1,0 +1,236 @@
+import * as v from "valibot";
+import { ROLES, type Role, roleOf } from "./access.ts";
+import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** What the generated reference says of an attribute, kept in its schema's metadata. */
+export interface AttributeNotes {
+  type: string;
+  values?: readonly string[];
+  about?: string;
+}
+
+/** A schema of one attribute. `null` and, but for text, `""` count as not sent (gitlab-facts §1.4). */
+export type Attribute<T> = v.GenericSchema<unknown, T>;
+
+/** Schemas by attribute name: what a route takes. */
+export type Attributes = Record<string, v.GenericSchema<unknown, unknown>>;
+
+/** What the handler of a route that takes `A` gets. */
+export type Input<A extends Attributes> = v.InferOutput<v.ObjectSchema<A, undefined>>;
+
+const INVALID = "is invalid";
+
+function attribute<T>(
+  notes: AttributeNotes,
+  read: (value: unknown) => T | typeof REFUSED,
+  refusal: string = INVALID,
+): Attribute<T> {
+  return v.pipe(
+    v.unknown(),
+    v.metadata({ ...notes }),
+    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
+      const read_ = read(dataset.value);
+      if (read_ !== REFUSED) return read_;
+      addIssue({ message: refusal });
+      return NEVER;
+    }),
+  );
+}
+
+const REFUSED = Symbol("refused");
+
+/** A whole number, in digits or as JSON has it, within the given bounds. */
+export function integer(bounds: { min?: number; max?: number } = {}): Attribute<number> {
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+  const bounded = bounds.min !== undefined && bounds.max !== undefined;
+  const whole = attribute({ type: "integer" }, (value) => {
+    if (typeof value !== "number" && typeof value !== "string") return REFUSED;
+    if (typeof value === "string" && !/^[+-]?\d{1,16}$/.test(value)) return REFUSED;
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : REFUSED;
+  });
+  return v.pipe(
+    whole,
+    v.check(
+      (number) => number >= min && number <= max,
+      bounded ? `must be between ${min} and ${max}` : INVALID,
+    ),
+  );
+}
+
+/**
+ * A record's id in a path, where GitLab leaves it untyped: what is no id is one that no record has, and answers 404
+ * as any other that isn't there.
+ */
+export function recordId(): Attribute<number> {
+  return attribute({ type: "integer" }, (value) =>
+    /^\d{1,15}$/.test(String(value)) ? Number(value) : 0,
+  );
+}
+
+const TRUE = ["true", "1", "t", "yes", "on"];
+const FALSE = ["false", "0", "f", "no", "off"];
+
+/** A boolean in any of the spellings GitLab takes (gitlab-facts §11). */
+export function boolean(): Attribute<boolean> {
+  return attribute({ type: "boolean" }, (value) => {
+    if (typeof value === "boolean") return value;
+    const spelled = String(value).toLowerCase();
+    if (TRUE.includes(spelled)) return true;
+    return FALSE.includes(spelled) ? false : REFUSED;
+  });
+}
+
+/** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits. */
+export function anyText(): Attribute<string> {
+  return attribute({ type: "string" }, readText);
+}
+
+function readText(value: unknown): string | typeof REFUSED {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value !== "string") return REFUSED;
+  return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
+}
+
+/** Text that isn't blank, of at most `max` characters (255). */
+export function text(options: { max?: number } = {}): Attribute<string> {
+  const { max = 255 } = options;
+  return v.pipe(
+    anyText(),
+    v.check((value) => value.trim() !== "", "can't be blank"),
+    v.check(
+      (value) => value.length <= max || [...value].length <= max,
+      `is too long (maximum is ${max} characters)`,
+    ),
+  );
+}
+
+/** One of the given words. */
+export function choice<const W extends string>(words: readonly W[]): Attribute<W> {
+  return attribute(
+    { type: "string", values: words },
+    (value) => words.find((word) => word === value) ?? REFUSED,
+    "does not have a valid value",
+  );
+}
+
+/** A day of the calendar as `YYYY-MM-DD`; a month or day of one digit is accepted (gitlab-facts §7.4). */
+export function date(): Attribute<string> {
+  return attribute({ type: "date" }, (value) => {
+    const parts = /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(typeof value === "string" ? value : "");
+    if (!parts) return REFUSED;
+    const day = `${parts[1]}-${parts[2]?.padStart(2, "0")}-${parts[3]?.padStart(2, "0")}`;
+    const parsed = new Date(`${day}T00:00:00Z`);
+    const exists = !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(day);
+    return exists ? day : REFUSED;
+  });
+}
+
+/** An access level as GitLab's number, read as the role it stands for. */
+export function accessLevel(): Attribute<Role> {
+  return attribute(
+    { type: "integer", values: Object.values(ROLES).map(String) },
+    (value) => roleOf(Number(value)) ?? REFUSED,
+    "does not have a valid value",
+  );
+}
+
+/** A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value (gitlab-facts §11). */
+export function arrayOf<T>(element: Attribute<T>): Attribute<T[]> {
+  return v.pipe(
+    attribute({ type: `array of ${notesOf(element).type}` }, (value) =>
+      Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED,
+    ),
+    v.array(element),
+  );
+}
+
+/** A list of texts, comma-separated or as an array; blanks around them and empty ones fall away. */
+export function commaSeparated(): Attribute<string[]> {
+  return attribute({ type: "comma-separated string" }, (value) => {
+    const values = Array.isArray(value) ? value : [value];
+    const texts: string[] = [];
+    for (const one of values) {
+      const read = readText(one);
+      if (read === REFUSED) return REFUSED;
+      texts.push(...read.split(","));
+    }
+    return [...new Set(texts.map((one) => one.trim()).filter((one) => one !== ""))];
+  });
+}
+
+const EMPTY_IS_ABSENT = ["integer", "boolean", "date"];
+
+/** An attribute that need not be sent. */
+export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
+  const notes = notesOf(schema);
+  const emptyIsAbsent = EMPTY_IS_ABSENT.includes(notes.type);
+  return v.pipe(
+    v.unknown(),
+    v.transform((value) => (value === null || (emptyIsAbsent && value === "") ? undefined : value)),
+    v.metadata({ ...notes, optional: true }),
+    v.optional(schema),
+  ) as v.GenericSchema<unknown, T | undefined>;
+}
+
+/** An optional attribute that `null` or an empty value clears: `undefined` leaves it alone, `null` empties it. */
+export function clearable<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | null | undefined> {
+  return v.pipe(
+    v.unknown(),
+    v.transform((value) => (value === "" ? null : value)),
+    v.metadata({ ...notesOf(schema), optional: true }),
+    v.optional(v.nullable(schema)),
+  ) as v.GenericSchema<unknown, T | null | undefined>;
+}
+
+function isScalar(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
+/** What the reference says of a schema made here. */
+export function notesOf(schema: v.GenericSchema): AttributeNotes & { optional?: boolean } {
+  return v.getMetadata(schema as never) as unknown as AttributeNotes & { optional?: boolean };
+}
+
+/** A route's attributes, compiled once. */
+export type InputReader<A extends Attributes> = (parameters: Parameters) => Input<A>;
+
+/**
+ * Makes the reader of a route's attributes.
+ *
+ * The reader throws ApiError 400: naming the first required attribute that was not sent, else listing what is wrong
+ * with each. Attributes the route does not have are ignored.
+ *
+ * @param atLeast names of which at least one must be sent
+ */
+export function inputReader<A extends Attributes>(
+  attributes: A,
+  atLeast?: readonly string[],
+): InputReader<A> {
+  const entries = Object.entries(attributes).map(([name, schema]) => {
+    const notes = notesOf(schema);
+    return { name, schema, required: !notes.optional };
+  });
+  return (parameters) => {
+    const input: Record<string, unknown> = {};
+    let errors: AttributeErrors | undefined;
+    for (const { name, required } of entries) {
+      if (required && !(name in parameters)) throw missing(name);
+    }
+    if (atLeast && !atLeast.some((name) => name in parameters)) throw atLeastOne(atLeast);
+    for (const { name, schema, required } of entries) {
+      const value = parameters[name];
+      if (value === undefined && !required) continue;
+      const result = v.safeParse(schema, value);
+      if (result.success) {
+        if (result.output !== undefined) input[name] = result.output;
+      } else {
+        errors ??= {};
+        errors[name] = [...new Set(result.issues.map((issue) => issue.message))];
+      }
+    }
+    if (errors) throw invalid(errors);
+    return input as Input<A>;
+  };
+}

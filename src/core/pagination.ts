@@ -1,0 +1,191 @@
+import type { Reader, Value } from "../store/port.ts";
+import { ApiError, invalid } from "./errors.ts";
+import type { Shape } from "./present.ts";
+
+/** Sizes that decide where a client has to cope with pages; small in tests of clients. */
+export interface PageLimits {
+  /** Items a page has when `per_page` is not sent. Default 20. */
+  perPage: number;
+  /** The most items a page can have. Default 100. */
+  maxPerPage: number;
+  /** Collections larger than this leave out `X-Total`, `X-Total-Pages` and `rel="last"`. Default 10,000. */
+  countedTotal: number;
+}
+
+/** The contract's sizes (§8). */
+export const PAGE_LIMITS: PageLimits = { perPage: 20, maxPerPage: 100, countedTotal: 10_000 };
+
+/** Which page a request asks for, and of what size. */
+export interface Page {
+  readonly number: number;
+  readonly size: number;
+  readonly limits: PageLimits;
+}
+
+/** One page of a collection. `total` is `undefined` where it is above the counted one. */
+export interface Listed {
+  rows: Value[][];
+  hasNext: boolean;
+  total: number | undefined;
+}
+
+/** A page found by key: the query parameters that lead to the next one, or none at the end of the collection. */
+export interface KeysetListed {
+  rows: Value[][];
+  next: Record<string, string> | undefined;
+}
+
+/**
+ * Reads `page` and `per_page` as GitLab does (gitlab-facts §10): below 1 the first page, negative sizes the default,
+ * large ones capped.
+ *
+ * @throws ApiError 400 for anything but whole numbers, and for a size of 0
+ */
+export function readPage(input: Readonly<Record<string, unknown>>, limits: PageLimits): Page {
+  const number = wholeNumber("page", input["page"]);
+  const size = wholeNumber("per_page", input["per_page"]);
+  if (size === 0) throw invalid({ per_page: ["has a value not allowed"] });
+  return {
+    number: number === undefined || number < 1 ? 1 : number,
+    size: size === undefined || size < 0 ? limits.perPage : Math.min(size, limits.maxPerPage),
+    limits,
+  };
+}
+
+function wholeNumber(name: string, value: unknown): number | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  const number = Number(value);
+  if (!/^[+-]?\d+$/.test(String(value)) || !Number.isSafeInteger(number)) {
+    throw invalid({ [name]: ["is invalid"] });
+  }
+  return number;
+}
+
+/** A list query without its columns, order and limits. */
+export interface ListQuery {
+  /** All that follows `select … from`, with `?` placeholders: tables, joins, `where`. */
+  from: string;
+  values: readonly Value[];
+  /** All that follows `order by`, ending in a unique column. */
+  order: string;
+  /** The same without the joins that only presenting needs, where counting can do without. Default `from`. */
+  countFrom?: string;
+}
+
+/**
+ * Runs a list query for one page, in at most two statements: the page with one row more, which often tells the total;
+ * a count, where it doesn't, that stops above the counted total.
+ */
+export async function paginate(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  query: ListQuery,
+): Promise<Listed> {
+  const offset = Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER);
+  const rows = await db.rows(
+    `select ${shape.columns} from ${query.from} order by ${query.order} limit ? offset ?`,
+    [...query.values, page.size + 1, offset],
+  );
+  const hasNext = rows.length > page.size;
+  if (hasNext) rows.pop();
+  if (!hasNext && (rows.length > 0 || offset === 0)) {
+    const total = offset + rows.length;
+    return { rows, hasNext, total: total > page.limits.countedTotal ? undefined : total };
+  }
+  const counted = await db.rows(
+    `select count(*) from (select 1 from ${query.countFrom ?? query.from} limit ?) as counted`,
+    [...query.values, page.limits.countedTotal + 1],
+  );
+  const total = Number(counted[0]?.[0]);
+  return { rows, hasNext, total: total > page.limits.countedTotal ? undefined : total };
+}
+
+/**
+ * Runs a list query for one page in the order of a unique id, from the given id on.
+ *
+ * @param key `column`: the id's column; `direction`; `after`: the last id of the page before
+ */
+export async function paginateByKey(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  query: Omit<ListQuery, "order">,
+  key: { column: string; direction: "asc" | "desc" },
+): Promise<KeysetListed> {
+  const rows = await db.rows(
+    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} limit ?`,
+    [...query.values, page.size],
+  );
+  const last = rows.at(-1)?.at(-1);
+  if (last === undefined) return { rows, next: undefined };
+  return { rows, next: { [key.direction === "asc" ? "id_after" : "id_before"]: String(last) } };
+}
+
+/** 405 of keyset pagination in an order that has no key (gitlab-facts §10). */
+export function keysetUnavailable(): ApiError {
+  return new ApiError(405, {
+    error: "Keyset pagination is not yet available for this type of request",
+  });
+}
+
+/** Where a list was asked for: what its `Link` header repeats. */
+export interface PagedUrl {
+  /** Origin, mount and path as called: `http://127.0.0.1:3000/api/v4/projects`. */
+  url: string;
+  /** The caller's query, decoded, in order. Credentials are left out of every link. */
+  query: URLSearchParams;
+}
+
+const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
+
+/** The headers of an offset page (contract §8, gitlab-facts §10). */
+export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<string, string> {
+  const { number, size } = page;
+  const { total } = listed;
+  const pages = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
+  const next = listed.hasNext ? number + 1 : undefined;
+  const within = pages === undefined ? listed.rows.length > 0 || listed.hasNext : number <= pages;
+  const previous = number > 1 && within ? number - 1 : undefined;
+
+  const link = linkWriter(at);
+  const to = (rel: string, target: number | undefined) =>
+    target === undefined ? [] : [link(rel, { page: String(target), per_page: String(size) })];
+  const headers: Record<string, string> = {
+    link: [
+      ...to("prev", previous),
+      ...to("next", next),
+      ...to("first", 1),
+      ...to("last", pages),
+    ].join(", "),
+    "x-next-page": next === undefined ? "" : String(next),
+    "x-page": String(number),
+    "x-per-page": String(size),
+    "x-prev-page": previous === undefined ? "" : String(previous),
+  };
+  if (total !== undefined) {
+    headers["x-total"] = String(total);
+    headers["x-total-pages"] = String(pages);
+  }
+  return headers;
+}
+
+/** The headers of a keyset page: the link to the next, or none on the empty page that ends a collection. */
+export function keysetHeaders(listed: KeysetListed, at: PagedUrl): Record<string, string> {
+  if (!listed.next) return {};
+  at.query.delete("id_after");
+  at.query.delete("id_before");
+  at.query.delete("page");
+  return { link: linkWriter(at)("next", listed.next) };
+}
+
+function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>) => string {
+  const entries = [...at.query].filter(([key]) => !CREDENTIALS.includes(key));
+  return (rel, changes) => {
+    const kept = entries.filter(([key]) => !Object.hasOwn(changes, key));
+    const merged = [...kept, ...Object.entries(changes)].sort(([a], [b]) =>
+      a < b ? -1 : a > b ? 1 : 0,
+    );
+    return `<${at.url}?${new URLSearchParams(merged)}>; rel="${rel}"`;
+  };
+}

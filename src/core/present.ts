@@ -1,0 +1,218 @@
+import type { Value } from "../store/port.ts";
+import { isoInstant } from "./time.ts";
+
+/** What a presenter may know besides its row. */
+export interface View {
+  /** Where the API is reached from outside, without a trailing slash: `https://pm.example.com/prefix`. */
+  base: string;
+  /** The host's name within the base, without a port: where Git would be reached over SSH. */
+  host: string;
+  /** The instant of the request, in epoch milliseconds. */
+  now: number;
+}
+
+/** Makes JSON text of a row. */
+export type Writer = (row: readonly Value[], view: View) => string;
+
+/** One value of a JSON object: the SQL that gives its columns and how they become JSON text. */
+export interface Field {
+  readonly columns: readonly string[];
+  /** What the reference says of it: `"integer"`, `"timestamp"`, … */
+  readonly type: string;
+  /** Makes the writer, given where in a row each of the columns stands. */
+  bind(at: readonly number[]): Writer;
+  /** The fields of a nested object, for the reference. */
+  readonly fields?: Fields;
+  /** Whether the field is left out where it is null. */
+  readonly omitted?: true;
+}
+
+/** Fields by name, in the order of the JSON. */
+export type Fields = Readonly<Record<string, Field>>;
+
+/**
+ * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never make row objects,
+ * which costs more than all else in a list (docs/performance.md).
+ */
+export interface Shape {
+  /** For the `select` list. */
+  readonly columns: string;
+  readonly fields: Fields;
+  readonly write: Writer;
+  /** Where the first column of a top-level field stands in a row: for children loaded by a query of their own. */
+  at(name: string): number;
+}
+
+const UNESCAPED = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function quote(text: string): string {
+  return text.length < 100 && UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function scalar(column: string, type: string, write: (value: NonNullable<Value>) => string): Field {
+  return {
+    columns: [column],
+    type,
+    bind:
+      ([at]) =>
+      (row) => {
+        const value = row[at as number] as Value;
+        return value === null ? "null" : write(value);
+      },
+  };
+}
+
+/** A number as it is. */
+export const integer = (column: string): Field => scalar(column, "integer", String);
+
+/** Text as it is. */
+export const text = (column: string): Field =>
+  scalar(column, "string", (value) => quote(value as string));
+
+/** 0 or 1 as a boolean. */
+export const flag = (column: string): Field =>
+  scalar(column, "boolean", (value) => (value ? "true" : "false"));
+
+/** Epoch milliseconds as `2016-01-04T15:31:39.996Z`. */
+export const instant = (column: string): Field =>
+  scalar(column, "timestamp", (value) => `"${isoInstant(value as number)}"`);
+
+/** A day, stored as `YYYY-MM-DD`. */
+export const date = (column: string): Field =>
+  scalar(column, "date", (value) => `"${value as string}"`);
+
+/** A number that stands for a word, such as a visibility. */
+export const word = (column: string, words: Readonly<Record<number, string>>): Field =>
+  scalar(column, Object.values(words).join(", "), (value) => `"${words[value as number]}"`);
+
+/** JSON text as it is: stored so, or put into the row by whoever loaded it (see {@link Shape.at}). */
+export const json = (column: string, type: string): Field =>
+  scalar(column, type, (value) => value as string);
+
+/**
+ * JSON text that a query of its own loads for all rows of a page, put into the column {@link Shape.at} gives.
+ *
+ * @param name tells the columns of one shape apart
+ * @param empty JSON text where nothing was loaded
+ */
+export const embedded = (name: string, type: string, empty: "[]" | "null"): Field =>
+  json(`'${empty}' as ${name}`, type);
+
+/** The same value in every row. */
+export const constant = (value: unknown): Field => {
+  const written = JSON.stringify(value);
+  return { columns: [], type: written, bind: () => () => written };
+};
+
+/**
+ * An absolute URL: `path` is given the columns' values, and answers what follows the base. The columns hold ids and
+ * paths, which have no character that JSON escapes.
+ */
+export const url = (
+  columns: string | readonly [string, string],
+  path: (first: string, second: string) => string,
+): Field => ({
+  columns: typeof columns === "string" ? [columns] : columns,
+  type: "URL",
+  bind: (at) => {
+    const [first, second] = at as [number, number?];
+    return (row, view) => {
+      if (row[first] === null) return "null";
+      const followed =
+        second === undefined
+          ? path(String(row[first]), "")
+          : path(String(row[first]), String(row[second]));
+      return `"${view.base}${followed}"`;
+    };
+  },
+});
+
+/** Anything made of several columns. */
+export const derived = (
+  columns: readonly string[],
+  type: string,
+  make: (values: readonly Value[], view: View) => unknown,
+): Field => ({
+  columns,
+  type,
+  bind: (at) => (row, view) =>
+    JSON.stringify(
+      make(
+        at.map((index) => row[index] as Value),
+        view,
+      ),
+    ),
+});
+
+/** An object within the object; `null` when its first column is, as after a left join. */
+export const nested = (fields: Fields): Field => ({
+  columns: Object.values(fields).flatMap((field) => field.columns),
+  type: "object",
+  fields,
+  bind: (at) => {
+    const write = bindAll(fields, at);
+    const first = at[0];
+    return first === undefined
+      ? write
+      : (row, view) => (row[first] === null ? "null" : write(row, view));
+  },
+});
+
+/** A field that is left out of the object where it is null. */
+export const omittedIfNull = (field: Field): Field => ({ ...field, omitted: true });
+
+/** Makes a presenter of its fields. A column that several fields show is selected once. */
+export function shape(fields: Fields): Shape {
+  const columns: string[] = [];
+  const indexOf = (column: string) => {
+    const known = columns.indexOf(column);
+    return known >= 0 ? known : columns.push(column) - 1;
+  };
+  const at = Object.values(fields).flatMap((field) => field.columns.map(indexOf));
+  return {
+    columns: columns.join(", "),
+    fields,
+    write: bindAll(fields, at),
+    at: (name) => columns.indexOf(fields[name]?.columns[0] as string),
+  };
+}
+
+/**
+ * Keys and constants between two values are joined beforehand, since a list writes them thousands of times.
+ *
+ * @param at where each column of each field, in their order, stands in a row
+ */
+function bindAll(fields: Fields, at: readonly number[]): Writer {
+  const parts: { before: string; key: string; write: Writer; omitted: boolean }[] = [];
+  let taken = 0;
+  let before = "{";
+  for (const [name, field] of Object.entries(fields)) {
+    const own = at.slice(taken, taken + field.columns.length);
+    taken += own.length;
+    const key = `${before === "{" && parts.length === 0 ? "" : ","}${JSON.stringify(name)}:`;
+    const omitted = field.omitted === true;
+    if (field.columns.length === 0 && !omitted) {
+      before += key + field.type;
+      continue;
+    }
+    parts.push({
+      before: omitted ? before : before + key,
+      key: omitted ? key : "",
+      write: field.bind(own),
+      omitted,
+    });
+    before = "";
+  }
+  const after = `${before}}`;
+  return (row, view) => {
+    let out = "";
+    for (let index = 0; index < parts.length; index += 1) {
+      const part = parts[index] as (typeof parts)[number];
+      const value = part.write(row, view);
+      out += part.before;
+      if (!part.omitted) out += value;
+      else if (value !== "null") out += part.key + value;
+    }
+    return out + after;
+  };
+}

@@ -1,0 +1,125 @@
+import type { Migration } from "../store/migrate.ts";
+import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
+import type { Role, Source, Viewer } from "./access.ts";
+import type { Caller, Scope } from "./auth.ts";
+import type { Attributes, Input } from "./input.ts";
+import type { KeysetListed, Listed, Page } from "./pagination.ts";
+import type { Shape, View } from "./present.ts";
+
+/** What a licence would allow: each tier has all of the one before. */
+export const TIERS = ["free", "premium", "ultimate"] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** A JSON value that no presenter makes, such as `true` or a message. */
+export class Plain {
+  constructor(readonly value: unknown) {}
+}
+
+/** A body that is not JSON. */
+export class Raw {
+  constructor(
+    readonly contentType: string,
+    readonly body: string,
+  ) {}
+}
+
+/** What a handler gives: a row for its presenter, a page of rows, plain JSON, another body, or nothing. */
+export type Result = Value[] | Listed | KeysetListed | Plain | Raw | undefined;
+
+/** What a handler gets. */
+export interface Context<
+  A extends Attributes = Attributes,
+  Db extends Reader = Reader,
+  P = unknown,
+> {
+  /** The database; where the route writes, the transaction. */
+  readonly db: Db;
+  /** Path, query and body attributes, read by the route's schemas. */
+  readonly input: Input<A>;
+  /** What the route's `prepare` made. */
+  readonly prepared: P;
+  /** The group or project of a path that begins with one, which the caller may read. */
+  readonly source: Source;
+  /** Who calls; routes open to anyone may have nobody. */
+  readonly caller: Caller | undefined;
+  readonly viewer: Viewer;
+  readonly page: Page;
+  /** The route's presenter for this caller: which columns to select. */
+  readonly shape: Shape;
+  /** What presenters know besides their rows, for those a handler calls itself. */
+  readonly view: View;
+  /** The instant of the request, in epoch milliseconds. */
+  readonly now: number;
+  readonly tier: Tier;
+  /**
+   * Honours `If-Unmodified-Since` (contract §7).
+   *
+   * @param updatedAt when the record was last changed, in epoch milliseconds
+   * @throws ApiError 412 where that is later
+   */
+  requireUnmodified(updatedAt: number): void;
+}
+
+/** A route as its resource declares it. */
+export interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
+  /** One line for the reference. */
+  summary: string;
+  /** Who may call at all: `"anyone"`, `"user"` (default; else 401) or `"admin"` (else 403). */
+  access?: "anyone" | "user" | "admin";
+  /** Token scopes of which one is needed. Default: `api`, and `read_api` for GET. */
+  scopes?: readonly Scope[];
+  /** The role needed in the group or project. Default: none beyond reading it. */
+  role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
+  /** The tier the route belongs to. Default `"free"`. */
+  tier?: Tier;
+  /** Attributes of path, query and body. */
+  input?: A;
+  /** Names of attributes of which at least one must be sent. */
+  atLeastOne?: readonly (keyof A & string)[];
+  /** Does what takes long, before the transaction opens: hashing a password. */
+  prepare?: (input: Input<A>) => Awaitable<P>;
+  /** Looks up what answers 400 or 404 before the role is checked (gitlab-facts §2). */
+  before?: (context: Context<A, Db, P>) => Awaitable<void>;
+  handle: (context: Context<A, Db, P>) => Awaitable<Result>;
+  /** How a row becomes JSON; a function where it depends on the caller. */
+  present?: Shape | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Shape);
+  /** The status of success. Default: 200, 201 for POST, 204 without a result. */
+  status?: number;
+}
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** A route of any attributes, as the pipeline and the generators see it. */
+export interface Route extends RouteSpec<Attributes, Database> {
+  readonly method: Method;
+  /** Path below `/api/v4` (or below its resource, before {@link defineResource}), with `:name` parameters. */
+  readonly path: string;
+}
+
+/** All about one kind of thing. */
+export interface Resource {
+  /** Its heading in the reference. */
+  readonly name: string;
+  readonly migrations: readonly Migration[];
+  readonly routes: readonly Route[];
+}
+
+function method<Db extends Reader>(name: Method) {
+  return <const A extends Attributes, P>(path: string, spec: RouteSpec<A, Db, P>): Route =>
+    // Only the pipeline calls a route, with input that its own schemas read.
+    ({ ...spec, method: name, path }) as unknown as Route;
+}
+
+/** A reading route: it has no way to write. */
+export const get = method<Reader>("GET");
+/** A creating route, or an action. */
+export const post = method<Database>("POST");
+/** A changing route. */
+export const put = method<Database>("PUT");
+/** A deleting route. */
+export const del = method<Database>("DELETE");
+
+/** Routes below a path: `under("/groups/:id/badges", [get("", …)])`. */
+export function under(prefix: string, routes: readonly Route[]): Route[] {
+  return routes.map((route) => ({ ...route, path: prefix + route.path }));
+}

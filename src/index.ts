@@ -1,0 +1,6 @@
+export type { Admin, TokenRecord, UserRecord } from "./admin.ts";
+export { type App, type AppOptions, createApp } from "./app.ts";
+export { ApiError } from "./core/errors.ts";
+export type { LogEntry } from "./core/handler.ts";
+export { type Seed, SeedError, type Seeded } from "./seed.ts";
+export { StoreError } from "./store/port.ts";

@@ -1,0 +1,270 @@
+import { invalid, notFound, refused } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
+import * as labels from "../labels/queries.ts";
+import { groupMilestoneFields } from "../milestones/json.ts";
+import * as milestones from "../milestones/queries.ts";
+import { userSummaryFields } from "../users/json.ts";
+import * as users from "../users/queries.ts";
+import * as boards from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const groupReference = show.nested({
+  id: show.integer("n.id"),
+  name: show.text("n.name"),
+  web_url: show.url("n.full_path", (path) => `/groups/${path}`),
+});
+
+/** A board in lists, single answers and when made: of the milestone only its name (contract §2). */
+const board = show.shape({
+  id: show.integer("b.id"),
+  name: show.text("b.name"),
+  project: show.constant(null),
+  group: groupReference,
+  milestone: show.omittedIfNull(
+    show.nested({ id: show.integer("m.id"), title: show.text("m.title") }),
+  ),
+  lists: show.embedded("lists", "array of Board list", "[]"),
+});
+
+/** A board as changing it answers: its whole scope, and no lists (contract §2). */
+const changedBoard = show.shape({
+  id: show.integer("b.id"),
+  name: show.text("b.name"),
+  project: show.constant(null),
+  group: groupReference,
+  milestone: show.nested(groupMilestoneFields),
+  assignee: show.nested(userSummaryFields),
+  labels: show.embedded("labels", "array of Label", "[]"),
+  weight: show.integer("b.weight"),
+  lists: show.constant([]),
+});
+
+const scopeLabel = show.shape(scopeLabelFields);
+
+const boardList = show.shape({
+  id: show.integer("bl.id"),
+  label: show.nested(listedLabelFields),
+  position: show.integer("bl.position"),
+});
+
+/** Where GitLab leaves `board_id` untyped, what is no number finds nothing (gitlab-facts §2). */
+const untyped = { board_id: is.recordId() };
+const typed = { board_id: is.integer() };
+
+type In = Context<{ board_id: typeof typed.board_id }>;
+
+async function findBoard({ db, source, input }: Pick<In, "db" | "source" | "input">) {
+  const found = await boards.find(db, source.id, input.board_id);
+  if (!found) throw notFound();
+  return found;
+}
+
+async function findList(
+  context: Pick<In, "db" | "source"> & { input: { board_id: number; list_id: number } },
+) {
+  const { id } = await findBoard(context);
+  const found = await boards.findList(context.db, id, context.input.list_id);
+  if (!found) throw notFound();
+  return found;
+}
+
+/** A board with its lists, as {@link board} shows it. */
+async function shown(
+  { db, shape, view }: Pick<Context, "shape" | "view"> & { db: Reader },
+  boardId: number,
+): Promise<Value[]> {
+  const row = await boards.row(db, shape, boardId);
+  await boards.embedLists(db, [row], shape, boardList, view);
+  return row;
+}
+
+/** The ids of the labels of these names, those that are missing made in the group (gitlab-facts §2). */
+async function labelsNamed(
+  db: Database,
+  groupId: number,
+  names: readonly string[],
+  now: number,
+): Promise<number[]> {
+  const ids: number[] = [];
+  for (const name of names) {
+    const problems = labels.nameProblems(name);
+    if (problems) throw invalid({ labels: problems });
+    ids.push(
+      (await labels.findInherited(db, groupId, { name }))?.id ??
+        (await labels.insert(
+          db,
+          { column: "namespace_id", id: groupId },
+          { name, color: labels.DEFAULT_COLOR },
+          now,
+        )),
+    );
+  }
+  return ids;
+}
+
+/** Group issue boards and their lists: contract §4.1, gitlab-facts §2. */
+export const boardResource: Resource = {
+  name: "Group issue boards",
+  migrations,
+  routes: under("/groups/:id/boards", [
+    get("", {
+      summary: "List the boards of a group",
+      present: board,
+      handle: async ({ db, source, page, shape, view }) => {
+        const listed = await boards.list(db, shape, page, source.id);
+        await boards.embedLists(db, listed.rows, shape, boardList, view);
+        return listed;
+      },
+    }),
+    get("/:board_id", {
+      summary: "Get a board",
+      input: untyped,
+      present: board,
+      handle: async (context) => shown(context, (await findBoard(context)).id),
+    }),
+    post("", {
+      summary: "Create a board",
+      tier: "premium",
+      role: "reporter",
+      input: { name: is.text() },
+      present: board,
+      handle: async ({ db, source, input, shape, now }) =>
+        boards.row(db, shape, await boards.insert(db, source.id, input.name, now)),
+    }),
+    put("/:board_id", {
+      summary: "Change a board's name or scope",
+      tier: "premium",
+      role: "reporter",
+      input: {
+        ...untyped,
+        name: is.optional(is.text()),
+        assignee_id: is.clearable(is.integer()),
+        milestone_id: is.clearable(is.integer()),
+        labels: is.clearable(is.commaSeparated()),
+        weight: is.clearable(is.integer({ min: 0, max: 9 })),
+      },
+      present: changedBoard,
+      handle: async (context) => {
+        const { db, source, input, shape, view, now } = context;
+        const { id } = await findBoard(context);
+        await updateRow(
+          db,
+          "boards",
+          id,
+          {
+            name: input.name,
+            assignee_id: await assigneeOf(db, input.assignee_id),
+            milestone_id: await milestoneOf(db, source.id, input.milestone_id),
+            weight: input.weight,
+          },
+          now,
+        );
+        if (input.labels !== undefined) {
+          const labelIds = await labelsNamed(db, source.id, input.labels ?? [], now);
+          await boards.replaceLabels(db, id, labelIds);
+        }
+        const row = await boards.row(db, shape, id);
+        row[shape.at("labels")] = await boards.scopeLabels(db, scopeLabel, id, view);
+        return row;
+      },
+    }),
+    del("/:board_id", {
+      summary: "Delete a board",
+      tier: "premium",
+      role: "reporter",
+      input: untyped,
+      handle: async (context) => {
+        const found = await findBoard(context);
+        context.requireUnmodified(found.updated_at);
+        await boards.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+    get("/:board_id/lists", {
+      summary: "List the lists of a board",
+      input: typed,
+      present: boardList,
+      handle: async (context) => {
+        const { id } = await findBoard(context);
+        return boards.listLists(context.db, context.shape, context.page, id);
+      },
+    }),
+    get("/:board_id/lists/:list_id", {
+      summary: "Get a list",
+      input: { ...typed, list_id: is.integer() },
+      present: boardList,
+      handle: async ({ db, source, shape, input }) => {
+        const row = await boards.listRow(db, shape, source.id, input.board_id, input.list_id);
+        if (!row) throw notFound();
+        return row;
+      },
+    }),
+    post("/:board_id/lists", {
+      summary: "Add a list for a label to a board",
+      role: "reporter",
+      input: { ...typed, label_id: is.integer() },
+      present: boardList,
+      before: async ({ db, source, input }) => {
+        if (!(await labels.findInherited(db, source.id, { id: input.label_id }))) {
+          throw refused("Label not found!");
+        }
+      },
+      handle: async (context) => {
+        const { db, source, input, shape, now } = context;
+        const { id } = await findBoard(context);
+        if (await boards.hasListOf(db, id, input.label_id)) {
+          throw invalid({ label_id: ["has already been taken"] });
+        }
+        const listId = await boards.insertList(db, id, input.label_id, now);
+        return boards.listRow(db, shape, source.id, id, listId);
+      },
+    }),
+    put("/:board_id/lists/:list_id", {
+      summary: "Move a list to another position",
+      role: "reporter",
+      input: { ...typed, list_id: is.integer(), position: is.integer() },
+      present: boardList,
+      before: async (context) => {
+        await findList(context);
+      },
+      handle: async (context) => {
+        const { db, source, input, shape, now } = context;
+        const found = await findList(context);
+        const last = await boards.lastPosition(db, input.board_id);
+        if (input.position < 0 || input.position > last || input.position === found.position) {
+          throw refused("List could not be moved!");
+        }
+        await boards.moveList(db, input.board_id, found, input.position, now);
+        return boards.listRow(db, shape, source.id, input.board_id, found.id);
+      },
+    }),
+    del("/:board_id/lists/:list_id", {
+      summary: "Remove a list from a board",
+      role: "owner",
+      input: { ...typed, list_id: is.integer() },
+      handle: async (context) => {
+        const found = await findList(context);
+        context.requireUnmodified(found.updated_at);
+        await boards.removeList(context.db, context.input.board_id, found);
+        return undefined;
+      },
+    }),
+  ]),
+};
+
+/** An unknown user clears the assignee (gitlab-facts §2). */
+async function assigneeOf(db: Reader, id: number | null | undefined) {
+  return id ? ((await users.find(db, id))?.id ?? null) : id === 0 ? null : id;
+}
+
+/** A milestone of the group or above it; 0 clears, any other is left aside (gitlab-facts §2). */
+async function milestoneOf(db: Reader, groupId: number, id: number | null | undefined) {
+  if (id === undefined || id === null) return id;
+  if (id === 0) return null;
+  return (await milestones.findInherited(db, groupId, id))?.id;
+}

@@ -1,0 +1,215 @@
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape, View } from "../../core/present.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+const BOARDS = `boards b join namespaces n on n.id = b.namespace_id
+  left join milestones m on m.id = b.milestone_id left join namespaces mn on mn.id = m.namespace_id
+  left join users u on u.id = b.assignee_id`;
+const LISTS = "board_lists bl join labels l on l.id = bl.label_id";
+
+/** The boards of a group, oldest first. */
+export function list(db: Reader, shape: Shape, page: Page, groupId: number): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: `${BOARDS} where b.namespace_id = ?`,
+    values: [groupId],
+    order: "b.id",
+  });
+}
+
+/** One board as a row of its shape. */
+export async function row(db: Reader, shape: Shape, boardId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${BOARDS} where b.id = ?`, [boardId]);
+  return found as Value[];
+}
+
+/** The board of a group, or `undefined`. */
+export async function find(
+  db: Reader,
+  groupId: number,
+  boardId: number,
+): Promise<{ id: number; updated_at: number } | undefined> {
+  const [found] = await db.all<{ id: number; updated_at: number }>(
+    "select id, updated_at from boards where id = ? and namespace_id = ?",
+    [boardId, groupId],
+  );
+  return found;
+}
+
+/** Adds a board and gives its id. */
+export async function insert(
+  db: Database,
+  groupId: number,
+  name: string,
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    "insert into boards (namespace_id, name, created_at, updated_at) values (?, ?, ?, ?) returning id",
+    [groupId, name, now, now],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Makes these the labels of a board's scope. */
+export async function replaceLabels(
+  db: Database,
+  boardId: number,
+  labelIds: readonly number[],
+): Promise<void> {
+  await db.run("delete from board_labels where board_id = ?", [boardId]);
+  for (const labelId of labelIds) {
+    await db.run("insert into board_labels (board_id, label_id) values (?, ?)", [boardId, labelId]);
+  }
+}
+
+/** Removes a board with its lists. */
+export async function remove(db: Database, boardId: number): Promise<void> {
+  await db.run("delete from boards where id = ?", [boardId]);
+}
+
+/** The labels of a board's scope, as JSON by the given shape. */
+export async function scopeLabels(
+  db: Reader,
+  shape: Shape,
+  boardId: number,
+  view: View,
+): Promise<string> {
+  const rows = await db.rows(
+    `select ${shape.columns} from board_labels bl join labels l on l.id = bl.label_id
+     where bl.board_id = ? order by l.name, l.id`,
+    [boardId],
+  );
+  return `[${rows.map((found) => shape.write(found, view)).join(",")}]`;
+}
+
+/** Puts each board's lists, as JSON by their shape, into the rows' `lists` column, in one query for all. */
+export async function embedLists(
+  db: Reader,
+  rows: Value[][],
+  boards: Shape,
+  lists: Shape,
+  view: View,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const idAt = boards.at("id");
+  const listsAt = boards.at("lists");
+  const { sql, values } = placeholders(rows.map((board) => board[idAt] as number));
+  const found = await db.rows(
+    `select ${lists.columns}, bl.board_id from ${LISTS} where bl.board_id in (${sql})
+     order by bl.board_id, bl.position, bl.id`,
+    values,
+  );
+  const byBoard = new Map<Value, string>();
+  for (const one of found) {
+    const boardId = one.at(-1) as Value;
+    const before = byBoard.get(boardId);
+    const written = lists.write(one, view);
+    byBoard.set(boardId, before === undefined ? written : `${before},${written}`);
+  }
+  for (const board of rows) board[listsAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
+}
+
+/** The lists of a board in their order. The open and closed lists are not kept (contract §2). */
+export function listLists(db: Reader, shape: Shape, page: Page, boardId: number): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: `${LISTS} where bl.board_id = ?`,
+    values: [boardId],
+    order: "bl.position, bl.id",
+  });
+}
+
+/** One list as a row of its shape, or `undefined` where that board of the group has none of this id. */
+export async function listRow(
+  db: Reader,
+  shape: Shape,
+  groupId: number,
+  boardId: number,
+  listId: number,
+): Promise<Value[] | undefined> {
+  const [found] = await db.rows(
+    `select ${shape.columns} from ${LISTS} join boards b on b.id = bl.board_id
+     where bl.id = ? and bl.board_id = ? and b.namespace_id = ?`,
+    [listId, boardId, groupId],
+  );
+  return found;
+}
+
+/** A list of a board, or `undefined`. */
+export async function findList(
+  db: Reader,
+  boardId: number,
+  listId: number,
+): Promise<{ id: number; position: number; updated_at: number } | undefined> {
+  const [found] = await db.all<{ id: number; position: number; updated_at: number }>(
+    "select id, position, updated_at from board_lists where id = ? and board_id = ?",
+    [listId, boardId],
+  );
+  return found;
+}
+
+/** Whether a board has a list of this label. */
+export async function hasListOf(db: Reader, boardId: number, labelId: number): Promise<boolean> {
+  const found = await db.rows("select 1 from board_lists where board_id = ? and label_id = ?", [
+    boardId,
+    labelId,
+  ]);
+  return found.length > 0;
+}
+
+/** Adds a list behind the others, the first at 0, and gives its id. */
+export async function insertList(
+  db: Database,
+  boardId: number,
+  labelId: number,
+  now: number,
+): Promise<number> {
+  const position = (await lastPosition(db, boardId)) + 1;
+  const [inserted] = await db.rows(
+    `insert into board_lists (board_id, label_id, position, created_at, updated_at)
+     values (?, ?, ?, ?, ?) returning id`,
+    [boardId, labelId, position, now, now],
+  );
+  return inserted?.[0] as number;
+}
+
+/** The highest position on a board, -1 on an empty one. */
+export async function lastPosition(db: Reader, boardId: number): Promise<number> {
+  const [found] = await db.rows("select max(position) from board_lists where board_id = ?", [
+    boardId,
+  ]);
+  return (found?.[0] as number | null) ?? -1;
+}
+
+/** Moves a list to another position; those in between shift by one. */
+export async function moveList(
+  db: Database,
+  boardId: number,
+  from: { id: number; position: number },
+  to: number,
+  now: number,
+): Promise<void> {
+  const [shift, low, high] =
+    to > from.position ? [-1, from.position + 1, to] : [1, to, from.position - 1];
+  await db.run(
+    "update board_lists set position = position + ? where board_id = ? and position between ? and ?",
+    [shift as number, boardId, low as number, high as number],
+  );
+  await db.run("update board_lists set position = ?, updated_at = ? where id = ?", [
+    to,
+    now,
+    from.id,
+  ]);
+}
+
+/** Removes a list; those behind it move up. */
+export async function removeList(
+  db: Database,
+  boardId: number,
+  from: { id: number; position: number },
+): Promise<void> {
+  await db.run("delete from board_lists where id = ?", [from.id]);
+  await db.run(
+    "update board_lists set position = position - 1 where board_id = ? and position > ?",
+    [boardId, from.position],
+  );
+}

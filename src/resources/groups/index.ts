@@ -1,0 +1,265 @@
+import { findSource, ROLES, requireRole, VISIBILITIES, type Viewer } from "../../core/access.ts";
+import { conflict, forbidden, invalid } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import { requirePath } from "../../core/paths.ts";
+import {
+  type Context,
+  del,
+  get,
+  Plain,
+  post,
+  put,
+  type Resource,
+  under,
+} from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as members from "../members/queries.ts";
+import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
+import * as projects from "../projects/queries.ts";
+import * as users from "../users/queries.ts";
+import { group, groupWithProjects } from "./json.ts";
+import * as groups from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const visibility = is.choice(["private", "internal", "public"]);
+
+const listInput = {
+  search: is.optional(is.anyText()),
+  skip_groups: is.optional(is.arrayOf(is.integer())),
+  owned: is.optional(is.boolean()),
+  all_available: is.optional(is.boolean()),
+  min_access_level: is.optional(is.accessLevel()),
+  order_by: is.optional(is.choice(["name", "path", "id"])),
+  sort: is.optional(is.choice(["asc", "desc"])),
+};
+
+function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.GroupFilter {
+  return {
+    search: input.search,
+    skip: input.skip_groups,
+    role: input.owned ? "owner" : input.min_access_level,
+    member: viewer.caller !== undefined && !viewer.caller.admin && !input.all_available,
+    orderBy: input.order_by ?? "name",
+    sort: input.sort ?? "asc",
+  };
+}
+
+const attributes = {
+  description: is.clearable(is.anyText()),
+  visibility: is.optional(visibility),
+  lfs_enabled: is.optional(is.boolean()),
+  request_access_enabled: is.optional(is.boolean()),
+};
+
+/** A taken path is a conflict (contract §7), said in the words of GitLab's 400. */
+async function requireFreePath(db: Reader, fullPath: string): Promise<void> {
+  if (await groups.isTaken(db, fullPath)) throw conflict({ path: ["has already been taken"] });
+}
+
+/** Nothing is more visible than the group it is in. */
+function requireVisibility(level: number, parent: groups.Namespace | undefined): void {
+  if (parent?.kind === "group" && level > parent.visibility) {
+    throw invalid({ visibility_level: ["cannot be higher than that of the parent group"] });
+  }
+}
+
+/** A group alone: with those of its projects the caller may read, a page of them at most. */
+async function shown(
+  {
+    db,
+    shape,
+    view,
+    viewer,
+    page,
+  }: Pick<Context, "shape" | "view" | "viewer" | "page"> & {
+    db: Reader;
+  },
+  groupId: number,
+) {
+  const row = await groups.row(db, shape, groupId);
+  const first = { ...page, number: 1, size: page.limits.maxPerPage };
+  const listed = await projects.list(
+    db,
+    project,
+    first,
+    viewer,
+    { namespaceId: groupId },
+    { orderBy: "id", sort: "asc" },
+  );
+  const written = listed.rows.map((one) => project.write(one, view));
+  row[shape.at("projects")] = `[${written.join(",")}]`;
+  return row;
+}
+
+/** Groups and what is below them: gitlab-facts §12. */
+export const groupResource: Resource = {
+  name: "Groups",
+  migrations,
+  routes: under("/groups", [
+    get("", {
+      summary: "List groups: the caller's own, with `all_available` all they can see",
+      access: "anyone",
+      input: listInput,
+      present: group,
+      handle: ({ db, shape, page, viewer, input }) =>
+        groups.list(db, shape, page, viewer, listFilter(input, viewer)),
+    }),
+    post("", {
+      summary: "Create a group or, with `parent_id`, a subgroup",
+      input: {
+        name: is.text(),
+        path: is.text(),
+        parent_id: is.optional(is.integer()),
+        ...attributes,
+      },
+      present: groupWithProjects,
+      handle: async (context) => {
+        const { db, input, viewer, now } = context;
+        const caller = await requireCreator(db, viewer, input.parent_id);
+        const parent =
+          input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
+        requirePath(input.path, { top: !parent });
+        const level = VISIBILITIES[input.visibility ?? "private"];
+        requireVisibility(level, parent);
+        await requireFreePath(db, parent ? `${parent.full_path}/${input.path}` : input.path);
+        const id = await groups.insert(
+          db,
+          { ...input, kind: "group", parent, visibility: level },
+          now,
+        );
+        await members.insert(
+          db,
+          { column: "namespace_id", id },
+          { user_id: caller, access_level: ROLES.owner, created_by_id: caller },
+          now,
+        );
+        return shown(context, id);
+      },
+    }),
+    get("/:id", {
+      summary: "Get a group",
+      access: "anyone",
+      input: { with_projects: is.optional(is.boolean()) },
+      present: ({ input }) => (input.with_projects === false ? group : groupWithProjects),
+      handle: async (context) => {
+        const { db, source, shape } = context;
+        return shape === group ? groups.row(db, shape, source.id) : shown(context, source.id);
+      },
+    }),
+    put("/:id", {
+      summary: "Change a group",
+      role: "owner",
+      input: { name: is.optional(is.text()), path: is.optional(is.text()), ...attributes },
+      present: groupWithProjects,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        const found = (await groups.find(db, source.id)) as groups.Namespace;
+        const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
+        const level = input.visibility && VISIBILITIES[input.visibility];
+        if (level !== undefined) requireVisibility(level, parent);
+        await updateRow(
+          db,
+          "namespaces",
+          source.id,
+          {
+            name: input.name,
+            path: input.path,
+            description: input.description === null ? "" : input.description,
+            visibility: level,
+            lfs_enabled: input.lfs_enabled === undefined ? undefined : Number(input.lfs_enabled),
+            request_access_enabled:
+              input.request_access_enabled === undefined
+                ? undefined
+                : Number(input.request_access_enabled),
+          },
+          now,
+        );
+        await rename(db, found, parent, input);
+        return shown(context, source.id);
+      },
+    }),
+    del("/:id", {
+      summary: "Delete a group with all below it",
+      role: "owner",
+      status: 202,
+      handle: async ({ db, source, requireUnmodified }) => {
+        const found = (await groups.find(db, source.id)) as groups.Namespace;
+        requireUnmodified(found.updated_at);
+        await groups.remove(db, source.id);
+        return new Plain({ message: "202 Accepted" });
+      },
+    }),
+    get("/:id/subgroups", {
+      summary: "List the groups directly below a group",
+      access: "anyone",
+      input: listInput,
+      present: group,
+      handle: ({ db, source, shape, page, viewer, input }) =>
+        groups.list(db, shape, page, viewer, {
+          ...listFilter(input, viewer),
+          member: false,
+          parentId: source.id,
+        }),
+    }),
+    get("/:id/projects", {
+      summary: "List the projects of a group",
+      access: "anyone",
+      input: { ...projectListInput, include_subgroups: is.optional(is.boolean()) },
+      present: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
+      handle: ({ db, source, shape, page, viewer, input }) =>
+        projects.list(
+          db,
+          shape,
+          page,
+          viewer,
+          {
+            ...projectFilter(input),
+            archived: input.archived ?? false,
+            namespaceId: source.id,
+            below: input.include_subgroups,
+          },
+          { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" },
+        ),
+    }),
+  ]),
+};
+
+/** The id of a caller who may make a group here: below a parent its owner, at the top who is allowed to. */
+async function requireCreator(
+  db: Reader,
+  { caller, today }: Viewer,
+  parentId: number | undefined,
+): Promise<number> {
+  const callerId = caller?.id ?? 0;
+  if (parentId === undefined) {
+    if (!caller?.admin && !(await users.find(db, callerId))?.can_create_group) throw forbidden();
+    return callerId;
+  }
+  const source = await findSource(db, "group", String(parentId), { caller, today });
+  requireRole(source, "owner");
+  return callerId;
+}
+
+/** After a change of name or path: the full ones of the group and of all below it. */
+async function rename(
+  db: Database,
+  before: groups.Namespace,
+  parent: groups.Namespace | undefined,
+  {
+    name = before.name,
+    path = before.path,
+  }: { name?: string | undefined; path?: string | undefined },
+): Promise<void> {
+  if (name === before.name && path === before.path) return;
+  const after = {
+    full_path: parent ? `${parent.full_path}/${path}` : path,
+    full_name: parent ? `${parent.full_name} / ${name}` : name,
+  };
+  if (path !== before.path) {
+    requirePath(path, { top: !parent });
+    const onlyCase = path.toLowerCase() === before.path.toLowerCase();
+    if (!onlyCase) await requireFreePath(db, after.full_path);
+  }
+  await groups.renameBelow(db, before.id, before, after);
+}

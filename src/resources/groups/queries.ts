@@ -1,0 +1,209 @@
+import {
+  type Condition,
+  memberGroups,
+  type Role,
+  type Viewer,
+  visibleGroups,
+} from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** A namespace as handlers look at it. */
+export interface Namespace {
+  id: number;
+  kind: "group" | "user";
+  name: string;
+  path: string;
+  full_name: string;
+  full_path: string;
+  visibility: number;
+  parent_id: number | null;
+  owner_id: number | null;
+  updated_at: number;
+}
+
+/** What a namespace is made of. */
+export interface NewNamespace {
+  kind: Namespace["kind"];
+  name: string;
+  path: string;
+  parent?: Pick<Namespace, "id" | "full_name" | "full_path"> | undefined;
+  owner_id?: number | undefined;
+  description?: string | null | undefined;
+  visibility: number;
+  lfs_enabled?: boolean | undefined;
+  request_access_enabled?: boolean | undefined;
+}
+
+/** What a list of groups can be narrowed and ordered by. */
+export interface GroupFilter {
+  /** Only groups directly below this one; `null` for those at the top. */
+  parentId?: number | null | undefined;
+  search?: string | undefined;
+  skip?: readonly number[] | undefined;
+  /** Only groups in which the caller has this role. */
+  role?: Role | undefined;
+  /** Only groups the caller belongs to. */
+  member?: boolean | undefined;
+  orderBy: "name" | "path" | "id";
+  sort: "asc" | "desc";
+}
+
+/** The groups the caller may read. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  filter: GroupFilter,
+): Promise<Listed> {
+  const conditions: Condition[] = [{ sql: "n.kind = 'group'", values: [] }];
+  if (filter.role) conditions.push(memberGroups(viewer, filter.role));
+  else if (filter.member) conditions.push(memberGroups(viewer));
+  else conditions.push(visibleGroups(viewer));
+  if (filter.parentId === null) conditions.push({ sql: "n.parent_id is null", values: [] });
+  else if (filter.parentId !== undefined) {
+    conditions.push({ sql: "n.parent_id = ?", values: [filter.parentId] });
+  }
+  if (filter.search) conditions.push(contains(["n.name", "n.path"], filter.search));
+  if (filter.skip && filter.skip.length > 0) {
+    const skipped = placeholders(filter.skip);
+    conditions.push({ sql: `n.id not in (${skipped.sql})`, values: skipped.values });
+  }
+  const { orderBy, sort } = filter;
+  return paginate(db, shape, page, {
+    from: `namespaces n where ${conditions.map(({ sql }) => sql).join(" and ")}`,
+    values: conditions.flatMap(({ values }) => values),
+    order: orderBy === "id" ? `n.id ${sort}` : `n.${orderBy} ${sort}, n.id ${sort}`,
+  });
+}
+
+/** One group as a row of its shape. */
+export async function row(db: Reader, shape: Shape, groupId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from namespaces n where n.id = ?`, [
+    groupId,
+  ]);
+  return found as Value[];
+}
+
+const NAMESPACE =
+  "select id, kind, name, path, full_name, full_path, visibility, parent_id, owner_id, updated_at from namespaces";
+
+/** A namespace by its id, or `undefined`. */
+export async function find(db: Reader, namespaceId: number): Promise<Namespace | undefined> {
+  const [found] = await db.all<Namespace>(`${NAMESPACE} where id = ?`, [namespaceId]);
+  return found;
+}
+
+/** A namespace by its full path, whatever its case, or `undefined`. */
+export async function findByPath(db: Reader, fullPath: string): Promise<Namespace | undefined> {
+  const [found] = await db.all<Namespace>(`${NAMESPACE} where lower(full_path) = lower(?)`, [
+    fullPath,
+  ]);
+  return found;
+}
+
+/** The namespace of a user's own projects. */
+export async function findPersonal(db: Reader, userId: number): Promise<Namespace | undefined> {
+  const [found] = await db.all<Namespace>(`${NAMESPACE} where owner_id = ?`, [userId]);
+  return found;
+}
+
+/** The highest level a user has in a namespace: as member of it or of a group above, or as its owner; else 0. */
+export async function levelIn(
+  db: Reader,
+  namespaceId: number,
+  userId: number,
+  today: string,
+): Promise<number> {
+  const [found] = await db.rows(
+    `select max(level) from (
+       select m.access_level as level from members m
+       join namespace_ancestors a on a.ancestor_id = m.namespace_id
+       where a.namespace_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+       union all
+       select 50 from namespaces where id = ? and owner_id = ?) as levels`,
+    [namespaceId, userId, today, namespaceId, userId],
+  );
+  return (found?.[0] as number | null) ?? 0;
+}
+
+/** Whether a full path is taken by a namespace or a project, whatever its case. */
+export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from namespaces where lower(full_path) = lower(?)
+     union all select 1 from projects where lower(full_path) = lower(?) limit 1`,
+    [fullPath, fullPath],
+  );
+  return found.length > 0;
+}
+
+/** Adds a namespace, with its ancestors, and gives its id. */
+export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
+  const { parent } = namespace;
+  const [inserted] = await db.rows(
+    `insert into namespaces (kind, name, path, full_name, full_path, description, visibility, parent_id,
+       owner_id, lfs_enabled, request_access_enabled, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      namespace.kind,
+      namespace.name,
+      namespace.path,
+      parent ? `${parent.full_name} / ${namespace.name}` : namespace.name,
+      parent ? `${parent.full_path}/${namespace.path}` : namespace.path,
+      namespace.description ?? "",
+      namespace.visibility,
+      parent?.id ?? null,
+      namespace.owner_id ?? null,
+      namespace.lfs_enabled === false ? 0 : 1,
+      namespace.request_access_enabled ? 1 : 0,
+      now,
+      now,
+    ],
+  );
+  const id = inserted?.[0] as number;
+  await db.run(
+    `insert into namespace_ancestors (namespace_id, ancestor_id, depth)
+     select ?, ancestor_id, depth + 1 from namespace_ancestors where namespace_id = ?`,
+    [id, parent?.id ?? 0],
+  );
+  await db.run(
+    "insert into namespace_ancestors (namespace_id, ancestor_id, depth) values (?, ?, 0)",
+    [id, id],
+  );
+  return id;
+}
+
+/** Renames the full paths and names of everything below a namespace after it was itself renamed. */
+export async function renameBelow(
+  db: Database,
+  namespaceId: number,
+  from: Pick<Namespace, "full_path" | "full_name">,
+  to: Pick<Namespace, "full_path" | "full_name">,
+): Promise<void> {
+  await db.run(
+    `update namespaces set full_path = cast(? as text) || substr(full_path, ?),
+       full_name = cast(? as text) || substr(full_name, ?)
+     where id in (select namespace_id from namespace_ancestors where ancestor_id = ?)`,
+    [
+      to.full_path,
+      [...from.full_path].length + 1,
+      to.full_name,
+      [...from.full_name].length + 1,
+      namespaceId,
+    ],
+  );
+  await db.run(
+    `update projects set full_path = cast(? as text) || substr(full_path, ?)
+     where namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)`,
+    [to.full_path, [...from.full_path].length + 1, namespaceId],
+  );
+}
+
+/** Removes a namespace with all below it. */
+export async function remove(db: Database, namespaceId: number): Promise<void> {
+  await db.run("delete from namespaces where id = ?", [namespaceId]);
+}

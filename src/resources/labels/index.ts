@@ -1,0 +1,223 @@
+import type { Source } from "../../core/access.ts";
+import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { scopeLabelFields } from "./json.ts";
+import * as labels from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const common = {
+  ...scopeLabelFields,
+  text_color: show.derived(["l.color"], "string", ([color]) => contrast(String(color))),
+  open_issues_count: show.constant(0),
+  closed_issues_count: show.constant(0),
+  open_merge_requests_count: show.constant(0),
+  subscribed: show.flag("case when ls.user_id is null then 0 else 1 end"),
+};
+
+const groupLabel = show.shape(common);
+
+const projectLabel = show.shape({
+  ...common,
+  priority: show.integer("l.priority"),
+  is_project_label: show.flag("case when l.project_id is null then 0 else 1 end"),
+});
+
+/** Black or white, whichever can be read on a colour. */
+function contrast(color: string): string {
+  const digits = color.length === 4 ? color.replace(/[^#]/g, "$&$&") : color;
+  const brightness = [1, 3, 5].reduce(
+    (sum, at) => sum + Number.parseInt(digits.slice(at, at + 2), 16),
+    0,
+  );
+  return brightness > 500 ? "#333333" : "#FFFFFF";
+}
+
+const color = is.text();
+const attributes = {
+  description: is.clearable(is.anyText()),
+  priority: is.clearable(is.integer({ min: 0, max: 2 ** 31 - 1 })),
+};
+
+type In = Pick<Context, "source"> & { db: Reader };
+
+function checkName(name: string): void {
+  const problems = labels.nameProblems(name);
+  if (problems) throw invalid({ title: problems });
+}
+
+function checkColor(value: string): void {
+  if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)) {
+    throw invalid({ color: ["must be a valid color code"] });
+  }
+}
+
+async function findLabel({ db, source }: In, idOrName: string, inherited = false) {
+  const found = await labels.find(db, source, idOrName, { inherited });
+  if (!found) throw notFound("Label");
+  return found;
+}
+
+interface LabelChange {
+  new_name?: string | undefined;
+  color?: string | undefined;
+  description?: string | null | undefined;
+  priority?: number | null | undefined;
+}
+
+async function change(
+  {
+    db,
+    source,
+    shape,
+    caller,
+    now,
+  }: Pick<Context, "source" | "shape" | "caller" | "now"> & {
+    db: Database;
+  },
+  found: labels.Label,
+  input: LabelChange,
+) {
+  if (input.new_name !== undefined) {
+    checkName(input.new_name);
+    if (await labels.isTaken(db, source, input.new_name, found.id)) {
+      throw conflict("Label already exists");
+    }
+  }
+  if (input.color !== undefined) checkColor(input.color);
+  const { new_name: name, color, description } = input;
+  const priority = source.kind === "project" ? input.priority : undefined;
+  await updateRow(db, "labels", found.id, { name, color, description, priority }, now);
+  return labels.row(db, shape, found.id, caller?.id ?? 0);
+}
+
+const changes = {
+  new_name: is.optional(is.anyText()),
+  color: is.optional(color),
+  ...attributes,
+};
+const CHANGES = ["new_name", "color", "description", "priority"] as const;
+
+function routes(kind: Source["kind"]) {
+  const present = kind === "group" ? groupLabel : projectLabel;
+  return [
+    get("", {
+      summary: `List the labels of a ${kind}, by name`,
+      input: {
+        search: is.optional(is.anyText()),
+        include_ancestor_groups: is.optional(is.boolean()),
+      },
+      present,
+      handle: ({ db, shape, page, source, caller, input }) =>
+        labels.list(db, shape, page, source, caller?.id ?? 0, {
+          search: input.search,
+          inherited: input.include_ancestor_groups ?? true,
+        }),
+    }),
+    get("/:label_id", {
+      summary: "Get a label by its id or name",
+      input: { label_id: is.anyText() },
+      present,
+      handle: async (context) => {
+        const found = await findLabel(context, context.input.label_id, true);
+        return labels.row(context.db, context.shape, found.id, context.caller?.id ?? 0);
+      },
+    }),
+    post("", {
+      summary: "Create a label",
+      role: "reporter",
+      input: { name: is.anyText(), color, ...attributes },
+      present,
+      handle: async ({ db, source, input, shape, caller, now }) => {
+        checkName(input.name);
+        checkColor(input.color);
+        if (await labels.isTaken(db, source, input.name)) throw conflict("Label already exists");
+        const id = await labels.insert(db, source, input, now);
+        return labels.row(db, shape, id, caller?.id ?? 0);
+      },
+    }),
+    put("", {
+      summary: "Change a label named by `name` or `label_id`",
+      role: "reporter",
+      input: {
+        name: is.optional(is.anyText()),
+        label_id: is.optional(is.integer()),
+        ...changes,
+      },
+      atLeastOne: CHANGES,
+      present,
+      handle: async (context) => {
+        const { name, label_id } = context.input;
+        if (name === undefined && label_id === undefined) throw missing("name");
+        return change(context, await findLabel(context, String(label_id ?? name)), context.input);
+      },
+    }),
+    put("/:label_id", {
+      summary: "Change a label",
+      role: "reporter",
+      input: { label_id: is.anyText(), ...changes },
+      atLeastOne: CHANGES,
+      present,
+      handle: async (context) =>
+        change(context, await findLabel(context, context.input.label_id), context.input),
+    }),
+    del("", {
+      summary: "Delete a label named by `name`",
+      role: "reporter",
+      input: { name: is.anyText() },
+      handle: async (context) => remove(context, context.input.name),
+    }),
+    del("/:label_id", {
+      summary: "Delete a label",
+      role: "reporter",
+      input: { label_id: is.anyText() },
+      handle: async (context) => remove(context, context.input.label_id),
+    }),
+    post("/:label_id/subscribe", {
+      summary: "Subscribe to a label",
+      input: { label_id: is.anyText() },
+      present,
+      handle: async (context) => subscription(context, context.input.label_id, labels.subscribe),
+    }),
+    post("/:label_id/unsubscribe", {
+      summary: "End a subscription to a label",
+      input: { label_id: is.anyText() },
+      present,
+      handle: async (context) => subscription(context, context.input.label_id, labels.unsubscribe),
+    }),
+  ];
+}
+
+async function remove(
+  context: Pick<Context, "source" | "requireUnmodified"> & { db: Database },
+  idOrName: string,
+) {
+  const found = await findLabel(context, idOrName);
+  context.requireUnmodified(found.updated_at);
+  await labels.remove(context.db, found.id);
+  return undefined;
+}
+
+async function subscription(
+  context: Pick<Context, "source" | "shape" | "caller"> & { db: Database },
+  idOrName: string,
+  set: typeof labels.subscribe,
+) {
+  const found = await findLabel(context, idOrName, true);
+  const callerId = context.caller?.id ?? 0;
+  if (!(await set(context.db, found.id, callerId))) throw notModified();
+  return labels.row(context.db, context.shape, found.id, callerId);
+}
+
+/** Labels of groups, and of projects, which have those of the groups above too: gitlab-facts §13. */
+export const labelResource: Resource = {
+  name: "Labels",
+  migrations,
+  routes: [
+    ...under("/groups/:id/labels", routes("group")),
+    ...under("/projects/:id/labels", routes("project")),
+  ],
+};

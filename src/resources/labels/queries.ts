@@ -1,0 +1,177 @@
+import type { Source } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** The colour of a label that is made without one. */
+export const DEFAULT_COLOR = "#428BCA";
+
+/** Whose label it is. */
+export type Owner = Pick<Source, "column" | "id">;
+
+/** A label as handlers look at it. */
+export interface Label {
+  id: number;
+  name: string;
+  updated_at: number;
+}
+
+/** What a label is made of. */
+export interface NewLabel {
+  name: string;
+  color: string;
+  description?: string | null | undefined;
+  priority?: number | null | undefined;
+}
+
+/** What is wrong with a name, or `undefined`: labels are listed with commas between. */
+export function nameProblems(name: string): string[] | undefined {
+  if (name.trim() === "") return ["can't be blank"];
+  if (name.includes(",")) return ["is invalid"];
+  if ([...name].length > 255) return ["is too long (maximum is 255 characters)"];
+  return undefined;
+}
+
+/** From where a label's row is read; the placeholder is the id of the caller, who may be subscribed. */
+const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id and ls.user_id = ?
+  left join namespaces ln on ln.id = l.namespace_id`;
+
+/** The labels a group or project has: its own and, unless told not to, those of the groups above. */
+function within(
+  source: Owner & Pick<Source, "namespaceId">,
+  inherited: boolean,
+): { sql: string; values: Value[] } {
+  if (!inherited) return { sql: `l.${source.column} = ?`, values: [source.id] };
+  const above =
+    "l.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)";
+  return source.column === "project_id"
+    ? { sql: `(l.project_id = ? or ${above})`, values: [source.id, source.namespaceId] }
+    : { sql: above, values: [source.namespaceId] };
+}
+
+/** The labels of a group or project by name. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  source: Source,
+  callerId: number,
+  filter: { search: string | undefined; inherited: boolean },
+): Promise<Listed> {
+  const scope = within(source, filter.inherited);
+  const search = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
+  return paginate(db, shape, page, {
+    from: `${LABELS} where ${scope.sql}${search ? ` and ${search.sql}` : ""}`,
+    values: [callerId, ...scope.values, ...(search?.values ?? [])],
+    order: "l.name, l.id",
+  });
+}
+
+/** One label as a row of its shape. */
+export async function row(
+  db: Reader,
+  shape: Shape,
+  labelId: number,
+  callerId: number,
+): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${LABELS} where l.id = ?`, [
+    callerId,
+    labelId,
+  ]);
+  return found as Value[];
+}
+
+/** The label of a group or project by its id or, where that finds nothing, its name. */
+export async function find(
+  db: Reader,
+  source: Source,
+  idOrName: string,
+  options: { inherited: boolean },
+): Promise<Label | undefined> {
+  const scope = within(source, options.inherited);
+  const id = /^\d{1,15}$/.test(idOrName) ? Number(idOrName) : 0;
+  const [found] = await db.all<Label>(
+    `select l.id, l.name, l.updated_at from labels l where ${scope.sql} and (l.id = ? or l.name = ?)
+     order by case when l.id = ? then 0 else 1 end, l.id limit 1`,
+    [...scope.values, id, idOrName, id],
+  );
+  return found;
+}
+
+/** A label of a group or of one above it, by id or by name. */
+export async function findInherited(
+  db: Reader,
+  groupId: number,
+  by: { id: number } | { name: string },
+): Promise<Label | undefined> {
+  const [column, value] = "id" in by ? ["id", by.id] : ["name", by.name];
+  const [found] = await db.all<Label>(
+    `select l.id, l.name, l.updated_at from labels l
+     join namespace_ancestors a on a.ancestor_id = l.namespace_id
+     where a.namespace_id = ? and l.${column} = ? order by a.depth limit 1`,
+    [groupId, value as Value],
+  );
+  return found;
+}
+
+/** Whether a name is taken in a group or project or above it, by another label than `exceptId`. */
+export async function isTaken(
+  db: Reader,
+  source: Source,
+  name: string,
+  exceptId = 0,
+): Promise<boolean> {
+  const scope = within(source, true);
+  const found = await db.rows(
+    `select 1 from labels l where ${scope.sql} and l.name = ? and l.id <> ? limit 1`,
+    [...scope.values, name, exceptId],
+  );
+  return found.length > 0;
+}
+
+/** Adds a label and gives its id. */
+export async function insert(
+  db: Database,
+  owner: Owner,
+  label: NewLabel,
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into labels (${owner.column}, name, color, description, priority, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      owner.id,
+      label.name,
+      label.color,
+      label.description ?? null,
+      label.priority ?? null,
+      now,
+      now,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Removes a label, and with it the board lists made of it. */
+export async function remove(db: Database, labelId: number): Promise<void> {
+  await db.run("delete from labels where id = ?", [labelId]);
+}
+
+/** Subscribes a user to a label; gives whether that changed anything. */
+export async function subscribe(db: Database, labelId: number, userId: number): Promise<boolean> {
+  const changed = await db.run(
+    "insert into label_subscriptions (label_id, user_id) values (?, ?) on conflict do nothing",
+    [labelId, userId],
+  );
+  return changed > 0;
+}
+
+/** Ends a user's subscription; gives whether that changed anything. */
+export async function unsubscribe(db: Database, labelId: number, userId: number): Promise<boolean> {
+  const changed = await db.run(
+    "delete from label_subscriptions where label_id = ? and user_id = ?",
+    [labelId, userId],
+  );
+  return changed > 0;
+}

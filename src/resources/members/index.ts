@@ -1,0 +1,155 @@
+import { ROLES, roleOf, type Source } from "../../core/access.ts";
+import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { userSummaryFields } from "../users/json.ts";
+import * as users from "../users/queries.ts";
+import * as members from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const member = show.shape({
+  ...userSummaryFields,
+  access_level: show.integer("m.access_level"),
+  expires_at: show.date("m.expires_at"),
+});
+
+const query = { query: is.optional(is.anyText()) };
+const id = { user_id: is.recordId() };
+const level = is.integer();
+
+type In = Pick<Context, "source"> & { db: Reader; input: { user_id: number } };
+
+async function findMember({ db, source, input }: In) {
+  const found = await members.find(db, source, input.user_id);
+  if (!found) throw notFound();
+  return found;
+}
+
+/** Projects have no owners of their own (gitlab-facts §12). */
+function requireLevel(source: Source, accessLevel: number): void {
+  if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {
+    throw invalid({ access_level: ["is not included in the list"] });
+  }
+}
+
+/** Nobody hands out more than they have, or takes on who has more. */
+function requireReach(source: Source, accessLevel: number): void {
+  if (source.level < accessLevel) throw forbidden();
+}
+
+async function requireAboveInherited(
+  db: Reader,
+  source: Source,
+  userId: number,
+  accessLevel: number,
+): Promise<void> {
+  const above = await members.inherited(db, source, userId);
+  if (above && accessLevel < above.access_level) {
+    const role = roleOf(above.access_level) ?? "";
+    const title = role.charAt(0).toUpperCase() + role.slice(1);
+    throw invalid({
+      access_level: [
+        `should be higher than ${title} inherited membership from group ${above.full_name}`,
+      ],
+    });
+  }
+}
+
+async function requireAnotherOwner(db: Reader, source: Source, found: members.Member) {
+  if (source.kind !== "group" || found.access_level !== ROLES.owner) return;
+  if ((await members.countOwners(db, source.id)) === 1) {
+    throw forbidden("The last owner of a group cannot be removed.");
+  }
+}
+
+function routes(kind: Source["kind"]) {
+  const role = kind === "group" ? "owner" : "maintainer";
+  return [
+    get("", {
+      summary: `List the direct members of a ${kind}`,
+      input: query,
+      present: member,
+      handle: ({ db, shape, page, source, input }) =>
+        members.list(db, shape, page, source, input.query),
+    }),
+    get("/all", {
+      summary: `List the members of a ${kind}, those of the groups above included`,
+      input: query,
+      present: member,
+      handle: ({ db, shape, page, source, input }) =>
+        members.listAll(db, shape, page, source, input.query),
+    }),
+    get("/:user_id", {
+      summary: "Get a direct member",
+      input: id,
+      present: member,
+      handle: async (context) =>
+        members.row(context.db, context.shape, (await findMember(context)).id),
+    }),
+    post("", {
+      summary: "Add a member",
+      role,
+      input: { user_id: is.integer(), access_level: level, expires_at: is.clearable(is.date()) },
+      present: member,
+      handle: async ({ db, source, shape, input, caller, now }) => {
+        const user = await users.find(db, input.user_id);
+        if (!user) throw notFound("User");
+        if (await members.find(db, source, user.id)) throw conflict("Member already exists");
+        requireLevel(source, input.access_level);
+        requireReach(source, input.access_level);
+        await requireAboveInherited(db, source, user.id, input.access_level);
+        const added = await members.insert(
+          db,
+          source,
+          { ...input, created_by_id: caller?.id },
+          now,
+        );
+        return members.row(db, shape, added);
+      },
+    }),
+    put("/:user_id", {
+      summary: "Change a member's access level or when it ends",
+      role,
+      input: { ...id, access_level: level, expires_at: is.clearable(is.date()) },
+      present: member,
+      handle: async (context) => {
+        const { db, source, shape, input, now } = context;
+        const found = await findMember(context);
+        requireLevel(source, input.access_level);
+        requireReach(source, Math.max(input.access_level, found.access_level));
+        await requireAboveInherited(db, source, found.user_id, input.access_level);
+        if (input.access_level !== ROLES.owner) await requireAnotherOwner(db, source, found);
+        const { access_level, expires_at } = input;
+        await updateRow(db, "members", found.id, { access_level, expires_at }, now);
+        return members.row(db, shape, found.id);
+      },
+    }),
+    del("/:user_id", {
+      summary: "Remove a member; anyone may leave",
+      role: ({ caller, input }) => (caller?.id === input.user_id ? undefined : role),
+      input: id,
+      handle: async (context) => {
+        const { db, source } = context;
+        const found = await findMember(context);
+        context.requireUnmodified(found.updated_at);
+        if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
+        await requireAnotherOwner(db, source, found);
+        await members.remove(db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Members of groups and of projects: gitlab-facts §12. */
+export const memberResource: Resource = {
+  name: "Members",
+  migrations,
+  routes: [
+    ...under("/groups/:id/members", routes("group")),
+    ...under("/projects/:id/members", routes("project")),
+  ],
+};

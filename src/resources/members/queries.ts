@@ -1,0 +1,140 @@
+import type { Source } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+type Owner = Pick<Source, "column" | "id">;
+
+const MEMBERS = "members m join users u on u.id = m.user_id";
+
+/** A membership as handlers look at it. */
+export interface Member {
+  id: number;
+  user_id: number;
+  access_level: number;
+  updated_at: number;
+}
+
+/** The direct members of a group or project. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  owner: Owner,
+  query: string | undefined,
+): Promise<Listed> {
+  const search = searched(query);
+  return paginate(db, shape, page, {
+    from: `${MEMBERS} where m.${owner.column} = ?${search.sql}`,
+    values: [owner.id, ...search.values],
+    order: "m.id",
+  });
+}
+
+/**
+ * The members of a group or project and of the groups above it, each person once, by the membership that gives them
+ * the most.
+ */
+export function listAll(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  source: Source,
+  query: string | undefined,
+): Promise<Listed> {
+  const search = searched(query);
+  const own = source.kind === "project" ? source.id : 0;
+  return paginate(db, shape, page, {
+    from: `${MEMBERS} where m.id in (
+      select id from (
+        select x.id, row_number() over (partition by x.user_id order by x.access_level desc, x.id) as place
+        from members x where x.project_id = ?
+          or x.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)
+      ) as ranked where place = 1)${search.sql}`,
+    values: [own, source.namespaceId, ...search.values],
+    order: "m.id",
+  });
+}
+
+function searched(query: string | undefined): { sql: string; values: Value[] } {
+  if (!query) return { sql: "", values: [] };
+  const search = contains(["u.name", "u.username", "u.email"], query);
+  return { sql: ` and ${search.sql}`, values: search.values };
+}
+
+/** One membership as a row of its shape. */
+export async function row(db: Reader, shape: Shape, memberId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${MEMBERS} where m.id = ?`, [
+    memberId,
+  ]);
+  return found as Value[];
+}
+
+/** A user's direct membership of a group or project, or `undefined`. */
+export async function find(db: Reader, owner: Owner, userId: number): Promise<Member | undefined> {
+  const [found] = await db.all<Member>(
+    `select id, user_id, access_level, updated_at from members where ${owner.column} = ? and user_id = ?`,
+    [owner.id, userId],
+  );
+  return found;
+}
+
+/** The highest level a user has from the groups above, with the group that gives it; not their own membership. */
+export async function inherited(
+  db: Reader,
+  source: Source,
+  userId: number,
+): Promise<{ access_level: number; full_name: string } | undefined> {
+  const [found] = await db.all<{ access_level: number; full_name: string }>(
+    `select m.access_level, n.full_name from members m
+     join namespace_ancestors a on a.ancestor_id = m.namespace_id
+     join namespaces n on n.id = m.namespace_id
+     where a.namespace_id = ? and a.depth >= ? and m.user_id = ?
+     order by m.access_level desc, a.depth limit 1`,
+    [source.namespaceId, source.kind === "group" ? 1 : 0, userId],
+  );
+  return found;
+}
+
+/** Adds a membership and gives its id. */
+export async function insert(
+  db: Database,
+  owner: Owner,
+  member: {
+    user_id: number;
+    access_level: number;
+    expires_at?: string | null | undefined;
+    created_by_id?: number | undefined;
+  },
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into members (${owner.column}, user_id, access_level, expires_at, created_by_id, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      owner.id,
+      member.user_id,
+      member.access_level,
+      member.expires_at ?? null,
+      member.created_by_id ?? null,
+      now,
+      now,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+/** How many owners a group has itself. */
+export async function countOwners(db: Reader, groupId: number): Promise<number> {
+  const [found] = await db.rows(
+    "select count(*) from members where namespace_id = ? and access_level = 50",
+    [groupId],
+  );
+  return found?.[0] as number;
+}
+
+/** Ends a membership. */
+export async function remove(db: Database, memberId: number): Promise<void> {
+  await db.run("delete from members where id = ?", [memberId]);
+}

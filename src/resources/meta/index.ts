@@ -1,0 +1,60 @@
+import { notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import { get, Plain, Raw, type Resource } from "../../core/resource.ts";
+import { REVISION, VERSION } from "../../core/version.ts";
+
+const metadata = {
+  version: VERSION,
+  revision: REVISION,
+  kas: { enabled: false, externalUrl: null, externalK8sProxyUrl: null, version: null },
+  enterprise: true,
+};
+
+/** What the server says of itself: gitlab-facts §13. The paths under `/-` stand outside the API. */
+export const metaResource: Resource = {
+  name: "Version and health",
+  migrations: [],
+  routes: [
+    get("/version", {
+      summary: "Get the version of the API",
+      scopes: ["api", "read_api", "read_user"],
+      handle: () => new Plain({ version: VERSION, revision: REVISION }),
+    }),
+    get("/metadata", {
+      summary: "Get the version and what belongs to it",
+      scopes: ["api", "read_api", "read_user"],
+      handle: () => new Plain(metadata),
+    }),
+    get("/-/health", {
+      summary: "Whether the process answers",
+      access: "anyone",
+      handle: () => new Plain({ status: "ok" }),
+    }),
+    get("/-/readiness", {
+      summary: "Whether the process can answer from its database",
+      access: "anyone",
+      handle: async ({ db }) => {
+        await db.rows("select 1");
+        return new Plain({ status: "ok" });
+      },
+    }),
+    get("/-/avatars/:name", {
+      summary: "Get the drawn avatar of a user who has no picture",
+      access: "anyone",
+      input: { name: is.anyText() },
+      handle: ({ input }) => {
+        const parts = /^([a-z0-9])-(\d{1,3})\.svg$/.exec(input.name);
+        if (!parts) throw notFound();
+        return new Raw("image/svg+xml", avatar(parts[1] as string, Number(parts[2]) % 360));
+      },
+    }),
+  ],
+};
+
+function avatar(initial: string, hue: number): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80" width="80" height="80">
+<rect width="80" height="80" fill="hsl(${hue} 45% 45%)"/>
+<text x="40" y="40" dy="0.35em" text-anchor="middle" font-family="sans-serif" font-size="40" fill="#fff">${initial.toUpperCase()}</text>
+</svg>
+`;
+}

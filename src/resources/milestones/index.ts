@@ -1,0 +1,133 @@
+import type { Source } from "../../core/access.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
+import * as milestones from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const groupMilestone = show.shape(groupMilestoneFields);
+const projectMilestone = show.shape(projectMilestoneFields);
+
+const attributes = {
+  description: is.clearable(is.anyText()),
+  due_date: is.clearable(is.date()),
+  start_date: is.clearable(is.date()),
+};
+const id = { milestone_id: is.recordId() };
+
+type In = Pick<Context, "source"> & { db: Reader; input: { milestone_id: number } };
+
+async function findMilestone({ db, source, input }: In) {
+  const found = await milestones.find(db, source, input.milestone_id);
+  if (!found) throw notFound();
+  return found;
+}
+
+async function requireFreeTitle(db: Reader, source: Source, title: string, exceptId?: number) {
+  if (await milestones.isTaken(db, source, title, exceptId)) {
+    throw invalid({ title: ["already being used for another group or project milestone."] });
+  }
+}
+
+function requireOrder(start: string | null | undefined, due: string | null | undefined): void {
+  if (start && due && due < start) {
+    throw invalid({ due_date: ["must be greater than start date"] });
+  }
+}
+
+function routes(kind: Source["kind"]) {
+  const present = kind === "group" ? groupMilestone : projectMilestone;
+  return [
+    get("", {
+      summary: `List the milestones of a ${kind}, newest first`,
+      input: {
+        iids: is.optional(is.arrayOf(is.integer())),
+        state: is.optional(is.choice(["active", "closed"])),
+        title: is.optional(is.anyText()),
+        search: is.optional(is.anyText()),
+      },
+      present,
+      handle: ({ db, shape, page, source, input }) =>
+        milestones.list(db, shape, page, source, {
+          iids: input.iids,
+          state: input.state,
+          title: input.title,
+          search: input.search,
+        }),
+    }),
+    get("/:milestone_id", {
+      summary: "Get a milestone by its id (not its iid)",
+      input: id,
+      present,
+      handle: async (context) =>
+        milestones.row(context.db, context.shape, (await findMilestone(context)).id),
+    }),
+    post("", {
+      summary: "Create a milestone",
+      role: "developer",
+      input: { title: is.text(), ...attributes },
+      present,
+      handle: async ({ db, source, shape, input, now }) => {
+        requireOrder(input.start_date, input.due_date);
+        await requireFreeTitle(db, source, input.title);
+        return milestones.row(db, shape, await milestones.insert(db, source, input, now));
+      },
+    }),
+    put("/:milestone_id", {
+      summary: "Change, close or reopen a milestone",
+      role: "developer",
+      input: {
+        ...id,
+        title: is.optional(is.text()),
+        ...attributes,
+        state_event: is.optional(is.choice(["close", "activate"])),
+      },
+      atLeastOne: ["title", "description", "due_date", "start_date", "state_event"],
+      present,
+      handle: async (context) => {
+        const { db, source, shape, input, now } = context;
+        const found = await findMilestone(context);
+        const { title, description, due_date, start_date, state_event } = input;
+        requireOrder(
+          start_date === undefined ? found.start_date : start_date,
+          due_date === undefined ? found.due_date : due_date,
+        );
+        if (title !== undefined) await requireFreeTitle(db, source, title, found.id);
+        const state = state_event && (state_event === "close" ? "closed" : "active");
+        await updateRow(
+          db,
+          "milestones",
+          found.id,
+          { title, description, due_date, start_date, state },
+          now,
+        );
+        return milestones.row(db, shape, found.id);
+      },
+    }),
+    del("/:milestone_id", {
+      summary: "Delete a milestone",
+      role: "developer",
+      input: id,
+      handle: async (context) => {
+        const found = await findMilestone(context);
+        context.requireUnmodified(found.updated_at);
+        await milestones.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Milestones of groups and of projects: gitlab-facts §13. */
+export const milestoneResource: Resource = {
+  name: "Milestones",
+  migrations,
+  routes: [
+    ...under("/groups/:id/milestones", routes("group")),
+    ...under("/projects/:id/milestones", routes("project")),
+  ],
+};

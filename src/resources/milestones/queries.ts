@@ -1,0 +1,149 @@
+import type { Source } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+type Owner = Pick<Source, "column" | "id">;
+
+const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
+  left join projects mp on mp.id = m.project_id`;
+
+/** A milestone as handlers look at it. */
+export interface Milestone {
+  id: number;
+  title: string;
+  state: "active" | "closed";
+  due_date: string | null;
+  start_date: string | null;
+  updated_at: number;
+}
+
+/** What a list can be narrowed by. */
+export interface MilestoneFilter {
+  state: "active" | "closed" | undefined;
+  iids: readonly number[] | undefined;
+  title: string | undefined;
+  search: string | undefined;
+}
+
+/** The milestones of a group or project, newest first. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  owner: Owner,
+  filter: MilestoneFilter,
+): Promise<Listed> {
+  const where = [`m.${owner.column} = ?`];
+  const values: Value[] = [owner.id];
+  if (filter.state) {
+    where.push("m.state = ?");
+    values.push(filter.state);
+  }
+  if (filter.title !== undefined) {
+    where.push("m.title = ?");
+    values.push(filter.title);
+  }
+  if (filter.iids) {
+    const among = placeholders(filter.iids.length > 0 ? filter.iids : [0]);
+    where.push(`m.iid in (${among.sql})`);
+    values.push(...among.values);
+  }
+  if (filter.search) {
+    const search = contains(["m.title", "m.description"], filter.search);
+    where.push(search.sql);
+    values.push(...search.values);
+  }
+  return paginate(db, shape, page, {
+    from: `${MILESTONES} where ${where.join(" and ")}`,
+    values,
+    order: "m.id desc",
+  });
+}
+
+/** One milestone as a row of its shape. */
+export async function row(db: Reader, shape: Shape, milestoneId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${MILESTONES} where m.id = ?`, [
+    milestoneId,
+  ]);
+  return found as Value[];
+}
+
+/** The milestone of a group or project, or `undefined`. */
+export async function find(
+  db: Reader,
+  owner: Owner,
+  milestoneId: number,
+): Promise<Milestone | undefined> {
+  const [found] = await db.all<Milestone>(
+    `select id, title, state, due_date, start_date, updated_at from milestones
+     where id = ? and ${owner.column} = ?`,
+    [milestoneId, owner.id],
+  );
+  return found;
+}
+
+/** A milestone of a group or of one above it, or `undefined`. */
+export async function findInherited(
+  db: Reader,
+  groupId: number,
+  milestoneId: number,
+): Promise<{ id: number } | undefined> {
+  const [found] = await db.all<{ id: number }>(
+    `select m.id from milestones m join namespace_ancestors a on a.ancestor_id = m.namespace_id
+     where a.namespace_id = ? and m.id = ?`,
+    [groupId, milestoneId],
+  );
+  return found;
+}
+
+/** Whether a group or project has a milestone of this title other than `exceptId`. */
+export async function isTaken(
+  db: Reader,
+  owner: Owner,
+  title: string,
+  exceptId = 0,
+): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from milestones where ${owner.column} = ? and title = ? and id <> ?`,
+    [owner.id, title, exceptId],
+  );
+  return found.length > 0;
+}
+
+/** Adds a milestone under its owner's next number, and gives its id. */
+export async function insert(
+  db: Database,
+  owner: Owner,
+  milestone: {
+    title: string;
+    description?: string | null | undefined;
+    due_date?: string | null | undefined;
+    start_date?: string | null | undefined;
+  },
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into milestones (iid, ${owner.column}, title, description, due_date, start_date, created_at, updated_at)
+     select coalesce(max(iid), 0) + 1, ?, ?, ?, ?, ?, ?, ? from milestones where ${owner.column} = ?
+     returning id`,
+    [
+      owner.id,
+      milestone.title,
+      milestone.description ?? null,
+      milestone.due_date ?? null,
+      milestone.start_date ?? null,
+      now,
+      now,
+      owner.id,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Removes a milestone; boards that were narrowed to it no longer are. */
+export async function remove(db: Database, milestoneId: number): Promise<void> {
+  await db.run("delete from milestones where id = ?", [milestoneId]);
+}

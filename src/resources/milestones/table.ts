@@ -1,0 +1,28 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/** Milestones of groups (`namespace_id`) and of projects (`project_id`); `iid` counts within each. */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-07-milestones",
+    sql: `
+create table milestones (
+  id $id,
+  iid $int not null,
+  namespace_id $int references namespaces (id) on delete cascade,
+  project_id $int references projects (id) on delete cascade,
+  title $text not null,
+  description $text,
+  state $text not null default 'active',
+  due_date $text,
+  start_date $text,
+  created_at $int not null,
+  updated_at $int not null,
+  check ((namespace_id is null) <> (project_id is null))
+);
+create unique index milestones_of_namespace on milestones (namespace_id, iid) where namespace_id is not null;
+create unique index milestones_of_project on milestones (project_id, iid) where project_id is not null;
+create unique index milestone_titles_of_namespace on milestones (namespace_id, title) where namespace_id is not null;
+create unique index milestone_titles_of_project on milestones (project_id, title) where project_id is not null;
+`,
+  },
+];

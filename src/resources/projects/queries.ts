@@ -1,0 +1,280 @@
+import {
+  type Condition,
+  memberProjects,
+  type Role,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access.ts";
+import {
+  type KeysetListed,
+  type Listed,
+  type ListQuery,
+  type Page,
+  paginate,
+  paginateByKey,
+} from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** From where a project's row is read: its namespace, and the owner of a personal one. */
+const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
+  left join users u on u.id = n.owner_id`;
+
+/** A project as handlers look at it. */
+export interface Project {
+  id: number;
+  namespace_id: number;
+  name: string;
+  path: string;
+  full_path: string;
+  star_count: number;
+  updated_at: number;
+}
+
+/** What a list of projects can be narrowed by. */
+export interface ProjectFilter {
+  /** Only projects directly in this namespace, or with `below` in any below it. */
+  namespaceId?: number | undefined;
+  below?: boolean | undefined;
+  archived?: boolean | undefined;
+  visibility?: number | undefined;
+  search?: string | undefined;
+  /** Only projects whose namespace is the caller's own or that they own. */
+  owned?: boolean | undefined;
+  /** Only projects the caller belongs to. */
+  membership?: boolean | undefined;
+  starred?: boolean | undefined;
+  role?: Role | undefined;
+  withIssuesEnabled?: boolean | undefined;
+  idAfter?: number | undefined;
+  idBefore?: number | undefined;
+}
+
+/** How a list of projects is ordered. */
+export interface ProjectOrder {
+  orderBy: "id" | "name" | "path" | "created_at" | "updated_at" | "last_activity_at";
+  sort: "asc" | "desc";
+}
+
+/** The projects the caller may read. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  filter: ProjectFilter,
+  { orderBy, sort }: ProjectOrder,
+): Promise<Listed> {
+  const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
+  return paginate(db, shape, page, { ...filtered(viewer, filter), order });
+}
+
+/** The projects the caller may read, by key: in the order of their ids. */
+export function listByKey(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  filter: ProjectFilter,
+  direction: "asc" | "desc",
+): Promise<KeysetListed> {
+  return paginateByKey(db, shape, page, filtered(viewer, filter), { column: "p.id", direction });
+}
+
+function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order"> {
+  const callerId = viewer.caller?.id ?? 0;
+  const conditions: Condition[] = [];
+  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
+
+  if (filter.owned) conditions.push(memberProjects(viewer, "owner"));
+  else if (filter.role) conditions.push(memberProjects(viewer, filter.role));
+  else if (filter.membership) conditions.push(memberProjects(viewer));
+  else conditions.push(visibleProjects(viewer));
+
+  if (filter.archived !== undefined) add("p.archived = ?", filter.archived ? 1 : 0);
+  if (filter.visibility !== undefined) add("p.visibility = ?", filter.visibility);
+  if (filter.namespaceId !== undefined) {
+    if (filter.below) {
+      add(
+        "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+        filter.namespaceId,
+      );
+    } else add("p.namespace_id = ?", filter.namespaceId);
+  }
+  if (filter.search)
+    conditions.push(contains(["p.name", "p.path", "p.description"], filter.search));
+  if (filter.starred) {
+    add("p.id in (select project_id from project_stars where user_id = ?)", callerId);
+  }
+  if (filter.withIssuesEnabled) add("p.issues_enabled = 1");
+  if (filter.idAfter !== undefined) add("p.id > ?", filter.idAfter);
+  if (filter.idBefore !== undefined) add("p.id < ?", filter.idBefore);
+  const where = conditions.map(({ sql }) => sql).join(" and ");
+  return {
+    from: `${PROJECTS} where ${where}`,
+    countFrom: `projects p where ${where}`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** One project as a row of its shape. */
+export async function row(db: Reader, shape: Shape, projectId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${PROJECTS} where p.id = ?`, [
+    projectId,
+  ]);
+  return found as Value[];
+}
+
+/** Puts into each row what the caller may do there, in two queries for all. */
+export async function embedPermissions(
+  db: Reader,
+  rows: Value[][],
+  shape: Shape,
+  { caller, today }: Viewer,
+): Promise<void> {
+  if (rows.length === 0 || !caller) return;
+  const [idAt, namespaceAt, permissionsAt] = [
+    shape.at("id"),
+    shape.at("namespace"),
+    shape.at("permissions"),
+  ];
+  const own = placeholders(rows.map((row) => row[idAt] as Value));
+  const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
+  const projectLevels = levels(
+    await db.rows(
+      `select m.project_id, m.access_level from members m
+       where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})`,
+      [caller.id, today, ...own.values],
+    ),
+  );
+  const groupLevels = levels(
+    await db.rows(
+      `select a.namespace_id, max(m.access_level) from members m
+       join namespace_ancestors a on a.ancestor_id = m.namespace_id
+       where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+         and a.namespace_id in (${above.sql}) group by a.namespace_id`,
+      [caller.id, today, ...above.values],
+    ),
+  );
+  for (const row of rows) {
+    const project = projectLevels.get(row[idAt] as Value) ?? "null";
+    const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
+    row[permissionsAt] = `{"project_access":${project},"group_access":${group}}`;
+  }
+}
+
+/** JSON of the access each id gives. */
+function levels(rows: Value[][]): Map<Value, string> {
+  return new Map(
+    rows.map(([id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
+  );
+}
+
+const PROJECT =
+  "select id, namespace_id, name, path, full_path, star_count, updated_at from projects";
+
+/** A project by id, or `undefined`. */
+export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
+  const [found] = await db.all<Project>(`${PROJECT} where id = ?`, [projectId]);
+  return found;
+}
+
+/** A project by its full path, whatever its case, or `undefined`. */
+export async function findByPath(db: Reader, fullPath: string): Promise<Project | undefined> {
+  const [found] = await db.all<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
+  return found;
+}
+
+/** How many projects a user has in their own namespace. */
+export async function countPersonal(db: Reader, userId: number): Promise<number> {
+  const [found] = await db.rows(
+    `select count(*) from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = ?`,
+    [userId],
+  );
+  return found?.[0] as number;
+}
+
+/** Whether a namespace has another project than `exceptId` of this name, whatever its case. */
+export async function isNameTaken(
+  db: Reader,
+  namespaceId: number,
+  name: string,
+  exceptId = 0,
+): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from projects where namespace_id = ? and lower(name) = lower(?) and id <> ?",
+    [namespaceId, name, exceptId],
+  );
+  return found.length > 0;
+}
+
+/** What a project is made of; the rest has the schema's defaults. */
+export interface NewProject {
+  namespace: { id: number; full_path: string };
+  creator_id: number | null;
+  name: string;
+  path: string;
+  visibility: number;
+  description?: string | null | undefined;
+  default_branch?: string | null | undefined;
+  topics?: readonly string[] | undefined;
+}
+
+/** Adds a project and gives its id. */
+export async function insert(db: Database, project: NewProject, now: number): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into projects (namespace_id, creator_id, name, path, full_path, visibility, description,
+       default_branch, topics, created_at, updated_at, last_activity_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      project.namespace.id,
+      project.creator_id,
+      project.name,
+      project.path,
+      `${project.namespace.full_path}/${project.path}`,
+      project.visibility,
+      project.description ?? null,
+      project.default_branch ?? null,
+      JSON.stringify(project.topics ?? []),
+      now,
+      now,
+      now,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Stars a project for a user; gives whether that changed anything. */
+export async function star(db: Database, projectId: number, userId: number): Promise<boolean> {
+  const changed = await db.run(
+    "insert into project_stars (project_id, user_id) values (?, ?) on conflict do nothing",
+    [projectId, userId],
+  );
+  return recount(db, projectId, changed);
+}
+
+/** Takes a user's star back; gives whether that changed anything. */
+export async function unstar(db: Database, projectId: number, userId: number): Promise<boolean> {
+  const changed = await db.run("delete from project_stars where project_id = ? and user_id = ?", [
+    projectId,
+    userId,
+  ]);
+  return recount(db, projectId, changed);
+}
+
+async function recount(db: Database, projectId: number, changed: number): Promise<boolean> {
+  if (changed === 0) return false;
+  await db.run(
+    `update projects set star_count = (select count(*) from project_stars where project_id = ?)
+     where id = ?`,
+    [projectId, projectId],
+  );
+  return true;
+}
+
+/** Removes a project with all it has. */
+export async function remove(db: Database, projectId: number): Promise<void> {
+  await db.run("delete from projects where id = ?", [projectId]);
+}

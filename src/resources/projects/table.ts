@@ -1,0 +1,54 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/** Projects and the stars users gave them. `full_path` repeats the namespace's, for look-ups by path. */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-03-projects",
+    sql: `
+create table projects (
+  id $id,
+  namespace_id $int not null references namespaces (id) on delete cascade,
+  creator_id $int references users (id) on delete set null,
+  name $text not null,
+  path $text not null,
+  full_path $text not null,
+  description $text,
+  visibility $int not null default 0,
+  default_branch $text,
+  archived $int not null default 0,
+  issues_enabled $int not null default 1,
+  merge_requests_enabled $int not null default 1,
+  wiki_enabled $int not null default 1,
+  jobs_enabled $int not null default 1,
+  snippets_enabled $int not null default 1,
+  shared_runners_enabled $int not null default 1,
+  lfs_enabled $int not null default 1,
+  request_access_enabled $int not null default 0,
+  public_jobs $int not null default 1,
+  only_allow_merge_if_pipeline_succeeds $int not null default 0,
+  only_allow_merge_if_all_discussions_are_resolved $int not null default 0,
+  merge_method $text not null default 'merge',
+  topics $text not null default '[]',
+  avatar_url $text,
+  star_count $int not null default 0,
+  created_at $int not null,
+  updated_at $int not null,
+  last_activity_at $int not null
+);
+create unique index projects_full_path on projects (lower(full_path));
+create unique index projects_name on projects (namespace_id, lower(name));
+create index projects_by_visibility on projects (archived, visibility, namespace_id);
+create index projects_by_created_at on projects (created_at, id);
+create index projects_by_updated_at on projects (updated_at, id);
+create index projects_by_activity on projects (last_activity_at, id);
+create index projects_by_name on projects (name, id);
+create index projects_by_path on projects (path, id);
+create table project_stars (
+  project_id $int not null references projects (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (project_id, user_id)
+);
+create index project_stars_by_user on project_stars (user_id, project_id);
+`,
+  },
+];

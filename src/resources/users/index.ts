@@ -1,0 +1,251 @@
+import { forbidden, notFound, unknownRoute } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import { hashPassword } from "../../core/passwords.ts";
+import {
+  type Context,
+  del,
+  get,
+  Plain,
+  post,
+  put,
+  type Resource,
+  under,
+} from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as namespaces from "../groups/queries.ts";
+import { adminUser, ownUser, publicUser, userSummary } from "./json.ts";
+import * as users from "./queries.ts";
+import { requireFree } from "./rules.ts";
+import { migrations } from "./table.ts";
+
+const id = { user_id: is.recordId() };
+
+const profile = {
+  bio: is.clearable(is.anyText()),
+  location: is.clearable(is.anyText()),
+  public_email: is.clearable(is.anyText()),
+  skype: is.clearable(is.anyText()),
+  linkedin: is.clearable(is.anyText()),
+  twitter: is.clearable(is.anyText()),
+  website_url: is.clearable(is.anyText()),
+  organization: is.clearable(is.anyText()),
+  projects_limit: is.optional(is.integer({ min: 0, max: 2 ** 31 - 1 })),
+  can_create_group: is.optional(is.boolean()),
+  private_profile: is.optional(is.boolean()),
+  external: is.optional(is.boolean()),
+  admin: is.optional(is.boolean()),
+};
+
+type Profile = is.Input<typeof profile>;
+
+const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
+
+/** The columns a profile's attributes go to. */
+function columnsOf(input: Profile) {
+  return {
+    bio: input.bio,
+    location: input.location,
+    public_email: input.public_email,
+    skype: input.skype,
+    linkedin: input.linkedin,
+    twitter: input.twitter,
+    website_url: input.website_url,
+    organization: input.organization,
+    projects_limit: input.projects_limit,
+    can_create_group: flag(input.can_create_group),
+    private_profile: flag(input.private_profile),
+    external: flag(input.external),
+    admin: flag(input.admin),
+  };
+}
+
+async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
+  const found = await users.find(db, input.user_id);
+  if (!found) throw notFound("User");
+  return found;
+}
+
+async function setState(
+  context: Pick<Context, "now"> & { db: Database; input: { user_id: number } },
+  state: users.User["state"],
+) {
+  const found = await findUser(context);
+  await updateRow(context.db, "users", found.id, { state }, context.now);
+  return new Plain(true);
+}
+
+async function requireAnotherAdmin(db: Reader, found: users.User) {
+  if (found.admin === 1 && (await users.countAdmins(db)) === 1) {
+    throw forbidden("The last administrator cannot be removed.");
+  }
+}
+
+/** Users: gitlab-facts §12. */
+export const userResource: Resource = {
+  name: "Users",
+  migrations,
+  routes: [
+    get("/user", {
+      summary: "Get the caller",
+      scopes: ["api", "read_api", "read_user"],
+      present: ({ caller }) => (caller?.admin ? adminUser : ownUser),
+      handle: async ({ db, shape, caller }) => users.row(db, shape, caller?.id ?? 0),
+    }),
+    ...under("/users", [
+      get("", {
+        summary: "List users, newest first; without a token only by `username`",
+        access: "anyone",
+        scopes: ["api", "read_api", "read_user"],
+        input: {
+          username: is.optional(is.anyText()),
+          search: is.optional(is.anyText()),
+          active: is.optional(is.boolean()),
+          blocked: is.optional(is.boolean()),
+          external: is.optional(is.boolean()),
+          created_after: is.optional(is.date()),
+          created_before: is.optional(is.date()),
+          order_by: is.optional(is.choice(["id", "name", "username", "created_at", "updated_at"])),
+          sort: is.optional(is.choice(["asc", "desc"])),
+        },
+        present: ({ caller }) => (caller?.admin ? adminUser : userSummary),
+        handle: ({ db, shape, page, input, caller }) => {
+          if (!caller && input.username === undefined) {
+            throw forbidden("Not authorized to access /api/v4/users");
+          }
+          if (!caller?.admin && input.external !== undefined) throw forbidden();
+          const admin = caller?.admin === true;
+          return users.list(db, shape, page, {
+            username: input.username,
+            search: input.search,
+            state: input.active ? "active" : input.blocked ? "blocked" : undefined,
+            external: input.external,
+            createdAfter: admin ? startOf(input.created_after) : undefined,
+            createdBefore: admin ? startOf(input.created_before) : undefined,
+            orderBy: (admin ? input.order_by : undefined) ?? "id",
+            sort: (admin ? input.sort : undefined) ?? "desc",
+          });
+        },
+      }),
+      get("/:user_id", {
+        summary: "Get a user",
+        access: "anyone",
+        scopes: ["api", "read_api", "read_user"],
+        input: { user_id: is.anyText() },
+        present: ({ caller }) => (caller?.admin ? adminUser : publicUser),
+        handle: async ({ db, shape, input }) => {
+          if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
+          const found = await users.row(db, shape, Math.min(Number(input.user_id), 2 ** 52));
+          if (!found) throw notFound("User");
+          return found;
+        },
+      }),
+      post("", {
+        summary: "Create a user",
+        access: "admin",
+        input: {
+          email: is.text(),
+          name: is.text(),
+          username: is.text(),
+          password: is.optional(is.anyText()),
+          reset_password: is.optional(is.boolean()),
+          force_random_password: is.optional(is.boolean()),
+          skip_confirmation: is.optional(is.boolean()),
+          ...profile,
+        },
+        atLeastOne: ["password", "reset_password", "force_random_password"],
+        present: adminUser,
+        prepare: async ({ password }) => ({
+          password_hash: password === undefined ? null : await hashPassword(password),
+        }),
+        handle: async ({ db, shape, input, prepared, now }) => {
+          await requireFree(db, input);
+          const { email, name, username } = input;
+          const created = await users.insert(db, { email, name, username, ...prepared }, now);
+          await updateRow(db, "users", created, columnsOf(input), now);
+          return users.row(db, shape, created);
+        },
+      }),
+      put("/:user_id", {
+        summary: "Change a user",
+        access: "admin",
+        input: {
+          ...id,
+          email: is.optional(is.text()),
+          name: is.optional(is.text()),
+          username: is.optional(is.text()),
+          password: is.optional(is.anyText()),
+          skip_reconfirmation: is.optional(is.boolean()),
+          ...profile,
+        },
+        present: adminUser,
+        prepare: async ({ password }) =>
+          password === undefined ? {} : { password_hash: await hashPassword(password) },
+        handle: async (context) => {
+          const { db, shape, input, prepared, now } = context;
+          const found = await findUser(context);
+          const { email, name, username } = input;
+          await requireFree(db, { email, username }, found);
+          if (input.admin === false) await requireAnotherAdmin(db, found);
+          await updateRow(
+            db,
+            "users",
+            found.id,
+            { ...columnsOf(input), email, name, username, ...prepared },
+            now,
+          );
+          await renamePersonal(db, found, { username, name }, now);
+          return users.row(db, shape, found.id);
+        },
+      }),
+      del("/:user_id", {
+        summary: "Delete a user with their own projects",
+        access: "admin",
+        input: id,
+        handle: async (context) => {
+          const found = await findUser(context);
+          context.requireUnmodified(found.updated_at);
+          await requireAnotherAdmin(context.db, found);
+          await users.remove(context.db, found.id);
+          return undefined;
+        },
+      }),
+      post("/:user_id/block", {
+        summary: "Block a user: their tokens and sessions answer 403",
+        access: "admin",
+        input: id,
+        handle: async (context) => {
+          if (context.caller?.id === context.input.user_id) {
+            throw forbidden("You cannot block yourself.");
+          }
+          return setState(context, "blocked");
+        },
+      }),
+      post("/:user_id/unblock", {
+        summary: "Unblock a user",
+        access: "admin",
+        input: id,
+        handle: async (context) => setState(context, "active"),
+      }),
+    ]),
+  ],
+};
+
+function startOf(day: string | undefined): number | undefined {
+  return day === undefined ? undefined : Date.parse(`${day}T00:00:00Z`);
+}
+
+/** The namespace of a user's projects follows their names. */
+async function renamePersonal(
+  db: Database,
+  before: users.User,
+  after: { username: string | undefined; name: string | undefined },
+  now: number,
+): Promise<void> {
+  const namespace = await namespaces.findPersonal(db, before.id);
+  if (!namespace || (after.username === undefined && after.name === undefined)) return;
+  const path = after.username ?? namespace.path;
+  const name = after.name ?? namespace.name;
+  await updateRow(db, "namespaces", namespace.id, { path, name }, now);
+  await namespaces.renameBelow(db, namespace.id, namespace, { full_path: path, full_name: name });
+}

@@ -1,0 +1,138 @@
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import * as namespaces from "../groups/queries.ts";
+
+/** A user as handlers look at it. */
+export interface User {
+  id: number;
+  username: string;
+  name: string;
+  email: string;
+  state: "active" | "blocked";
+  admin: number;
+  can_create_group: number;
+  projects_limit: number;
+  updated_at: number;
+}
+
+/** What a user is made of; the password is hashed already. */
+export interface NewUser {
+  username: string;
+  name: string;
+  email: string;
+  password_hash?: string | null | undefined;
+  admin?: boolean | undefined;
+  external?: boolean | undefined;
+  state?: User["state"] | undefined;
+}
+
+/** What a list of users can be narrowed and ordered by. */
+export interface UserFilter {
+  username?: string | undefined;
+  search?: string | undefined;
+  state?: User["state"] | undefined;
+  external?: boolean | undefined;
+  createdAfter?: number | undefined;
+  createdBefore?: number | undefined;
+  orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
+  sort: "asc" | "desc";
+}
+
+/** The users, all of them or those a filter leaves. */
+export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): Promise<Listed> {
+  const where = ["1 = 1"];
+  const values: Value[] = [];
+  const add = (sql: string, ...more: Value[]) => {
+    where.push(sql);
+    values.push(...more);
+  };
+  if (filter.username !== undefined) add("lower(u.username) = lower(?)", filter.username);
+  if (filter.search) {
+    const search = contains(["u.name", "u.username"], filter.search);
+    add(`(${search.sql} or lower(u.email) = lower(?))`, ...search.values, filter.search);
+  }
+  if (filter.state) add("u.state = ?", filter.state);
+  if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
+  if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
+  if (filter.createdBefore !== undefined) add("u.created_at < ?", filter.createdBefore);
+  const { orderBy, sort } = filter;
+  return paginate(db, shape, page, {
+    from: `users u where ${where.join(" and ")}`,
+    values,
+    order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
+  });
+}
+
+/** One user as a row of its shape, or `undefined`. */
+export async function row(db: Reader, shape: Shape, userId: number): Promise<Value[] | undefined> {
+  const [found] = await db.rows(`select ${shape.columns} from users u where u.id = ?`, [userId]);
+  return found;
+}
+
+const USER =
+  "select id, username, name, email, state, admin, can_create_group, projects_limit, updated_at from users";
+
+/** A user by id, or `undefined`. */
+export async function find(db: Reader, userId: number): Promise<User | undefined> {
+  const [found] = await db.all<User>(`${USER} where id = ?`, [userId]);
+  return found;
+}
+
+/** A user by user name, whatever its case, or `undefined`. */
+export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
+  const [found] = await db.all<User>(`${USER} where lower(username) = lower(?)`, [username]);
+  return found;
+}
+
+/** Whether another user than `exceptId` has this e-mail address, whatever its case. */
+export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Promise<boolean> {
+  const found = await db.rows("select 1 from users where lower(email) = lower(?) and id <> ?", [
+    email,
+    exceptId,
+  ]);
+  return found.length > 0;
+}
+
+/** Adds a user with the namespace of their own projects, and gives their id. */
+export async function insert(db: Database, user: NewUser, now: number): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into users (username, name, email, password_hash, admin, external, state, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      user.username,
+      user.name,
+      user.email,
+      user.password_hash ?? null,
+      user.admin ? 1 : 0,
+      user.external ? 1 : 0,
+      user.state ?? "active",
+      now,
+      now,
+    ],
+  );
+  const id = inserted?.[0] as number;
+  await namespaces.insert(
+    db,
+    { kind: "user", name: user.name, path: user.username, owner_id: id, visibility: 20 },
+    now,
+  );
+  return id;
+}
+
+/** Removes a user with their own projects, memberships and tokens. */
+export async function remove(db: Database, userId: number): Promise<void> {
+  await db.run("delete from users where id = ?", [userId]);
+}
+
+/** How many active administrators there are. */
+export async function countAdmins(db: Reader): Promise<number> {
+  const [found] = await db.rows("select count(*) from users where admin = 1 and state = 'active'");
+  return found?.[0] as number;
+}
+
+/** Every user, in the order they were made. */
+export function all(db: Reader): Awaitable<User[]> {
+  return db.all<User>(`${USER} order by id`);
+}

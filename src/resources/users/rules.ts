@@ -1,0 +1,30 @@
+import { conflict, invalid } from "../../core/errors.ts";
+import { requirePath } from "../../core/paths.ts";
+import type { Reader } from "../../store/port.ts";
+import * as namespaces from "../groups/queries.ts";
+import * as users from "./queries.ts";
+
+/**
+ * Checks the user name and e-mail address of a user that is made or changed.
+ *
+ * @param except the user who is changed, and may keep what they have
+ * @throws ApiError 400 where one is malformed, 409 where one is taken
+ */
+export async function requireFree(
+  db: Reader,
+  user: { username?: string | undefined; email?: string | undefined },
+  except?: users.User,
+): Promise<void> {
+  const { username, email } = user;
+  if (email !== undefined) {
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw invalid({ email: ["is invalid"] });
+    if (await users.isEmailTaken(db, email, except?.id)) {
+      throw conflict("Email has already been taken");
+    }
+  }
+  const isOwn = username?.toLowerCase() === except?.username.toLowerCase();
+  if (username !== undefined && !isOwn) {
+    requirePath(username, { attribute: "username", top: true });
+    if (await namespaces.isTaken(db, username)) throw conflict("Username has already been taken");
+  }
+}

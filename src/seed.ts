@@ -1,0 +1,326 @@
+import * as v from "valibot";
+import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
+import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
+import { hashPassword } from "./core/passwords.ts";
+import * as boards from "./resources/boards/queries.ts";
+import * as groups from "./resources/groups/queries.ts";
+import * as labels from "./resources/labels/queries.ts";
+import * as members from "./resources/members/queries.ts";
+import * as milestones from "./resources/milestones/queries.ts";
+import * as projects from "./resources/projects/queries.ts";
+import * as tokens from "./resources/tokens/queries.ts";
+import * as users from "./resources/users/queries.ts";
+import { requireFree } from "./resources/users/rules.ts";
+import type { Database, Store } from "./store/port.ts";
+import { updateRow } from "./store/update.ts";
+
+const words = <const T extends Record<string, unknown>>(object: T) =>
+  v.picklist(Object.keys(object) as (keyof T & string)[]);
+const Day = v.pipe(v.string(), v.isoDate());
+
+const SeedToken = v.strictObject({
+  name: v.optional(v.string(), "seed"),
+  /** The secret; without one it is made up. */
+  token: v.optional(v.string()),
+  scopes: v.optional(v.array(v.picklist(SCOPES)), ["api"]),
+  expires_at: v.optional(Day),
+  impersonation: v.optional(v.boolean(), false),
+});
+const SeedUser = v.strictObject({
+  username: v.string(),
+  name: v.optional(v.string()),
+  email: v.optional(v.string()),
+  password: v.optional(v.string()),
+  admin: v.optional(v.boolean(), false),
+  external: v.optional(v.boolean(), false),
+  state: v.optional(v.picklist(["active", "blocked"]), "active"),
+  tokens: v.optional(v.array(SeedToken), []),
+});
+const SeedLabel = v.strictObject({
+  name: v.string(),
+  color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i)), labels.DEFAULT_COLOR),
+  description: v.optional(v.string()),
+});
+const SeedMilestone = v.strictObject({
+  title: v.string(),
+  description: v.optional(v.string()),
+  state: v.optional(v.picklist(["active", "closed"]), "active"),
+  start_date: v.optional(Day),
+  due_date: v.optional(Day),
+});
+/** Members by user name, with the role they have. */
+const SeedMembers = v.record(v.string(), words(ROLES));
+const SeedBoard = v.strictObject({
+  name: v.string(),
+  /** Names of labels of the group: a list each, in this order. */
+  lists: v.optional(v.array(v.string()), []),
+});
+const SeedProject = v.strictObject({
+  path: v.string(),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  visibility: v.optional(words(VISIBILITIES), "private"),
+  default_branch: v.optional(v.string()),
+  topics: v.optional(v.array(v.string())),
+  members: v.optional(SeedMembers, {}),
+  labels: v.optional(v.array(SeedLabel), []),
+  milestones: v.optional(v.array(SeedMilestone), []),
+  /** User names of those who starred it. */
+  starred_by: v.optional(v.array(v.string()), []),
+});
+const groupEntries = {
+  path: v.string(),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  visibility: v.optional(words(VISIBILITIES), "private"),
+  members: v.optional(SeedMembers, {}),
+  labels: v.optional(v.array(SeedLabel), []),
+  milestones: v.optional(v.array(SeedMilestone), []),
+  boards: v.optional(v.array(SeedBoard), []),
+  projects: v.optional(v.array(SeedProject), []),
+};
+const SeedGroupAlone = v.strictObject(groupEntries);
+type SeedGroupInput = v.InferInput<typeof SeedGroupAlone> & {
+  subgroups?: SeedGroupInput[] | undefined;
+};
+type SeedGroupOutput = v.InferOutput<typeof SeedGroupAlone> & { subgroups: SeedGroupOutput[] };
+const SeedGroup: v.GenericSchema<SeedGroupInput, SeedGroupOutput> = v.strictObject({
+  ...groupEntries,
+  subgroups: v.optional(v.array(v.lazy(() => SeedGroup)), []),
+});
+const SeedSchema = v.strictObject({
+  users: v.optional(v.array(SeedUser), []),
+  groups: v.optional(v.array(SeedGroup), []),
+  /** Users' own projects; `namespace` is the user name. */
+  projects: v.optional(
+    v.array(v.strictObject({ ...SeedProject.entries, namespace: v.string() })),
+    [],
+  ),
+});
+
+/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
+export type Seed = v.InferInput<typeof SeedSchema>;
+
+/** What a seed made. */
+export interface Seeded {
+  users: number;
+  groups: number;
+  projects: number;
+  labels: number;
+  milestones: number;
+  boards: number;
+  /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
+  tokens: { username: string; token: string }[];
+}
+
+/** A seed that can't be used: the message names the place and what is wrong there. */
+export class SeedError extends Error {
+  override readonly name = "SeedError";
+}
+
+/** Is told how far seeding is: records made, and records in all. */
+export type Progress = (done: number, total: number) => void;
+
+/**
+ * Fills a database, in one transaction.
+ *
+ * @param data a {@link Seed}, checked here
+ * @throws SeedError where the data is malformed or names what isn't there
+ */
+export async function seed(
+  store: Store,
+  data: unknown,
+  now: number,
+  onProgress: Progress = () => undefined,
+): Promise<Seeded> {
+  const parsed = v.safeParse(SeedSchema, data);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw new SeedError(`${v.getDotPath(issue) ?? "seed"}: ${issue.message}`);
+  }
+  const hashes = new Map<string, string>();
+  for (const { username, password } of parsed.output.users) {
+    if (password !== undefined) hashes.set(username, await hashPassword(password));
+  }
+  return store.transaction((db) =>
+    new Seeding(db, now, countRecords(parsed.output), onProgress).run(parsed.output, hashes),
+  );
+}
+
+function countRecords(data: v.InferOutput<typeof SeedSchema>): number {
+  const within = (group: SeedGroupOutput): number =>
+    1 +
+    group.labels.length +
+    group.projects.reduce((sum, project) => sum + 1 + project.labels.length, 0) +
+    group.subgroups.reduce((sum, subgroup) => sum + within(subgroup), 0);
+  return (
+    data.users.length +
+    data.groups.reduce((sum, group) => sum + within(group), 0) +
+    data.projects.reduce((sum, project) => sum + 1 + project.labels.length, 0)
+  );
+}
+
+type Owner = Parameters<typeof labels.insert>[1];
+
+class Seeding {
+  readonly #db: Database;
+  readonly #now: number;
+  readonly #total: number;
+  readonly #onProgress: Progress;
+  readonly #userIds = new Map<string, number>();
+  #done = 0;
+  readonly #made: Seeded = {
+    users: 0,
+    groups: 0,
+    projects: 0,
+    labels: 0,
+    milestones: 0,
+    boards: 0,
+    tokens: [],
+  };
+
+  constructor(db: Database, now: number, total: number, onProgress: Progress) {
+    this.#db = db;
+    this.#now = now;
+    this.#total = total;
+    this.#onProgress = onProgress;
+  }
+
+  async run(
+    data: v.InferOutput<typeof SeedSchema>,
+    hashes: ReadonlyMap<string, string>,
+  ): Promise<Seeded> {
+    for (const user of data.users) await this.#user(user, hashes.get(user.username));
+    for (const group of data.groups) await this.#group(group, undefined);
+    for (const project of data.projects) {
+      const namespace = await groups.findByPath(this.#db, project.namespace);
+      if (!namespace) throw new SeedError(`there is no namespace ${project.namespace}`);
+      const id = await this.#project(project, namespace);
+      if (namespace.owner_id !== null) {
+        await this.#member({ column: "project_id", id }, namespace.owner_id, "maintainer");
+      }
+    }
+    return this.#made;
+  }
+
+  #advance(): void {
+    this.#done += 1;
+    this.#onProgress(this.#done, this.#total);
+  }
+
+  async #user(user: v.InferOutput<typeof SeedUser>, password_hash: string | undefined) {
+    const { username, name = username, email = `${username}@example.com` } = user;
+    await requireFree(this.#db, { username, email });
+    const { admin, external, state } = user;
+    const id = await users.insert(
+      this.#db,
+      { username, name, email, password_hash, admin, external, state },
+      this.#now,
+    );
+    this.#userIds.set(username, id);
+    for (const token of user.tokens) await this.#token(username, id, token);
+    this.#made.users += 1;
+    this.#advance();
+  }
+
+  async #token(username: string, user_id: number, token: v.InferOutput<typeof SeedToken>) {
+    const { token: secret = newSecret().secret, name, scopes, expires_at, impersonation } = token;
+    await tokens.insert(
+      this.#db,
+      { user_id, name, digest: digestOf(secret), scopes, expires_at, impersonation },
+      this.#now,
+    );
+    this.#made.tokens.push({ username, token: secret });
+  }
+
+  async #group(group: SeedGroupOutput, parent: groups.Namespace | undefined) {
+    const fullPath = parent ? `${parent.full_path}/${group.path}` : group.path;
+    if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    const id = await groups.insert(
+      this.#db,
+      {
+        kind: "group",
+        name: group.name ?? group.path,
+        path: group.path,
+        parent,
+        description: group.description,
+        visibility: VISIBILITIES[group.visibility],
+      },
+      this.#now,
+    );
+    const namespace = (await groups.find(this.#db, id)) as groups.Namespace;
+    const owner: Owner = { column: "namespace_id", id };
+    await this.#belongings(owner, group);
+    for (const board of group.boards) await this.#board(id, fullPath, board);
+    this.#made.groups += 1;
+    this.#advance();
+    for (const project of group.projects) await this.#project(project, namespace);
+    for (const subgroup of group.subgroups) await this.#group(subgroup, namespace);
+  }
+
+  async #board(groupId: number, fullPath: string, board: v.InferOutput<typeof SeedBoard>) {
+    const boardId = await boards.insert(this.#db, groupId, board.name, this.#now);
+    for (const name of board.lists) {
+      const label = await labels.findInherited(this.#db, groupId, { name });
+      if (!label) throw new SeedError(`the group ${fullPath} has no label ${name}`);
+      await boards.insertList(this.#db, boardId, label.id, this.#now);
+    }
+    this.#made.boards += 1;
+  }
+
+  async #project(
+    project: v.InferOutput<typeof SeedProject>,
+    namespace: groups.Namespace,
+  ): Promise<number> {
+    const fullPath = `${namespace.full_path}/${project.path}`;
+    if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    const id = await projects.insert(
+      this.#db,
+      {
+        ...project,
+        namespace,
+        creator_id: namespace.owner_id,
+        name: project.name ?? project.path,
+        visibility: VISIBILITIES[project.visibility],
+      },
+      this.#now,
+    );
+    await this.#belongings({ column: "project_id", id }, project);
+    for (const username of project.starred_by) {
+      await projects.star(this.#db, id, this.#userId(username));
+    }
+    this.#made.projects += 1;
+    this.#advance();
+    return id;
+  }
+
+  async #belongings(
+    owner: Owner,
+    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones">,
+  ) {
+    for (const [username, role] of Object.entries(has.members)) {
+      await this.#member(owner, this.#userId(username), role);
+    }
+    for (const label of has.labels) {
+      await labels.insert(this.#db, owner, label, this.#now);
+      this.#made.labels += 1;
+      this.#advance();
+    }
+    for (const milestone of has.milestones) {
+      const id = await milestones.insert(this.#db, owner, milestone, this.#now);
+      const { state } = milestone;
+      if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, this.#now);
+      this.#made.milestones += 1;
+    }
+  }
+
+  async #member(owner: Owner, user_id: number, role: Role) {
+    await members.insert(this.#db, owner, { user_id, access_level: ROLES[role] }, this.#now);
+  }
+
+  #userId(username: string): number {
+    const id = this.#userIds.get(username);
+    if (id === undefined) throw new SeedError(`the seed has no user ${username}`);
+    return id;
+  }
+}

@@ -1,0 +1,86 @@
+import { type Database, type Store, StoreError } from "./port.ts";
+
+/**
+ * One frozen step of the schema. Once released neither part changes: a later change is a later step.
+ *
+ * `id` sorts by age: a date, a number, a name (`"20261121-01-users"`). `sql` holds statements ended by `;` at a line's
+ * end, in the subset both engines share, with four words that differ: `$id` (a key that never comes back), `$int`,
+ * `$text` (sorted by code point) and `$bytes`.
+ */
+export interface Migration {
+  id: string;
+  sql: string;
+}
+
+const WORDS = {
+  sqlite: {
+    id: "integer primary key autoincrement",
+    int: "integer",
+    text: "text",
+    bytes: "blob",
+  },
+  postgres: {
+    id: "bigint generated always as identity primary key",
+    int: "bigint",
+    text: 'text collate "C"',
+    bytes: "bytea",
+  },
+} as const;
+
+const JOURNAL =
+  "create table if not exists schema_migrations (id $text primary key, applied_at $int not null)";
+
+/**
+ * Brings the schema to the code's state, journalling each step in `schema_migrations`, all in one transaction.
+ *
+ * @param now the instant journalled, in epoch milliseconds
+ * @returns the ids of the steps that were run
+ * @throws StoreError when the journal names a step this code does not know: the database is newer than the code
+ */
+export async function migrate(
+  store: Store,
+  migrations: readonly Migration[],
+  now: number,
+): Promise<string[]> {
+  const ordered = [...migrations].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return store.transaction(
+    async (db) => {
+      await db.run(inDialect(store.dialect, JOURNAL));
+      const journal = await db.all<{ id: string }>("select id from schema_migrations order by id");
+      const applied = new Set(journal.map((row) => row.id));
+      refuseNewer(applied, ordered);
+      const pending = ordered.filter((migration) => !applied.has(migration.id));
+      for (const migration of pending) await apply(db, store.dialect, migration, now);
+      return pending.map((migration) => migration.id);
+    },
+    { exclusive: true },
+  );
+}
+
+function refuseNewer(applied: ReadonlySet<string>, known: readonly Migration[]): void {
+  const ids = new Set(known.map((migration) => migration.id));
+  const unknown = [...applied].filter((id) => !ids.has(id));
+  if (unknown.length > 0) {
+    throw new StoreError(
+      `the database is newer than this pm-api: it has ${unknown.join(", ")}. Upgrade pm-api, or use the version that wrote it.`,
+    );
+  }
+}
+
+async function apply(
+  db: Database,
+  dialect: Store["dialect"],
+  migration: Migration,
+  now: number,
+): Promise<void> {
+  for (const statement of inDialect(dialect, migration.sql).split(/;\s*(?:\n|$)/)) {
+    if (statement.trim() !== "") await db.run(statement);
+  }
+  await db.run("insert into schema_migrations (id, applied_at) values (?, ?)", [migration.id, now]);
+}
+
+function inDialect(dialect: Store["dialect"], sql: string): string {
+  return sql.replace(/\$(id|int|text|bytes)\b/g, (_, word: keyof (typeof WORDS)["sqlite"]) =>
+    String(WORDS[dialect][word]),
+  );
+}

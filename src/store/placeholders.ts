@@ -1,0 +1,16 @@
+import type { Value } from "./port.ts";
+
+/**
+ * Placeholders for an `in (…)` list. Their number is rounded up to a power of two, the last value repeated, so that
+ * few statements serve all lengths.
+ *
+ * @param values at least one
+ */
+export function placeholders(values: readonly Value[]): { sql: string; values: Value[] } {
+  const length = 2 ** Math.ceil(Math.log2(values.length));
+  const padded = Array.from(
+    { length },
+    (_, index) => values[Math.min(index, values.length - 1)] as Value,
+  );
+  return { sql: padded.map(() => "?").join(", "), values: padded };
+}

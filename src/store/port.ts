@@ -1,0 +1,56 @@
+/** What a statement takes and gives: no booleans and no dates, which the drivers treat differently. */
+export type Value = string | number | bigint | Uint8Array | null;
+
+/** SQLite drivers answer at once, PostgreSQL with a promise; callers always `await`. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** Reads. SQL uses `?` placeholders and the subset both engines share; every literal text is bound. */
+export interface Reader {
+  /** Rows as objects keyed by column name. */
+  all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
+  /** Rows as arrays in select order: what presenters take, since making objects is the larger cost of a list. */
+  rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
+}
+
+/** A running transaction. `insert … returning` is read with `all` or `rows`. */
+export interface Database extends Reader {
+  /** Runs a statement and gives the number of rows it changed. */
+  run(sql: string, values?: readonly Value[]): Awaitable<number>;
+}
+
+/** An open database: reads outside a transaction, and the only way to write. */
+export interface Store extends Reader {
+  readonly dialect: "sqlite" | "postgres";
+  /**
+   * Runs `work` in one transaction, isolated as if it ran alone, and commits what it did unless it throws.
+   * `work` may run more than once (PostgreSQL's serialization failures), so it touches nothing but `db`.
+   * With `exclusive`, no other process runs an exclusive transaction meanwhile: for migrations.
+   */
+  transaction<T>(
+    work: (db: Database) => Awaitable<T>,
+    options?: { exclusive?: boolean },
+  ): Promise<T>;
+  /** Waits for the running transactions, then closes every connection. */
+  close(): Promise<void>;
+}
+
+/** A write the schema refused. */
+export class ConstraintError extends Error {
+  override readonly name = "ConstraintError";
+  /**
+   * @param rule which kind of constraint refused it
+   * @param options `cause`: the driver's own error
+   */
+  constructor(
+    readonly rule: "unique" | "foreign key" | "not null" | "check",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The database cannot be opened, reached or used as it is; the message says what to do. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+}

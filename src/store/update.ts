@@ -1,0 +1,24 @@
+import type { Database, Value } from "./port.ts";
+
+/**
+ * Changes columns of one row: those that are `undefined` stay. `updated_at` always becomes `now`.
+ *
+ * @param changes column names, never a client's words, and their values
+ */
+export async function updateRow(
+  db: Database,
+  table: string,
+  id: number,
+  changes: Readonly<Record<string, Value | undefined>>,
+  now: number,
+): Promise<void> {
+  const given = Object.entries(changes).filter(
+    (entry): entry is [string, Value] => entry[1] !== undefined,
+  );
+  const assignments = given.map(([column]) => `${column} = ?, `).join("");
+  await db.run(`update ${table} set ${assignments}updated_at = ? where id = ?`, [
+    ...given.map(([, value]) => value),
+    now,
+    id,
+  ]);
+}

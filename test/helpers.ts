@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { inject } from "vitest";
+import { type App, type AppOptions, createApp } from "../src/index.ts";
+import type { Seed } from "../src/seed.ts";
+
+/** The engine the running project tests: see vitest.config.ts. */
+export const engine = process.env["TEST_ENGINE"] === "postgres" ? "postgres" : "sqlite";
+
+/** A database of its own on the engine under test. */
+export interface TestDatabase {
+  /** What `createApp` takes. */
+  database: string;
+  drop(): Promise<void>;
+}
+
+/** Makes an empty database: a file in a folder of its own, or a database on the tests' PostgreSQL server. */
+export async function newDatabase(): Promise<TestDatabase> {
+  if (engine === "sqlite") {
+    const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+    return {
+      database: join(folder, "pm.db"),
+      drop: () => rm(folder, { recursive: true, force: true }),
+    };
+  }
+  const server = inject("postgresUrl");
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const statement = async (sql: string) => {
+    const client = new pg.Client({ connectionString: `${server}/postgres` });
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  };
+  await statement(`create database ${name}`);
+  return {
+    database: `${server}/${name}`,
+    drop: () => statement(`drop database ${name} with (force)`),
+  };
+}
+
+/** Who calls: a user of {@link people}, or `"anonymous"`. */
+export type Person = keyof typeof people | "anonymous";
+
+/** One user for each role. In the test group `acme` (public) and its private sibling `secret` they have what they are called. */
+export const people = {
+  admin: {},
+  owner: {},
+  maintainer: {},
+  developer: {},
+  reporter: {},
+  guest: {},
+  stranger: {},
+  blocked: {},
+} as const;
+
+const members = {
+  owner: "owner",
+  maintainer: "maintainer",
+  developer: "developer",
+  reporter: "reporter",
+  guest: "guest",
+} as const;
+
+/** The token of a person, as the seed sets it. */
+export const tokenOf = (person: Exclude<Person, "anonymous">) => `token-of-${person}`;
+
+/**
+ * What API tests start with: everybody of {@link people}, the public group `acme` (labels Development, Testing and UX,
+ * board `Board` with lists of the first two, milestone `v1`, public project `site`, private subgroup `team` with project
+ * `core`) and the private group `secret` with project `vault`.
+ */
+export const baseSeed: Seed = {
+  users: Object.keys(people).map((username) => ({
+    username,
+    name: `The ${username}`,
+    admin: username === "admin",
+    state: username === "blocked" ? "blocked" : "active",
+    tokens: [
+      {
+        token: `token-of-${username}`,
+        scopes: username === "admin" ? ["api", "sudo"] : ["api"],
+      },
+    ],
+  })),
+  groups: [
+    {
+      path: "acme",
+      name: "Acme",
+      visibility: "public",
+      members,
+      labels: [
+        { name: "Development", color: "#0000ff", description: "Being built" },
+        { name: "Testing", color: "#00ff00" },
+        { name: "UX", color: "#ff0000" },
+      ],
+      milestones: [{ title: "v1", due_date: "2026-12-24" }],
+      boards: [{ name: "Board", lists: ["Development", "Testing"] }],
+      projects: [{ path: "site", name: "Site", visibility: "public" }],
+      subgroups: [{ path: "team", name: "Team", projects: [{ path: "core", name: "Core" }] }],
+    },
+    {
+      path: "secret",
+      name: "Secret",
+      members,
+      labels: [{ name: "Hidden" }],
+      boards: [{ name: "Plans", lists: ["Hidden"] }],
+      projects: [{ path: "vault", name: "Vault" }],
+    },
+  ],
+};
+
+/** An answer: status, headers and parsed JSON. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+  json: any;
+  text: string;
+}
+
+/** How a request is made, beside method and path. */
+export interface CallOptions {
+  /** Who calls. Default `"anonymous"`. */
+  as?: Person;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as a form. */
+  form?: Record<string, string> | string;
+  headers?: Record<string, string>;
+  body?: BodyInit;
+}
+
+/** An application under test. */
+export interface TestApp extends App {
+  /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`, paths below `/api/v4` unless they say else. */
+  call(request: string, options?: CallOptions): Promise<Answer>;
+  /** Closes the application and drops its database. */
+  dispose(): Promise<void>;
+}
+
+/** Makes an application on the engine under test, filled with {@link baseSeed} or another seed. */
+export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promise<TestApp> {
+  const { seed = baseSeed, ...appOptions } = options;
+  const { database, drop } = await newDatabase();
+  const app = await createApp({ database, ...appOptions });
+  await app.admin.seed(seed);
+  return {
+    ...app,
+    call: (request, callOptions) => call(app, request, callOptions),
+    dispose: async () => {
+      await app.close();
+      await drop();
+    },
+  };
+}
+
+/** See {@link TestApp.call}. */
+export async function call(
+  app: Pick<App, "fetch">,
+  request: string,
+  { as = "anonymous", json, form, headers = {}, body }: CallOptions = {},
+): Promise<Answer> {
+  const [method, path] = request.split(" ", 2) as [string, string];
+  const all = new Headers(headers);
+  if (as !== "anonymous" && !all.has("private-token")) all.set("private-token", tokenOf(as));
+  let sent = body;
+  if (json !== undefined) {
+    all.set("content-type", "application/json");
+    sent = JSON.stringify(json);
+  } else if (form !== undefined) {
+    all.set("content-type", "application/x-www-form-urlencoded");
+    sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
+  }
+  const url = `http://pm.test${/^\/(api|-|oauth)\//.test(path) ? "" : "/api/v4"}${path}`;
+  const response = await app.fetch(
+    new Request(url, { method, headers: all, ...(sent === undefined ? {} : { body: sent }) }),
+  );
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json");
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== "" ? JSON.parse(text) : undefined,
+  };
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "tsup";
+
+const library = { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" };
+
+const shared = {
+  target: "node20",
+  outDir: "dist",
+  splitting: true,
+  // The default would rewrite node:sqlite to sqlite, which exists nowhere.
+  removeNodeProtocol: false,
+} as const;
+
+export default defineConfig([
+  // The CLI shares the library's chunks.
+  { ...shared, entry: { ...library, "pm-cli": "cli/index.ts" }, format: "esm" },
+  { ...shared, entry: library, format: "cjs" },
+  { ...shared, entry: library, format: ["esm", "cjs"], dts: { only: true } },
+]);

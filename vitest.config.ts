@@ -1,0 +1,34 @@
+import { defineConfig } from "vitest/config";
+
+/** What talks to an application through requests runs on both engines; the rest once. */
+const onBothEngines = ["test/api/**/*.test.ts", "test/store/**/*.test.ts"];
+
+export default defineConfig({
+  test: {
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: "sqlite", include: onBothEngines, env: { TEST_ENGINE: "sqlite" } },
+      },
+      {
+        extends: true,
+        test: {
+          name: "postgres",
+          include: process.env["TEST_WITHOUT_POSTGRES"] ? [] : onBothEngines,
+          env: { TEST_ENGINE: "postgres" },
+          globalSetup: "test/postgres.ts",
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "rest",
+          include: ["test/**/*.test.ts", "examples/**/*.test.{ts,js,mjs}"],
+          exclude: [...onBothEngines, "**/node_modules/**"],
+        },
+      },
+    ],
+  },
+});
