@@ -26,6 +26,11 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /**
+   * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
+   * removes what is older. Default `"2y"`.
+   */
+  eventRetention?: string | false;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
   limits?: Partial<PageLimits> & {
@@ -106,7 +111,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now),
+    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
     close: () => store.close(),
   };
 }
