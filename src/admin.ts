@@ -4,6 +4,11 @@ import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
 import * as events from "./resources/events/queries.ts";
+import {
+  findEvent,
+  type Recipient,
+  recipients,
+} from "./resources/notification-settings/recipients.ts";
 import * as projects from "./resources/projects/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import { requireScopes } from "./resources/tokens/rules.ts";
@@ -88,6 +93,12 @@ export interface Admin {
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
   /**
+   * Who is to be told of an event, and why, by their notification settings.
+   *
+   * @throws ApiError 404 for an unknown event
+   */
+  recipients(eventId: number): Promise<Recipient[]>;
+  /**
    * Removes events older than the retention (contract §6). With the retention switched off and no `olderThan`, nothing.
    *
    * @throws RangeError where `olderThan` is no age
@@ -151,6 +162,11 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         await tokens.revoke(db, id, now());
         return tokenRecord(db, id, now());
       }),
+    recipients: async (eventId) => {
+      const event = await findEvent(store, eventId);
+      if (!event) throw notFound("Event");
+      return recipients(store, event, dayOf(now()));
+    },
     purgeEvents: async (options = {}) => {
       const age = options.olderThan ?? retention;
       const before = age === false ? 0 : startOfRetention(age, now());
