@@ -56,6 +56,18 @@ export const people = {
   blocked: {},
 } as const;
 
+/** Everybody whose role decides, from none to all: the order of the columns in tables of statuses. */
+export const everyone = [
+  "anonymous",
+  "stranger",
+  "guest",
+  "reporter",
+  "developer",
+  "maintainer",
+  "owner",
+  "admin",
+] as const satisfies Person[];
+
 const members = {
   owner: "owner",
   maintainer: "maintainer",
