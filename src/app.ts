@@ -9,6 +9,7 @@ import { type MailOptions, startMailer } from "./mail.ts";
 import { resources } from "./resources/index.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
+import type { Store } from "./store/port.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -70,8 +71,13 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal", now = Date.now } = options;
-  const store = await openStore(database, { durability });
+  const { database = ":memory:", durability = "normal" } = options;
+  return createAppOn(await openStore(database, { durability }), options);
+}
+
+/** {@link createApp} on a store that is open already, which the application then closes. */
+export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
+  const { now = Date.now } = options;
   try {
     await migrate(
       store,

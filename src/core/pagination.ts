@@ -54,8 +54,9 @@ export function readPage(input: Readonly<Record<string, unknown>>, limits: PageL
 
 function wholeNumber(name: string, value: unknown): number | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  const number = Number(value);
-  if (!/^[+-]?\d+$/.test(String(value)) || !Number.isSafeInteger(number)) {
+  const digits = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  const number = Number(digits);
+  if (!/^[+-]?\d+$/.test(digits) || !Number.isSafeInteger(number)) {
     throw invalid({ [name]: ["is invalid"] });
   }
   return number;
