@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
 import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
+import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
 import * as groups from "./resources/groups/queries.ts";
 import * as labels from "./resources/labels/queries.ts";
@@ -48,6 +49,11 @@ const SeedMilestone = v.strictObject({
   start_date: v.optional(Day),
   due_date: v.optional(Day),
 });
+const SeedBadge = v.strictObject({
+  name: v.optional(v.string()),
+  link_url: v.string(),
+  image_url: v.string(),
+});
 /** Members by user name, with the role they have. */
 const SeedMembers = v.record(v.string(), words(ROLES));
 const SeedBoard = v.strictObject({
@@ -65,6 +71,7 @@ const SeedProject = v.strictObject({
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
 });
@@ -76,6 +83,7 @@ const groupEntries = {
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   boards: v.optional(v.array(SeedBoard), []),
   projects: v.optional(v.array(SeedProject), []),
 };
@@ -109,6 +117,7 @@ export interface Seeded {
   labels: number;
   milestones: number;
   boards: number;
+  badges: number;
   /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
   tokens: { username: string; token: string }[];
 }
@@ -176,6 +185,7 @@ class Seeding {
     labels: 0,
     milestones: 0,
     boards: 0,
+    badges: 0,
     tokens: [],
   };
 
@@ -296,7 +306,7 @@ class Seeding {
 
   async #belongings(
     owner: Owner,
-    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones">,
+    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones" | "badges">,
   ) {
     for (const [username, role] of Object.entries(has.members)) {
       await this.#member(owner, this.#userId(username), role);
@@ -311,6 +321,10 @@ class Seeding {
       const { state } = milestone;
       if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, this.#now);
       this.#made.milestones += 1;
+    }
+    for (const badge of has.badges) {
+      await badges.insert(this.#db, owner, badge, this.#now);
+      this.#made.badges += 1;
     }
   }
 

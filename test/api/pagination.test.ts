@@ -512,6 +512,10 @@ describe("every list", () => {
     const members = Object.fromEntries(users.map(({ username }) => [username, "guest" as const]));
     const labels = numbered((index) => ({ name: `label ${index}` }));
     const milestones = numbered((index) => ({ title: `milestone ${index}` }));
+    const badges = numbered(() => ({
+      link_url: "http://example.com",
+      image_url: "http://example.com/%{project_path}.svg",
+    }));
     full = await testApp({
       seed: {
         users: [
@@ -529,12 +533,13 @@ describe("every list", () => {
             members: { ...members, owner: "owner" },
             labels,
             milestones,
+            badges,
             boards: numbered((index) => ({
               name: `board ${index}`,
               lists: index === 0 ? labels.map(({ name }) => name) : ["label 1", "label 2"],
             })),
             projects: [
-              { path: "project", visibility: "public", members, labels, milestones },
+              { path: "project", visibility: "public", members, labels, milestones, badges },
               ...numbered((index) => ({ path: `p${index}` })),
             ],
             subgroups: numbered((index) => ({
@@ -545,6 +550,19 @@ describe("every list", () => {
         ],
       },
     });
+    for (const user of ["owner", "admin"]) {
+      for (let push = 0; push < MANY; push += 1) {
+        await full.admin.recordPush({
+          project: "group/project",
+          user,
+          ref: "refs/heads/main",
+          from: null,
+          to: "b".repeat(40),
+          commitCount: 1,
+          commitTitle: "A commit",
+        });
+      }
+    }
     const { json } = await full.call("GET /users?username=owner", { as: "admin" });
     await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {
       as: "admin",

@@ -41,6 +41,7 @@ export async function placesIn(app: TestApp, group: string, project: string): Pr
       list_id: await first(`${at}/boards/${board_id}/lists`),
       label_id: await first(`${at}/labels`),
       milestone_id: await first(`${at}/milestones`),
+      badge_id: await first(`${at}/badges`),
       user_id,
       token_id: await first(`/users/${user_id}/impersonation_tokens`),
       name: "a-1.svg",

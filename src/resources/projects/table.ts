@@ -49,11 +49,6 @@ create table project_stars (
   primary key (project_id, user_id)
 );
 create index project_stars_by_user on project_stars (user_id, project_id);
-`,
-  },
-  {
-    id: "20261121-10-projects-creator",
-    sql: `
 create index projects_by_creator on projects (creator_id);
 `,
   },
