@@ -82,6 +82,16 @@ function routes(kind: Source["kind"]) {
       handle: ({ db, shape, page, source, input }) =>
         members.listAll(db, shape, page, source, input.query),
     }),
+    get("/all/:user_id", {
+      summary: "Get a member, direct or of a group above",
+      input: id,
+      present: member,
+      handle: async ({ db, source, shape, input }) => {
+        const found = await members.findBest(db, source, input.user_id);
+        if (!found) throw notFound();
+        return members.row(db, shape, found.id);
+      },
+    }),
     get("/:user_id", {
       summary: "Get a direct member",
       input: id,

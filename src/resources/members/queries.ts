@@ -80,6 +80,22 @@ export async function find(db: Reader, owner: Owner, userId: number): Promise<Me
   return found;
 }
 
+/** The membership, direct or of a group above, that gives a user the most, or `undefined`. */
+export async function findBest(
+  db: Reader,
+  source: Source,
+  userId: number,
+): Promise<Member | undefined> {
+  const [found] = await db.all<Member>(
+    `select id, user_id, access_level, updated_at from members
+     where user_id = ? and (project_id = ?
+       or namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
+     order by access_level desc, id limit 1`,
+    [userId, source.kind === "project" ? source.id : 0, source.namespaceId],
+  );
+  return found;
+}
+
 /** The highest level a user has from the groups above, with the group that gives it; not their own membership. */
 export async function inherited(
   db: Reader,
