@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
@@ -49,11 +50,11 @@ export interface AppOptions {
 
 /** A running application. */
 export interface App {
-  /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
+  /** For hattip's adapters. A path it does not know is passed through, where the adapter can. */
   readonly handler: HattipHandler;
   /** For everything that speaks the Fetch API: Bun, Deno, tests. */
   fetch(request: Request): Promise<Response>;
-  /** For adapters: answers without making a `Response`; `undefined` where the path is none of ours. */
+  /** For adapters: answers without making a `Response`; `undefined` where the path is outside the API. */
   readonly respond: Respond;
   /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
   readonly admin: Admin;
@@ -112,8 +113,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
 
   const handler = async (context: AdapterRequestContext): Promise<Response> => {
     const reply = await respond(incomingOf(context));
-    if (reply) return responseOf(reply, context.request.method);
-    context.passThrough();
+    if (!reply || reply.unrouted) context.passThrough();
+    if (reply) return responseOf(reply, context.request);
     return Response.json({ error: "404 Not Found" }, { status: 404 });
   };
   return {
@@ -149,7 +150,35 @@ function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
   };
 }
 
-function responseOf(reply: Reply, method: string): Response {
-  const body = method === "HEAD" ? null : reply.body;
-  return new Response(body, { status: reply.status, headers: reply.headers });
+function responseOf({ status, headers, body }: Reply, request: Request): Response {
+  const sent =
+    body === null || request.method === "HEAD"
+      ? null
+      : headers["connection"] === "close" && request.body
+        ? lingering(body, request.body)
+        : body;
+  return new Response(sent, { status, headers });
+}
+
+/** Milliseconds for which the rest of a refused body is read past. */
+const LINGER = 1000;
+
+/**
+ * The body of an answer to a client that still sends: it ends when the client stops, or soon. Closing the connection
+ * on it would take the answer away again (RFC 9112 §9.6).
+ */
+function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const readPast = async () => {
+    for await (const _ of upload);
+  };
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode(body));
+      await Promise.race([
+        readPast().catch(() => undefined),
+        sleep(LINGER, undefined, { ref: false }),
+      ]);
+      controller.close();
+    },
+  });
 }

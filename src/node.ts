@@ -14,18 +14,25 @@ export interface MiddlewareOptions {
 }
 
 /** A request as Express, Connect and middie decorate it. */
-type HostRequest = DecoratedRequest & { originalUrl?: string; body?: unknown };
+type HostRequest = Omit<DecoratedRequest, "ip" | "protocol"> & {
+  ip?: string | undefined;
+  protocol?: string | undefined;
+  /** The URL before a mount was cut off. */
+  originalUrl?: string | undefined;
+  /** What a body parser made of the body. */
+  body?: unknown;
+};
 
 /** A middleware for Express, Connect, Fastify (with `@fastify/middie`) and, without `next`, plain `node:http`. */
 export type Middleware = (
-  req: DecoratedRequest,
+  req: HostRequest,
   res: ServerResponse,
   next?: (error?: unknown) => void,
 ) => void;
 
 /**
- * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths outside the API
- * go to `next()`, or are answered with 404 where there is none.
+ * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths it does not know
+ * go to `next()`, or are answered with 404 where there is none. Body parsers may have run before it.
  *
  * @example
  * express().use("/pm", createMiddleware(await createApp({ database: "pm.db" })));
@@ -34,26 +41,26 @@ export function createMiddleware(
   app: Pick<App, "respond">,
   { trustProxy = false }: MiddlewareOptions = {},
 ): Middleware {
-  return (req, res, next) => {
-    app
-      .respond(incomingOf(req, trustProxy))
-      .then((reply) => {
-        if (reply) send(reply, req, res);
-        else if (next) next();
-        else send(NOT_OURS, req, res);
-      })
-      .catch((error: unknown) => {
-        if (next) next(error);
-        else res.destroy(error instanceof Error ? error : undefined);
-      });
+  return async (req, res, next) => {
+    try {
+      const reply = await app.respond(incomingOf(req, trustProxy));
+      if ((reply && !reply.unrouted) || !next) return send(reply ?? notOurs(), req, res);
+    } catch (error) {
+      if (next) return next(error);
+      res.destroy(error instanceof Error ? error : undefined);
+      return;
+    }
+    next();
   };
 }
 
-const NOT_OURS: Reply = {
-  status: 404,
-  headers: { "content-type": "application/json" },
-  body: '{"error":"404 Not Found"}',
-};
+function notOurs(): Reply {
+  return {
+    status: 404,
+    headers: { "content-type": "application/json" },
+    body: '{"error":"404 Not Found"}',
+  };
+}
 
 /** Where to listen. */
 export interface ServeOptions extends MiddlewareOptions {
@@ -61,15 +68,20 @@ export interface ServeOptions extends MiddlewareOptions {
   host?: string;
   /** Default 3000; 0 takes a free one. */
   port?: number;
+  /** Milliseconds that `close()` gives running requests before it cuts their connections. Default 10,000. */
+  grace?: number;
 }
 
 /** A listening server. */
 export interface Server {
   /** Where it listens: `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** Takes no new connections, and resolves when the running requests are answered. */
+  /** Takes no new connections, and resolves when the running requests are answered or `grace` is over. */
   close(): Promise<void>;
 }
+
+/** How often a closing server looks for connections that have become idle. */
+const SWEEP = 20;
 
 /**
  * Serves an application over HTTP.
@@ -80,7 +92,7 @@ export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
-  const { host = "127.0.0.1", port = 3000 } = options;
+  const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const server = createServer(createMiddleware(app, options));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -91,14 +103,21 @@ export async function serve(
     url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}`,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
+        // Node closes what is idle now; what is answered later would stay until its keep-alive ends.
+        const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
+        // And it no longer times out who stalls in the middle of a request.
+        const cut = setTimeout(() => server.closeAllConnections(), grace);
+        server.close(() => {
+          clearInterval(sweep);
+          clearTimeout(cut);
+          resolve();
+        });
       }),
   };
 }
 
 function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
-  const target = originForm(req.url ?? "/");
+  const { target, authority } = targetOf(req.url ?? "/");
   const question = target.indexOf("?");
   const { headers } = req;
   return {
@@ -111,15 +130,16 @@ function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
     },
     body: () => bodyOf(req),
     parsedBody: parsedBodyOf(req),
-    base: baseOf(req, target, trustProxy),
-    ip: req.ip || (trustProxy && forwarded(req, "for")) || req.socket?.remoteAddress || "",
+    base: baseOf(req, target, authority, trustProxy),
+    ip: (trustProxy && forwarded(req, "for")) || req.ip || req.socket?.remoteAddress || "",
   };
 }
 
-/** A request target in absolute form (RFC 9112 §3.2.2) as the origin form of it. */
-function originForm(target: string): string {
-  if (target.startsWith("/")) return target;
-  return URL.canParse(target) ? target.replace(/^[^:]+:\/\/[^/?#]*\/?/, "/") : "/";
+/** A request target in origin form, and the authority of one in absolute form (RFC 9112 §3.2). */
+function targetOf(url: string): { target: string; authority?: string | undefined } {
+  if (url.startsWith("/")) return { target: url };
+  const [, authority, rest = ""] = /^[a-z][a-z\d+.-]*:\/\/([^/?]*)(.*)$/i.exec(url) ?? [];
+  return { target: rest.startsWith("/") ? rest : `/${rest}`, authority };
 }
 
 function forwarded(req: HostRequest, name: "for" | "proto" | "host"): string | undefined {
@@ -129,41 +149,73 @@ function forwarded(req: HostRequest, name: "for" | "proto" | "host"): string | u
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-function baseOf(req: HostRequest, target: string, trustProxy: boolean): string | undefined {
+function baseOf(
+  req: HostRequest,
+  target: string,
+  authority: string | undefined,
+  trustProxy: boolean,
+): string | undefined {
   const encrypted = req.socket?.encrypted ? "https" : "http";
   const protocol = (trustProxy && forwarded(req, "proto")) || req.protocol || encrypted;
-  const host = (trustProxy && forwarded(req, "host")) || (req.headers.host ?? "localhost");
+  const host =
+    (trustProxy && forwarded(req, "host")) || (authority ?? req.headers.host ?? "localhost");
   if (!HOST.test(host) || !/^https?$/.test(protocol)) return undefined;
-  // Express and Connect keep what they cut off a mounted middleware's URL.
-  const { originalUrl } = req;
-  const mount =
-    originalUrl?.endsWith(target) && originalUrl !== target
-      ? originalUrl.slice(0, -target.length)
-      : "";
-  return `${protocol}://${host}${mount}`;
+  return `${protocol}://${host}${mountOf(req, target)}`;
 }
 
-/** Set by the host's own body parser, which has then read the stream. */
+/** What Express and Connect cut off a mounted middleware's URL. */
+function mountOf({ originalUrl }: HostRequest, target: string): string {
+  if (originalUrl === undefined || originalUrl === target) return "";
+  const original = targetOf(originalUrl).target;
+  return original.endsWith(target) ? original.slice(0, -target.length) : "";
+}
+
+/** What the host's own body parser made of the stream, where it has read it and kept no text or bytes. */
 function parsedBodyOf(req: HostRequest): unknown {
-  const { body } = req;
-  if (!req.readableEnded || typeof body !== "object" || body === null) return undefined;
-  return body instanceof Uint8Array ? undefined : body;
+  const { body, rawBody } = req;
+  if (body === undefined || rawBody || !req.readableEnded) return undefined;
+  return typeof body === "string" || body instanceof Uint8Array || bracketsOf(req)
+    ? undefined
+    : body;
 }
 
 function bodyOf(req: HostRequest): AsyncIterable<Uint8Array> | undefined {
   const { rawBody, body } = req;
-  const bytes = rawBody ?? (body instanceof Uint8Array ? body : undefined);
-  if (bytes) return once(bytes);
-  if (req.readableEnded && typeof body === "string") return once(new TextEncoder().encode(body));
+  if (rawBody) return once(rawBody);
+  if (req.readableEnded) {
+    const left =
+      body instanceof Uint8Array ? body : typeof body === "string" ? body : bracketsOf(req);
+    return left === undefined ? undefined : once(left);
+  }
   // Leaving the loop early must not destroy the socket before the answer is sent.
   return req.iterator({ destroyOnReturn: false });
 }
 
-async function* once(bytes: Uint8Array) {
-  yield bytes;
+async function* once(body: Uint8Array | string) {
+  yield typeof body === "string" ? new TextEncoder().encode(body) : body;
 }
 
-function send(reply: Reply, req: DecoratedRequest, res: ServerResponse): void {
+/**
+ * The form whose parser took `a[]` and `a[b]` for plain names, as `express.urlencoded()` does unless it is told
+ * `extended`; `undefined` where it is none. Values that came under one name are spread, so that each `a[][b]` meets the
+ * `a[][c]` of its own element again.
+ */
+function bracketsOf({ headers, body }: HostRequest): string | undefined {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(headers["content-type"] ?? ""))
+    return undefined;
+  if (typeof body !== "object" || body === null) return undefined;
+  const entries = Object.entries(body);
+  if (!entries.some(([name]) => name.includes("["))) return undefined;
+  return entries
+    .flatMap(([name, values]) => [values].flat().map((value, at) => ({ name, value, at })))
+    .sort((a, b) => a.at - b.at)
+    .map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    .join("&");
+}
+
+function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
+  // The host gave up waiting.
+  if (res.headersSent) return;
   const { status, headers, body } = reply;
   if (body === null) {
     res.writeHead(status, headers).end();
@@ -172,5 +224,23 @@ function send(reply: Reply, req: DecoratedRequest, res: ServerResponse): void {
   headers["content-length"] = String(Buffer.byteLength(body));
   res.writeHead(status, headers);
   if (req.method === "HEAD") res.end();
+  else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
   else res.end(body);
+}
+
+/** Milliseconds for which the rest of a refused body is read past. */
+const LINGER = 1000;
+
+/**
+ * Answers a client that still sends. Closing the connection on it would take the answer away again (RFC 9112 §9.6), so
+ * what comes is read past until the client stops, for a moment at most.
+ */
+function sendEarly(body: string, req: HostRequest, res: ServerResponse): void {
+  res.write(body);
+  const end = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(end, LINGER);
+  req.once("end", end).once("close", end).resume();
 }

@@ -1,1 +1,439 @@
-export {};
+import { setMaxListeners } from "node:events";
+import { readFile } from "node:fs/promises";
+import { STATUS_CODES } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Admin } from "./admin.ts";
+import { type App, type AppOptions, createApp } from "./app.ts";
+import type { Respond } from "./core/handler.ts";
+import type { Incoming, Reply } from "./core/incoming.ts";
+import { serve } from "./node.ts";
+import { type Seed, SeedError, type Seeded } from "./seed.ts";
+
+export type { Seed } from "./seed.ts";
+
+/** An instant: a date, an ISO 8601 text, or epoch milliseconds. */
+export type Instant = Date | string | number;
+
+/** How a test server is set up; every part has a default (docs/testing.md). */
+export interface TestServerOptions extends Pick<AppOptions, "tier" | "limits"> {
+  /**
+   * What it is filled with: data, or the path or `file:` URL of a JSON file. Default: the administrator `root`, the
+   * public group `acme` with labels, a milestone, a board and two projects.
+   */
+  seed?: Seed | string | URL;
+  /** What time it is: its clock stands still there. Default: the real time. */
+  now?: Instant;
+  /** How often it may be asked. Default: without limit. */
+  rateLimit?: RateLimit;
+  /** What goes wrong from the start. */
+  faults?: readonly Fault[];
+}
+
+/**
+ * A limit of requests as GitLab has it: when they are used up, 429 with `Retry-After` and the text `Retry later` until
+ * that time has passed; then they count anew.
+ */
+export interface RateLimit {
+  /** Requests that are answered before one is refused. */
+  requests: number;
+  /**
+   * Seconds, by the real time, for which requests are refused. Default 1; with 0 only one is, so that a limit of `n`
+   * refuses every request after `n` others.
+   */
+  retryAfter?: number;
+}
+
+/** Something that goes wrong with the requests it matches. Those of one kind are used up in the order they were added. */
+export interface Fault {
+  /** Default: any. */
+  method?: string;
+  /** The path as the client sends it, without the query: all of it as text, or what matches. Default: any. */
+  path?: string | RegExp;
+  /** Matching requests that are answered as usual first. Default 0. */
+  after?: number;
+  /** Matching requests it then holds for; `Infinity` for good. Default 1. */
+  times?: number;
+  /** What is answered instead. Default 500, but with nothing else than `delay` the usual answer. */
+  status?: number;
+  /** Text, or what is sent as JSON. Default: the status as GitLab puts it. */
+  body?: unknown;
+  /** By name; added to the content type the body has. */
+  headers?: Record<string, string>;
+  /** Milliseconds before anything is answered or cut. */
+  delay?: number;
+  /** Cuts the connection instead of answering. */
+  disconnect?: boolean;
+}
+
+/** What time it is for a test server. */
+export interface Clock {
+  /** In epoch milliseconds. */
+  now(): number;
+  /** Stops the clock at an instant. @throws TypeError where it is none */
+  set(at: Instant): void;
+  /** Puts the clock forward; it runs on, or goes on standing still. */
+  advance(milliseconds: number): void;
+}
+
+/** What goes wrong with a test server. */
+export interface Faults {
+  add(fault: Fault): void;
+  /** Ends all faults, those of the options too. */
+  clear(): void;
+}
+
+/** A request that a test server got. */
+export interface TestRequest {
+  method: string;
+  /** As the client sent it, without the query. */
+  path: string;
+  query: string;
+  /** What was answered; `undefined` while it isn't, and where the connection was cut. */
+  status: number | undefined;
+}
+
+/** A running test server. Nothing of it goes stale at a reset. */
+export interface TestServer {
+  /** Where it is: `http://127.0.0.1:54321`. */
+  readonly url: string;
+  /** A token: of the seed's first administrator who has one, else its first user's; issued where the seed has none. */
+  readonly token: string;
+  /** Users, tokens, more seeds: what operators do. */
+  readonly admin: Admin;
+  /** The application, to call without HTTP and without faults. */
+  readonly app: App;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  /** What it was asked since the start or the last reset, in order. */
+  readonly requests: readonly TestRequest[];
+  /** Back to the start: the seed with its ids and tokens, the options' clock and faults, no requests. */
+  reset(): Promise<void>;
+  /** Cuts all connections and forgets everything. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const DEFAULT_SEED: Seed = {
+  users: [{ username: "root", name: "Administrator", admin: true }],
+  groups: [
+    {
+      path: "acme",
+      name: "Acme",
+      visibility: "public",
+      members: { root: "owner" },
+      labels: [
+        { name: "bug", color: "#d9534f" },
+        { name: "feature", color: "#428bca" },
+      ],
+      milestones: [{ title: "v1.0" }],
+      boards: [{ name: "Development", lists: ["bug", "feature"] }],
+      projects: [
+        { path: "app", name: "App", visibility: "public" },
+        { path: "site", name: "Site" },
+      ],
+    },
+  ],
+};
+
+/**
+ * Starts a server in this process, in memory, on a free port of 127.0.0.1.
+ *
+ * @example
+ * const server = await startTestServer({ now: "2026-01-01T00:00:00Z" });
+ * await fetch(`${server.url}/api/v4/user`, { headers: { "private-token": server.token } });
+ * await server.close();
+ *
+ * @throws SeedError where the seed can't be used
+ * @throws TypeError where `now` is no instant
+ */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { seed: given = DEFAULT_SEED, tier, limits } = options;
+  const time = createClock(options.now);
+  const faulty = createFaults(options);
+  const requests: TestRequest[] = [];
+  const { seed, own } = withToken(await readSeed(given), time.clock.now());
+
+  const start = async (): Promise<Running> => {
+    const app = await createApp({
+      now: time.clock.now,
+      ...(tier && { tier }),
+      ...(limits && { limits }),
+    });
+    try {
+      keepSecrets(seed, await app.admin.seed(seed));
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+    return { app, answers: new Set() };
+  };
+  let current = await start();
+
+  const respond: Respond = async (incoming) => {
+    const { app, answers } = current;
+    const { method, path, query } = incoming;
+    const request: TestRequest = { method, path, query, status: undefined };
+    requests.push(request);
+    const answer = faulty.respond(incoming, app.respond);
+    answers.add(answer);
+    try {
+      const reply = await answer;
+      request.status = reply?.status ?? 404;
+      return reply;
+    } finally {
+      answers.delete(answer);
+    }
+  };
+  const server = await serve({ respond }, { port: 0, grace: 0 });
+
+  const admin = following(() => current.app.admin);
+  const close = async () => {
+    faulty.end();
+    await server.close();
+    await end(current);
+  };
+  return {
+    url: server.url,
+    token: own.token as string,
+    admin,
+    app: {
+      handler: (context) => current.app.handler(context),
+      fetch: (request) => current.app.fetch(request),
+      respond: (incoming) => current.app.respond(incoming),
+      admin,
+      close: () => current.app.close(),
+    },
+    clock: time.clock,
+    faults: faulty.faults,
+    requests,
+    reset: async () => {
+      const before = current;
+      time.reset();
+      current = await start();
+      faulty.reset();
+      requests.length = 0;
+      void end(before);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** An application, and the answers it is still working on. */
+interface Running {
+  app: App;
+  answers: Set<Promise<unknown>>;
+}
+
+async function end({ app, answers }: Running): Promise<void> {
+  await Promise.allSettled(answers);
+  await app.close();
+}
+
+/** An object whose methods are those of what `current` gives when they are called. */
+function following<T extends object>(current: () => T): T {
+  const call =
+    (name: string) =>
+    (...values: unknown[]) =>
+      (current() as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values);
+  return Object.fromEntries(Object.keys(current()).map((name) => [name, call(name)])) as T;
+}
+
+async function readSeed(seed: Seed | string | URL): Promise<Seed> {
+  if (typeof seed !== "string" && !(seed instanceof URL)) return seed;
+  const file = String(seed).startsWith("file:") ? new URL(seed) : seed;
+  const text = await readFile(file, "utf8");
+  try {
+    return JSON.parse(text) as Seed;
+  } catch (cause) {
+    throw new SeedError(`${seed} is not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+type SeedUser = NonNullable<Seed["users"]>[number];
+type SeedToken = NonNullable<SeedUser["tokens"]>[number];
+
+/** A seed to start from again and again, and the token in it that is the test's own. */
+interface Start {
+  seed: Seed;
+  own: SeedToken;
+}
+
+/**
+ * A copy of a seed in which somebody has a token that works. Where nobody has, the first administrator gets one, else
+ * the first user, else `root`, who is added.
+ */
+function withToken(given: Seed, now: number): Start {
+  try {
+    return findOrAddToken(structuredClone(given), new Date(now).toISOString().slice(0, 10));
+  } catch {
+    // It is malformed; seeding says where.
+    return { seed: given, own: {} };
+  }
+}
+
+function findOrAddToken(seed: Seed, today: string): Start {
+  const { users = [] } = seed;
+  const active = users.filter(({ state }) => state !== "blocked");
+  const byRank = [...active.filter(({ admin }) => admin), ...active.filter(({ admin }) => !admin)];
+  for (const { tokens = [] } of byRank) {
+    const own = tokens.find(({ expires_at }) => expires_at === undefined || expires_at > today);
+    if (own) return { seed, own };
+  }
+  const [user = { username: "root", name: "Administrator", admin: true }] = byRank;
+  const { tokens = [] } = user;
+  const own: SeedToken = { name: "test", scopes: user.admin ? ["api", "sudo"] : ["api"] };
+  user.tokens = [...tokens, own];
+  return { seed: byRank.length > 0 ? seed : { ...seed, users: [...users, user] }, own };
+}
+
+/** Secrets that seeding made up are the seed's own from then on. */
+function keepSecrets({ users = [] }: Seed, { tokens: made }: Seeded): void {
+  const secrets = made.map(({ token }) => token);
+  for (const token of users.flatMap(({ tokens = [] }) => tokens)) token.token = secrets.shift();
+}
+
+function createClock(start: Instant | undefined) {
+  let stopped: number | undefined;
+  let ahead = 0;
+  const clock: Clock = {
+    now: () => stopped ?? Date.now() + ahead,
+    set: (at) => {
+      stopped = millisecondsOf(at);
+    },
+    advance: (milliseconds) => {
+      if (stopped === undefined) ahead += millisecondsOf(milliseconds);
+      else stopped = millisecondsOf(stopped + milliseconds);
+    },
+  };
+  const reset = () => {
+    ahead = 0;
+    stopped = start === undefined ? undefined : millisecondsOf(start);
+  };
+  reset();
+  return { clock, reset };
+}
+
+function millisecondsOf(at: Instant): number {
+  const milliseconds = new Date(at).getTime();
+  if (Number.isNaN(milliseconds)) throw new TypeError(`${String(at)} is no instant`);
+  return milliseconds;
+}
+
+/** A fault, and what of it is left. */
+interface Pending {
+  fault: Fault;
+  after: number;
+  times: number;
+}
+
+function createFaults({ rateLimit, faults: initial = [] }: TestServerOptions) {
+  const limiter = rateLimit && createLimiter(rateLimit);
+  const ended = new AbortController();
+  setMaxListeners(0, ended.signal);
+  let pending: Pending[] = [];
+
+  const faults: Faults = {
+    add: (fault) => {
+      pending.push({ fault, after: fault.after ?? 0, times: fault.times ?? 1 });
+    },
+    clear: () => {
+      pending = [];
+    },
+  };
+  const reset = () => {
+    limiter?.reset();
+    faults.clear();
+    for (const fault of initial) faults.add(fault);
+  };
+  /** The fault that holds for a request, one use of it gone. */
+  const next = (incoming: Incoming): Fault | undefined => {
+    for (const one of pending) {
+      if (one.times <= 0 || !matches(one.fault, incoming)) continue;
+      if (one.after > 0) {
+        one.after -= 1;
+        continue;
+      }
+      one.times -= 1;
+      return one.fault;
+    }
+    return undefined;
+  };
+  reset();
+
+  return {
+    faults,
+    reset,
+    /** Nobody waits for an answer any more. */
+    end: () => ended.abort(),
+    /** Answers a request, or lets it go wrong. */
+    respond: async (incoming: Incoming, answer: Respond): Promise<Reply | undefined> => {
+      const wait = limiter?.refuse();
+      if (wait !== undefined) return tooManyRequests(wait);
+      const fault = next(incoming);
+      if (!fault) return answer(incoming);
+      const { delay, disconnect, status, body } = fault;
+      if (delay !== undefined) await sleep(delay, undefined, { signal: ended.signal });
+      if (disconnect) throw new Error("disconnected by a fault");
+      if (delay !== undefined && status === undefined && body === undefined) {
+        return answer(incoming);
+      }
+      return replyOf(fault);
+    },
+  };
+}
+
+function matches({ method, path }: Fault, incoming: Incoming): boolean {
+  if (method !== undefined && method.toUpperCase() !== incoming.method) return false;
+  if (path === undefined) return true;
+  return typeof path === "string" ? path === incoming.path : incoming.path.search(path) >= 0;
+}
+
+function replyOf({ status = 500, body, headers = {} }: Fault): Reply {
+  const usual =
+    status === 429
+      ? tooManyRequests(1)
+      : json(status, { message: `${status} ${STATUS_CODES[status] ?? "Error"}` });
+  const reply =
+    body === undefined ? usual : typeof body === "string" ? text(status, body) : json(status, body);
+  for (const [name, value] of Object.entries(headers)) reply.headers[name.toLowerCase()] = value;
+  return reply;
+}
+
+function json(status: number, value: unknown): Reply {
+  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+function text(status: number, body: string): Reply {
+  return { status, headers: { "content-type": "text/plain" }, body };
+}
+
+/** As GitLab says it, which is not in JSON. */
+function tooManyRequests(seconds: number): Reply {
+  const reply = text(429, "Retry later\n");
+  reply.headers["retry-after"] = String(Math.ceil(seconds));
+  return reply;
+}
+
+/** Counts requests; `refuse` gives the seconds to wait of one that is refused. */
+function createLimiter({ requests, retryAfter = 1 }: RateLimit) {
+  let left = requests;
+  let until = 0;
+  return {
+    refuse: (): number | undefined => {
+      const wait = (until - performance.now()) / 1000;
+      if (wait > 0) return wait;
+      if (left > 0) {
+        left -= 1;
+        return undefined;
+      }
+      left = requests;
+      until = performance.now() + retryAfter * 1000;
+      return retryAfter;
+    },
+    reset: () => {
+      left = requests;
+      until = 0;
+    },
+  };
+}

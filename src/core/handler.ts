@@ -78,8 +78,11 @@ export interface PipelineSettings extends AuthSettings {
   onError: (error: unknown) => void;
 }
 
+/** An answer that may be left to others: below the API, but at a path no route has. */
+export type PipelineReply = Reply & { unrouted?: boolean };
+
 /** Answers a request, or gives `undefined` where its path is none of ours. */
-export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
+export type Respond = (incoming: Incoming) => Promise<PipelineReply | undefined>;
 
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
@@ -87,6 +90,7 @@ interface Exchange {
   requestId: string;
   params: Record<string, string>;
   reply?: Reply;
+  unrouted?: boolean;
   caller?: Caller | undefined;
 }
 
@@ -110,13 +114,14 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const { path } = incoming;
     if (!path.startsWith("/api/") && !path.startsWith("/-/")) return undefined;
     const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
-    let reply: Reply;
+    let reply: PipelineReply;
     try {
       reply = await route(exchange);
     } catch (error) {
       reply = replyOfError(error, settings.onError);
     }
     finish(reply, exchange);
+    if (exchange.unrouted) reply.unrouted = true;
     if (settings.log) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -174,6 +179,7 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
     if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
       throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
     }
+    exchange.unrouted = true;
     throw unknownRoute();
   };
 }
@@ -283,13 +289,26 @@ async function readParameters(
 ): Promise<Parameters> {
   const parameters = parseQuery(incoming.query, limits);
   if (incoming.method !== "GET" && incoming.method !== "HEAD") {
-    Object.assign(parameters, await readBody(incoming, limits));
+    const body = () => uncut(incoming.body());
+    Object.assign(parameters, await readBody({ ...incoming, body }, limits));
   }
   // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
   for (const name of Object.keys(pathParams)) {
     parameters[name] = decodePath(pathParams[name] as string);
   }
   return parameters;
+}
+
+/** A body that breaks off is the client's doing: nothing of it is used, and it is no failure of ours. */
+function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8Array> | undefined {
+  if (!body) return undefined;
+  return (async function* () {
+    try {
+      yield* body;
+    } catch {
+      throw unreadable("message body was cut short");
+    }
+  })();
 }
 
 async function readCaller(
