@@ -161,12 +161,12 @@ export function commaSeparated(): Attribute<string[]> {
   });
 }
 
-const EMPTY_IS_ABSENT = ["integer", "boolean", "date"];
+const EMPTY_IS_ABSENT = /^(integer|boolean|date|array of .+)$/;
 
 /** An attribute that need not be sent. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
   const notes = notesOf(schema);
-  const emptyIsAbsent = EMPTY_IS_ABSENT.includes(notes.type);
+  const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
   return v.pipe(
     v.unknown(),
     v.transform((value) => (value === null || (emptyIsAbsent && value === "") ? undefined : value)),

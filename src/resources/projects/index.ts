@@ -2,7 +2,7 @@ import { ROLES, requireRole, VISIBILITIES, VISIBILITY_WORDS } from "../../core/a
 import { conflict, forbidden, invalid, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
-import { requirePath } from "../../core/paths.ts";
+import { requireFullPath, requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -85,6 +85,7 @@ async function requireFree(
 ): Promise<void> {
   const taken = ["has already been taken"];
   const { name, path } = wanted;
+  if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
   const nameTaken =
     name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
   const samePath = path?.toLowerCase() === except?.path.toLowerCase();
