@@ -32,4 +32,10 @@ create index events_by_age on events (created_at, id);
 create index events_of_target on events (target_type, target_id);
 `,
   },
+  {
+    id: "20261121-15-events-of-branches",
+    sql: `
+create index events_of_branch on events (project_id, ref, id) where action = 'pushed' and ref_type = 'branch';
+`,
+  },
 ];
