@@ -1,4 +1,5 @@
 import type { Resource } from "../core/resource.ts";
+import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
 import { eventResource } from "./events/index.ts";
@@ -12,11 +13,13 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { todoResource } from "./todos/index.ts";
 import { tokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
 
 /** All there is, by name: adding a resource adds its line here. */
 export const resources: readonly Resource[] = [
+  awardEmojiResource,
   badgeResource,
   boardResource,
   eventResource,
@@ -30,6 +33,7 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  todoResource,
   tokenResource,
   userResource,
 ];

@@ -3,6 +3,8 @@ import { countUpTo, type Listed, offsetOf, type Page } from "../../core/paginati
 import type { Shape } from "../../core/present.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { visibleIssues } from "../issues/queries.ts";
+import { visibleCode } from "../merge-requests/queries.ts";
 
 /** What can be filtered by, and is kept (contract §6). */
 export const ACTIONS = [
@@ -86,8 +88,15 @@ export interface Push {
   commit_title: string | null;
 }
 
-/** Keeps a push and gives its event's id. */
+/** Keeps a push and gives its event's id. Open merge requests of the branch have a new head. */
 export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
+  if (push.ref_type === "branch" && push.commit_to !== null) {
+    await db.run(
+      `update merge_requests set sha = ?, updated_at = ?
+       where source_project_id = ? and source_branch = ? and state = 'opened'`,
+      [push.commit_to, now, push.project_id, push.ref],
+    );
+  }
   const title = push.commit_title && [...push.commit_title].slice(0, 70).join("");
   const [inserted] = await db.rows(
     `insert into events (project_id, author_id, action, created_at, commit_count, push_action, ref_type,
@@ -108,6 +117,21 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
   );
   await count(db, push.project_id, push.author_id, 1);
   return inserted?.[0] as number;
+}
+
+/** The commit that the last push known left a branch at, or null. */
+export async function headOf(
+  db: Reader,
+  projectId: number,
+  branch: string,
+): Promise<string | null> {
+  const [found] = await db.rows(
+    `select commit_to from events
+     where project_id = ? and ref = ? and action = 'pushed' and ref_type = 'branch'
+     order by id desc limit 1`,
+    [projectId, branch],
+  );
+  return (found?.[0] as string | null | undefined) ?? null;
 }
 
 /** What a list of events can be narrowed by. */
@@ -175,7 +199,7 @@ async function read(
   if (ids.length === 0) return [];
   const among = placeholders(ids);
   const visible = visibleProjects(viewer);
-  const open = notConfidential(viewer);
+  const open = visibleTargets(viewer);
   return db.rows(
     `select ${shape.columns} from ${EVENTS}
      where e.id in (${among.sql}) and ${visible.sql} and ${open.sql}
@@ -281,17 +305,14 @@ async function countAll(
   return (found?.[0] as number | null) ?? 0;
 }
 
-/** Confidential issues are seen by reporters, their authors and whoever is assigned (gitlab-facts §7.5). */
-function notConfidential(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
-  const open = "(i.id is null or i.confidential = 0)";
-  if (!viewer.caller) return { sql: open, values: [] };
-  const reporter = memberProjects(viewer, "reporter");
+/** What is told of a confidential issue, or of code, is for those who may read that (gitlab-facts §7.5). */
+function visibleTargets(viewer: Viewer): Condition {
+  const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
   return {
-    sql: `(${open} or i.author_id = ?
-      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ?)
-      or ${reporter.sql})`,
-    values: [viewer.caller.id, viewer.caller.id, ...reporter.values],
+    sql: `(i.id is null or ${issue.sql})
+      and ((e.action <> 'pushed' and nt.merge_request_id is null
+        and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
+    values: [...issue.values, ...code.values],
   };
 }
 

@@ -33,6 +33,7 @@ create index events_of_project on events (project_id, created_at, id);
 create index events_by_author on events (author_id, created_at, id, project_id);
 create index events_by_age on events (created_at, id);
 create index events_of_target on events (target_type, target_id);
+create index events_of_branch on events (project_id, ref, id) where action = 'pushed' and ref_type = 'branch';
 create table event_counts (
   project_id $int not null references projects (id) on delete cascade,
   author_id $int not null references users (id) on delete cascade,

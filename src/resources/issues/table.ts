@@ -1,6 +1,9 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Issues of projects, with who is assigned and which labels they have. `iid` counts within the project. */
+/**
+ * Issues of projects, with who is assigned, which labels they have, and who chose to be told of them or not. `iid` counts
+ * within the project, whose `issue_count` is the last one given.
+ */
 export const migrations: Migration[] = [
   {
     id: "20261121-11-issues",
@@ -44,6 +47,20 @@ create table issue_labels (
 );
 create index issue_labels_by_label on issue_labels (label_id, issue_id);
 alter table projects add column issue_count $int not null default 0;
+`,
+  },
+  {
+    id: "20261121-15-issue-subscriptions",
+    sql: `
+create table issue_subscriptions (
+  issue_id $int not null references issues (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  subscribed $int not null,
+  primary key (issue_id, user_id)
+);
+create index issue_subscriptions_by_user on issue_subscriptions (user_id);
+create index issues_by_age on issues (created_at, id);
+create index issues_open on issues (project_id) where state = 'opened' and confidential = 0;
 `,
   },
 ];

@@ -3,8 +3,9 @@ import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
 import * as members from "./queries.ts";
@@ -65,6 +66,18 @@ async function requireAnotherOwner(db: Reader, source: Source, found: members.Me
   }
 }
 
+/** Whoever comes to a project, or goes, is the author of that; of groups nothing is told (gitlab-facts §7.3). */
+async function tell(
+  db: Database,
+  source: Source,
+  action: "joined" | "left",
+  userId: number,
+  now: number,
+): Promise<void> {
+  if (source.kind !== "project") return;
+  await events.record(db, { project_id: source.id, author_id: userId, action }, now);
+}
+
 function routes(kind: Source["kind"]) {
   const role = kind === "group" ? "owner" : "maintainer";
   return [
@@ -117,6 +130,7 @@ function routes(kind: Source["kind"]) {
           { ...input, created_by_id: caller?.id },
           now,
         );
+        await tell(db, source, "joined", user.id, now);
         return members.row(db, shape, added);
       },
     }),
@@ -148,6 +162,7 @@ function routes(kind: Source["kind"]) {
         if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
         await requireAnotherOwner(db, source, found);
         await members.remove(db, found.id);
+        await tell(db, source, "left", found.user_id, context.now);
         return undefined;
       },
     }),

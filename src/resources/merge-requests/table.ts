@@ -53,4 +53,18 @@ create index merge_request_labels_by_label on merge_request_labels (label_id, me
 alter table projects add column merge_request_count $int not null default 0;
 `,
   },
+  {
+    id: "20261121-15-merge-request-subscriptions",
+    sql: `
+create table merge_request_subscriptions (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  subscribed $int not null,
+  primary key (merge_request_id, user_id)
+);
+create index merge_request_subscriptions_by_user on merge_request_subscriptions (user_id);
+create index merge_requests_by_age on merge_requests (created_at, id);
+create index merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened';
+`,
+  },
 ];

@@ -15,6 +15,7 @@ import {
 } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
 import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
 import * as users from "../users/queries.ts";
@@ -218,6 +219,16 @@ export const projectResource: Resource = {
           now,
         );
         await updateRow(db, "projects", id, columnsOf(input), now);
+        await events.record(
+          db,
+          {
+            project_id: id,
+            author_id: caller?.id ?? 0,
+            action: "created",
+            target: { type: "project", id, title: name },
+          },
+          now,
+        );
         if (namespace.owner_id !== null) {
           await members.insert(
             db,
