@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
+import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
@@ -41,6 +41,8 @@ export interface AppOptions {
   limits?: Partial<PageLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
+    /** Bytes of an uploaded file. Default 10 MiB. */
+    attachmentBytes?: number;
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
@@ -97,7 +99,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const { bodyBytes = MEBIBYTE, ...pages } = options.limits ?? {};
+  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
     resources,
@@ -107,6 +109,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    uploadBytes: attachmentBytes,
     log: options.log,
     onError,
   });
@@ -151,6 +154,10 @@ function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
 }
 
 function responseOf({ status, headers, body }: Reply, request: Request): Response {
+  if (body !== null && typeof body !== "string") {
+    headers["content-length"] = String(body.length);
+    return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
+  }
   const sent =
     body === null || request.method === "HEAD"
       ? null
@@ -181,4 +188,22 @@ function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableSt
       controller.close();
     },
   });
+}
+
+/** Pulls as the client reads; a client that goes away ends the reading. */
+function streamOf(body: Bytes): ReadableStream<Uint8Array> {
+  const chunks = body.chunks()[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -16,6 +16,7 @@ import { projectResource } from "./projects/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { tokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
+import { wikiResource } from "./wikis/index.ts";
 
 /** All there is, by name: adding a resource adds its line here. */
 export const resources: readonly Resource[] = [
@@ -36,4 +37,5 @@ export const resources: readonly Resource[] = [
   todoResource,
   tokenResource,
   userResource,
+  wikiResource,
 ];

@@ -1074,7 +1074,7 @@ describe("conflicts", () => {
 describe("a request no client can mean", () => {
   it("is 400 where its Host is malformed", async () => {
     const reply = await app.respond({ ...plainGet, base: undefined });
-    expect([reply?.status, JSON.parse(reply?.body ?? "")]).toEqual([
+    expect([reply?.status, JSON.parse(String(reply?.body))]).toEqual([
       400,
       { error: "malformed Host header" },
     ]);
