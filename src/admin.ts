@@ -14,6 +14,7 @@ import * as tokens from "./resources/tokens/queries.ts";
 import { requireScopes } from "./resources/tokens/rules.ts";
 import * as users from "./resources/users/queries.ts";
 import { requireFree } from "./resources/users/rules.ts";
+import { exportWiki, type WikiFile } from "./resources/wikis/export.ts";
 import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
 import type { Database, Reader, Store } from "./store/port.ts";
 import { updateRow } from "./store/update.ts";
@@ -110,6 +111,14 @@ export interface Admin {
    * @throws ApiError 404 for an unknown project or user
    */
   recordPush(push: PushRecord): Promise<{ id: number }>;
+  /**
+   * Gives a project's wiki as files: its pages, its attachments below `uploads/`, and every version there ever was, in
+   * `history.jsonl`. Each is read when it is written, so that no wiki is too large.
+   *
+   * @param project its id or full path
+   * @throws ApiError 404
+   */
+  exportWiki(project: string): AsyncIterable<WikiFile>;
   /** Fills the database with plain data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
@@ -196,6 +205,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
+    exportWiki: (project) => exportWiki(store, project),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };
 }

@@ -1,7 +1,7 @@
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
+import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
@@ -40,6 +40,8 @@ export interface AppOptions {
   limits?: Partial<PageLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
+    /** Bytes of an uploaded file. Default 10 MiB. */
+    attachmentBytes?: number;
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
@@ -96,7 +98,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const { bodyBytes = MEBIBYTE, ...pages } = options.limits ?? {};
+  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
     resources,
@@ -106,6 +108,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    uploadBytes: attachmentBytes,
     log: options.log,
     onError,
   });
@@ -150,6 +153,28 @@ function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
 }
 
 function responseOf(reply: Reply, method: string): Response {
-  const body = method === "HEAD" ? null : reply.body;
-  return new Response(body, { status: reply.status, headers: reply.headers });
+  const { status, headers, body } = reply;
+  if (body === null || typeof body === "string") {
+    return new Response(method === "HEAD" ? null : body, { status, headers });
+  }
+  headers["content-length"] = String(body.length);
+  return new Response(method === "HEAD" ? null : streamOf(body), { status, headers });
+}
+
+/** Pulls as the client reads; a client that goes away ends the reading. */
+function streamOf(body: Bytes): ReadableStream<Uint8Array> {
+  const chunks = body.chunks()[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -12,6 +12,8 @@ import * as projects from "./resources/projects/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import * as users from "./resources/users/queries.ts";
 import { requireFree } from "./resources/users/rules.ts";
+import * as wikis from "./resources/wikis/queries.ts";
+import { nameOf } from "./resources/wikis/rules.ts";
 import type { Database, Store } from "./store/port.ts";
 import { updateRow } from "./store/update.ts";
 
@@ -61,6 +63,12 @@ const SeedBoard = v.strictObject({
   /** Names of labels of the group: a list each, in this order. */
   lists: v.optional(v.array(v.string()), []),
 });
+const SeedWikiPage = v.strictObject({
+  /** With its directory, where it is in one. */
+  title: v.string(),
+  content: v.string(),
+  format: v.optional(v.picklist(wikis.FORMATS), wikis.FORMATS[0]),
+});
 const SeedProject = v.strictObject({
   path: v.string(),
   name: v.optional(v.string()),
@@ -74,6 +82,7 @@ const SeedProject = v.strictObject({
   badges: v.optional(v.array(SeedBadge), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
+  wiki: v.optional(v.array(SeedWikiPage), []),
 });
 const groupEntries = {
   path: v.string(),
@@ -298,6 +307,13 @@ class Seeding {
     await this.#belongings({ column: "project_id", id }, project);
     for (const username of project.starred_by) {
       await projects.star(this.#db, id, this.#userId(username));
+    }
+    for (const { title, content, format } of project.wiki) {
+      const name = nameOf(title);
+      if (await wikis.isTaken(this.#db, id, name.slug)) {
+        throw new SeedError(`${fullPath} has two wiki pages ${name.slug}`);
+      }
+      await wikis.insert(this.#db, id, { ...name, content, format }, undefined, this.#now);
     }
     this.#made.projects += 1;
     this.#advance();

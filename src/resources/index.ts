@@ -14,6 +14,7 @@ import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { tokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
+import { wikiResource } from "./wikis/index.ts";
 
 /** All there is, by name: adding a resource adds its line here. */
 export const resources: readonly Resource[] = [
@@ -32,4 +33,5 @@ export const resources: readonly Resource[] = [
   projectResource,
   tokenResource,
   userResource,
+  wikiResource,
 ];
