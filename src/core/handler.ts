@@ -271,7 +271,7 @@ async function admitUpload(
   parameters: Parameters,
 ): Promise<Source> {
   const today = dayOf(settings.now());
-  const sent = { ...parseQuery(incoming.query, settings.body), ...parameters };
+  const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
   const caller = await readCaller(settings, incoming, sent, today);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
