@@ -48,7 +48,7 @@ import {
   type Tier,
 } from "./resource.ts";
 import { dayOf } from "./time.ts";
-import { Upload, UploadedFile } from "./upload.ts";
+import { Upload } from "./upload.ts";
 
 /** What was asked and answered, for a log. It holds no secret: no query, no header. */
 export interface LogEntry {
@@ -94,7 +94,7 @@ interface Exchange {
   requestId: string;
   params: Record<string, string>;
   /** The methods of the paths that matched and did not have the request's. */
-  allowed: Set<string>;
+  allowed?: string[];
   reply?: Reply;
   unrouted?: boolean;
   caller?: Caller | undefined;
@@ -119,12 +119,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const started = performance.now();
     const { path } = incoming;
     if (!path.startsWith("/api/") && !path.startsWith("/-/")) return undefined;
-    const exchange: Exchange = {
-      incoming,
-      requestId: requestIdOf(incoming),
-      params: {},
-      allowed: new Set(),
-    };
+    const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
     let reply: PipelineReply;
     try {
       reply = await route(exchange);
@@ -189,8 +184,8 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
     });
     await match(context as unknown as RequestContext);
     if (exchange.reply) return exchange.reply;
-    if (exchange.allowed.size > 0) {
-      const allow = ["OPTIONS", ...exchange.allowed].sort().join(", ");
+    if (exchange.allowed) {
+      const allow = [...new Set(["OPTIONS", ...exchange.allowed])].sort().join(", ");
       if (incoming.method !== "OPTIONS") throw methodNotAllowed(allow);
       return { status: 204, headers: { allow }, body: null };
     }
@@ -236,14 +231,14 @@ function endpoint(route: Route): Endpoint {
   };
 }
 
-/** Answers where the path has the method; else another path that matches may, as `/wikis/:slug*` after `/wikis/attachments`. */
+/** Answers where the path has the method; else another may, as `/wikis/:slug*` after `/wikis/attachments`. */
 function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpoint>) {
   const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
   return async (exchange: Exchange): Promise<Reply | undefined> => {
     const { method } = exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (found) return answer(settings, found, exchange);
-    for (const allowed of allow) exchange.allowed.add(allowed);
+    exchange.allowed = [...(exchange.allowed ?? []), ...allow];
     return undefined;
   };
 }
@@ -259,13 +254,10 @@ async function answer(
 
   const admit = (parameters: Parameters) => admitUpload(settings, endpoint, exchange, parameters);
   const upload = new Upload(spec, settings.store, settings.uploadBytes, now, admit);
-  let kept: UploadedFile | undefined;
   try {
-    return await answerWith(settings, endpoint, exchange, now, upload, (file) => {
-      kept = file;
-    });
+    return await answerWith(settings, endpoint, exchange, now, upload);
   } finally {
-    await upload.settle(kept).catch(settings.onError);
+    await upload.settle().catch(settings.onError);
   }
 }
 
@@ -277,7 +269,7 @@ async function admitUpload(
   parameters: Parameters,
 ): Promise<Source> {
   const today = dayOf(settings.now());
-  const sent = { ...parseQuery(incoming.query, settings.body), ...parameters };
+  const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
   const caller = await readCaller(settings, incoming, sent, today);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
@@ -293,7 +285,6 @@ async function answerWith(
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
-  keep: (file: UploadedFile) => void = () => undefined,
 ): Promise<Reply> {
   const { incoming } = exchange;
   const today = dayOf(now);
@@ -337,8 +328,7 @@ async function answerWith(
     route.method === "GET"
       ? await run(settings.store as unknown as Database)
       : await settings.store.transaction(run);
-  const file = upload && (input as Record<string, unknown>)[upload.part];
-  if (file instanceof UploadedFile) keep(file);
+  upload?.keep((input as Record<string, unknown>)[upload.part]);
 
   return reply(route, result, present ?? NOTHING, view, page, incoming);
 }

@@ -57,7 +57,7 @@ export class Upload {
   readonly #store: Store;
   readonly #now: number;
   readonly #admit: (parameters: Parameters) => Promise<Source>;
-  readonly #begun: number[] = [];
+  readonly #unsettled = new Set<number>();
 
   /** @param admit finds where the file goes, or throws where the caller may not send one there */
   constructor(
@@ -86,7 +86,7 @@ export class Upload {
   ): Promise<UploadedFile> {
     const source = await this.#admit(parameters);
     const id = await this.#store.transaction((db) => this.#spec.begin(db, source, this.#now));
-    this.#begun.push(id);
+    this.#unsettled.add(id);
     const hash = createHash("sha256");
     let size = 0;
     let index = 0;
@@ -115,12 +115,16 @@ export class Upload {
     return new UploadedFile(id, name, size, hash.digest("hex"));
   }
 
-  /** Discards all that was taken but what became part of the answer. */
-  async settle(kept: UploadedFile | undefined): Promise<void> {
-    const left = this.#begun.filter((id) => id !== kept?.id);
-    if (left.length === 0) return;
+  /** Keeps a file for good: what was done with it is committed. */
+  keep(file: unknown): void {
+    if (file instanceof UploadedFile) this.#unsettled.delete(file.id);
+  }
+
+  /** Discards all that was taken and not kept. */
+  async settle(): Promise<void> {
+    if (this.#unsettled.size === 0) return;
     await this.#store.transaction(async (db) => {
-      for (const id of left) await this.#spec.discard(db, id);
+      for (const id of this.#unsettled) await this.#spec.discard(db, id);
     });
   }
 }
