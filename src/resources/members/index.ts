@@ -42,12 +42,11 @@ function requireReach(source: Source, accessLevel: number): void {
 }
 
 async function requireAboveInherited(
-  db: Reader,
-  source: Source,
+  { db, source, viewer }: Pick<Context, "source" | "viewer"> & { db: Reader },
   userId: number,
   accessLevel: number,
 ): Promise<void> {
-  const above = await members.inherited(db, source, userId);
+  const above = await members.inherited(db, source, userId, viewer.today);
   if (above && accessLevel < above.access_level) {
     const role = roleOf(above.access_level) ?? "";
     const title = role.charAt(0).toUpperCase() + role.slice(1);
@@ -92,8 +91,8 @@ function routes(kind: Source["kind"]) {
       summary: `List the members of a ${kind}, those of the groups above included`,
       input: query,
       present: member,
-      handle: ({ db, shape, page, source, input }) =>
-        members.listAll(db, shape, page, source, input.query),
+      handle: ({ db, shape, page, source, input, viewer }) =>
+        members.listAll(db, shape, page, source, input.query, viewer.today),
     }),
     get("/all/:user_id", {
       summary: "Get a member, direct or of a group above",
@@ -117,13 +116,14 @@ function routes(kind: Source["kind"]) {
       role,
       input: { user_id: is.integer(), access_level: level, expires_at: is.clearable(is.date()) },
       present: member,
-      handle: async ({ db, source, shape, input, caller, now }) => {
+      handle: async (context) => {
+        const { db, source, shape, input, caller, now } = context;
         const user = await users.find(db, input.user_id);
         if (!user) throw notFound("User");
         if (await members.find(db, source, user.id)) throw conflict("Member already exists");
         requireLevel(source, input.access_level);
         requireReach(source, input.access_level);
-        await requireAboveInherited(db, source, user.id, input.access_level);
+        await requireAboveInherited(context, user.id, input.access_level);
         const added = await members.insert(
           db,
           source,
@@ -144,7 +144,7 @@ function routes(kind: Source["kind"]) {
         const found = await findMember(context);
         requireLevel(source, input.access_level);
         requireReach(source, Math.max(input.access_level, found.access_level));
-        await requireAboveInherited(db, source, found.user_id, input.access_level);
+        await requireAboveInherited(context, found.user_id, input.access_level);
         if (input.access_level !== ROLES.owner) await requireAnotherOwner(db, source, found);
         const { access_level, expires_at } = input;
         await updateRow(db, "members", found.id, { access_level, expires_at }, now);
