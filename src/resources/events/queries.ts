@@ -87,7 +87,6 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       [push.commit_to, now, push.project_id, push.ref],
     );
   }
-  const title = push.commit_title && [...push.commit_title].slice(0, 70).join("");
   const [inserted] = await db.rows(
     `insert into events (project_id, author_id, action, created_at, commit_count, push_action, ref_type,
        commit_from, commit_to, ref, commit_title)
@@ -102,10 +101,50 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       push.commit_from,
       push.commit_to,
       push.ref,
-      title,
+      shortened(push.commit_title),
     ],
   );
   return inserted?.[0] as number;
+}
+
+/** An event of a history that is brought in: what happened, or a push, and when. */
+export type PastEvent = (NewEvent | Push) & { at: number };
+
+const COLUMNS = `project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at,
+  commit_count, push_action, ref_type, commit_from, commit_to, ref, commit_title`;
+const BATCH = 500;
+
+/** Keeps many events, a batch a statement. Merge requests don't get to know of the pushes among them. */
+export async function insertMany(db: Database, past: readonly PastEvent[]): Promise<void> {
+  for (let start = 0; start < past.length; start += BATCH) {
+    const batch = past.slice(start, start + BATCH).map(valuesOf);
+    const tuple = `(${batch[0]?.map(() => "?").join(", ")})`;
+    await db.run(
+      `insert into events (${COLUMNS}) values ${batch.map(() => tuple).join(", ")}`,
+      batch.flat(),
+    );
+  }
+}
+
+function valuesOf(past: PastEvent): Value[] {
+  const { project_id, author_id, at } = past;
+  if ("action" in past) {
+    const { action, target } = past;
+    const type = target ? TARGET_TYPES[target.type] : null;
+    const iid = target?.iid ?? target?.id ?? null;
+    const title = target?.title ?? null;
+    const pushed = [null, null, null, null, null, null, null];
+    return [project_id, author_id, action, type, target?.id ?? null, iid, title, at, ...pushed];
+  }
+  const { commit_count, push_action, ref_type, commit_from, commit_to, ref } = past;
+  const pushed = [commit_count, push_action, ref_type, commit_from, commit_to, ref];
+  const target = [null, null, null, null];
+  const title = shortened(past.commit_title);
+  return [project_id, author_id, "pushed", ...target, at, ...pushed, title];
+}
+
+function shortened(title: string | null): string | null {
+  return title && [...title].slice(0, 70).join("");
 }
 
 /** The commit that the last push known left a branch at, or null. */
