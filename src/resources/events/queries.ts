@@ -97,7 +97,6 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       [push.commit_to, now, push.project_id, push.ref],
     );
   }
-  const title = push.commit_title && [...push.commit_title].slice(0, 70).join("");
   const [inserted] = await db.rows(
     `insert into events (project_id, author_id, action, created_at, commit_count, push_action, ref_type,
        commit_from, commit_to, ref, commit_title)
@@ -112,11 +111,68 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       push.commit_from,
       push.commit_to,
       push.ref,
-      title,
+      shortened(push.commit_title),
     ],
   );
   await count(db, push.project_id, push.author_id, 1);
   return inserted?.[0] as number;
+}
+
+/** An event of a history that is brought in: what happened, or a push, and when. */
+export type PastEvent = (NewEvent | Push) & { at: number };
+
+const COLUMNS = `project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at,
+  commit_count, push_action, ref_type, commit_from, commit_to, ref, commit_title`;
+const BATCH = 500;
+
+/** Keeps many events, a batch a statement. Merge requests don't get to know of the pushes among them. */
+export async function insertMany(db: Database, past: readonly PastEvent[]): Promise<void> {
+  for (let start = 0; start < past.length; start += BATCH) {
+    const batch = past.slice(start, start + BATCH).map(valuesOf);
+    const tuple = `(${batch[0]?.map(() => "?").join(", ")})`;
+    await db.run(
+      `insert into events (${COLUMNS}) values ${batch.map(() => tuple).join(", ")}`,
+      batch.flat(),
+    );
+  }
+  await countAllOf(db, past, 1);
+}
+
+/** Adds to, or takes from, the counts of these events' authors and projects. */
+async function countAllOf(
+  db: Database,
+  events: readonly { project_id: number; author_id: number }[],
+  each: 1 | -1,
+): Promise<void> {
+  const pairs = new Map<string, { project_id: number; author_id: number; events: number }>();
+  for (const { project_id, author_id } of events) {
+    const key = `${project_id} ${author_id}`;
+    const pair = pairs.get(key) ?? { project_id, author_id, events: 0 };
+    pair.events += each;
+    pairs.set(key, pair);
+  }
+  for (const pair of pairs.values()) await count(db, pair.project_id, pair.author_id, pair.events);
+}
+
+function valuesOf(past: PastEvent): Value[] {
+  const { project_id, author_id, at } = past;
+  if ("action" in past) {
+    const { action, target } = past;
+    const type = target ? TARGET_TYPES[target.type] : null;
+    const iid = target?.iid ?? target?.id ?? null;
+    const title = target?.title ?? null;
+    const pushed = [null, null, null, null, null, null, null];
+    return [project_id, author_id, action, type, target?.id ?? null, iid, title, at, ...pushed];
+  }
+  const { commit_count, push_action, ref_type, commit_from, commit_to, ref } = past;
+  const pushed = [commit_count, push_action, ref_type, commit_from, commit_to, ref];
+  const target = [null, null, null, null];
+  const title = shortened(past.commit_title);
+  return [project_id, author_id, "pushed", ...target, at, ...pushed, title];
+}
+
+function shortened(title: string | null): string | null {
+  return title && [...title].slice(0, 70).join("");
 }
 
 /** The commit that the last push known left a branch at, or null. */
@@ -324,29 +380,12 @@ export async function countOlder(db: Reader, than: number): Promise<number> {
 
 /** Removes at most `batch` events older than an instant, the oldest first, and gives how many. */
 export async function removeOlder(db: Database, than: number, batch: number): Promise<number> {
-  const removed = await db.rows(
+  const removed = await db.all<{ project_id: number; author_id: number }>(
     `delete from events where id in
        (select id from events where created_at < ? order by created_at, id limit ?)
      returning project_id, author_id`,
     [than, batch],
   );
-  const pairs = new Map<string, [number, number, number]>();
-  for (const [projectId, authorId] of removed as [number, number][]) {
-    const pair = pairs.get(`${projectId} ${authorId}`) ?? [projectId, authorId, 0];
-    pair[2] -= 1;
-    pairs.set(`${projectId} ${authorId}`, pair);
-  }
-  for (const [projectId, authorId, more] of pairs.values()) {
-    await count(db, projectId, authorId, more);
-  }
+  await countAllOf(db, removed, -1);
   return removed.length;
-}
-
-/** Counts the events of every author in every project anew: after many were inserted past {@link record}. */
-export async function recount(db: Database): Promise<void> {
-  await db.run("delete from event_counts");
-  await db.run(
-    `insert into event_counts (project_id, author_id, events)
-     select project_id, author_id, count(*) from events group by project_id, author_id`,
-  );
 }
