@@ -4,6 +4,8 @@ import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
 import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
+import * as dependencies from "./resources/dependencies/queries.ts";
+import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/rules.ts";
 import * as groups from "./resources/groups/queries.ts";
 import * as labels from "./resources/labels/queries.ts";
 import * as members from "./resources/members/queries.ts";
@@ -61,6 +63,17 @@ const SeedBoard = v.strictObject({
   /** Names of labels of the group: a list each, in this order. */
   lists: v.optional(v.array(v.string()), []),
 });
+const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
+const SeedDependency = v.strictObject({
+  name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
+  version: upTo(LONGEST.version),
+  package_manager: v.picklist(PACKAGE_MANAGERS),
+  dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
+  vulnerabilities: v.optional(
+    v.array(v.strictObject({ name: v.string(), severity: v.picklist(SEVERITIES) })),
+    [],
+  ),
+});
 const SeedProject = v.strictObject({
   path: v.string(),
   name: v.optional(v.string()),
@@ -72,6 +85,7 @@ const SeedProject = v.strictObject({
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
   badges: v.optional(v.array(SeedBadge), []),
+  dependencies: v.optional(v.array(SeedDependency), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
 });
@@ -118,6 +132,7 @@ export interface Seeded {
   milestones: number;
   boards: number;
   badges: number;
+  dependencies: number;
   /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
   tokens: { username: string; token: string }[];
 }
@@ -186,6 +201,7 @@ class Seeding {
     milestones: 0,
     boards: 0,
     badges: 0,
+    dependencies: 0,
     tokens: [],
   };
 
@@ -296,12 +312,22 @@ class Seeding {
       this.#now,
     );
     await this.#belongings({ column: "project_id", id }, project);
+    await this.#dependencies(id, project.dependencies);
     for (const username of project.starred_by) {
       await projects.star(this.#db, id, this.#userId(username));
     }
     this.#made.projects += 1;
     this.#advance();
     return id;
+  }
+
+  async #dependencies(projectId: number, given: v.InferOutput<typeof SeedDependency>[]) {
+    const paths = new Set(given.map(({ dependency_file_path }) => dependency_file_path));
+    for (const path of paths) {
+      const own = given.filter(({ dependency_file_path }) => dependency_file_path === path);
+      await dependencies.replaceFile(this.#db, projectId, { path, dependencies: own });
+    }
+    this.#made.dependencies += given.length;
   }
 
   async #belongings(

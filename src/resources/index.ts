@@ -1,6 +1,7 @@
 import type { Resource } from "../core/resource.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
+import { dependencyResource } from "./dependencies/index.ts";
 import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -19,6 +20,7 @@ import { userResource } from "./users/index.ts";
 export const resources: readonly Resource[] = [
   badgeResource,
   boardResource,
+  dependencyResource,
   eventResource,
   groupResource,
   issueResource,
