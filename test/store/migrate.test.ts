@@ -30,6 +30,7 @@ const FROZEN: Record<string, string> = {
   "20261121-13-notes": "d4fae12fd16801a1c762c8cd3eb2931af9ce951b14e078d77535694f7a53d04b",
   "20261121-14-events": "3f72acd60f4413040825bb2d96d016062ee50433aaaa0a2083595423a118b844",
   "20261121-15-mail-outbox": "85ce0c30ccf661dd6012486986ae7457024a534cfc5087a9c2857fdf0905bd48",
+  "20261121-16-dependencies": "74a2fc0742233c9aece2b61ea189128dcf7856386a19f4b8ba765b703f016d1d",
 };
 
 const released = resources.flatMap(({ migrations }) => migrations);
