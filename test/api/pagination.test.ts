@@ -516,6 +516,12 @@ describe("every list", () => {
       link_url: "http://example.com",
       image_url: "http://example.com/%{project_path}.svg",
     }));
+    const dependencies = numbered((index) => ({
+      name: `package-${index}`,
+      version: "1.0.0",
+      package_manager: "npm" as const,
+      dependency_file_path: "package-lock.json",
+    }));
     full = await testApp({
       seed: {
         users: [
@@ -539,7 +545,15 @@ describe("every list", () => {
               lists: index === 0 ? labels.map(({ name }) => name) : ["label 1", "label 2"],
             })),
             projects: [
-              { path: "project", visibility: "public", members, labels, milestones, badges },
+              {
+                path: "project",
+                visibility: "public",
+                members,
+                labels,
+                milestones,
+                badges,
+                dependencies,
+              },
               ...numbered((index) => ({ path: `p${index}` })),
             ],
             subgroups: numbered((index) => ({
@@ -604,7 +618,8 @@ describe("every list", () => {
         expect(fifty.headers.get("x-next-page")).toBe("2");
         const next = await full.call(`GET ${path}?per_page=50&page=2`, { as });
         expect(next.json.length).toBeGreaterThan(0);
-        const ids = [...fifty.json, ...next.json].map(({ id }) => id);
+        // Dependencies have no id: all of one is what tells it apart.
+        const ids = [...fifty.json, ...next.json].map((item) => item.id ?? JSON.stringify(item));
         expect(new Set(ids).size).toBe(ids.length);
       }
     },
