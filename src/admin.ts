@@ -249,7 +249,9 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
-    exportWiki: (project) => exportWiki(store, project),
+    async *exportWiki(project) {
+      yield* exportWiki(store, (await findProject(store, project)).id);
+    },
     scanDependencies: async (project, files) =>
       replaceDependencies(project, await readDependencyFiles(files), 0),
     importDependencies: async (project, report) => {
