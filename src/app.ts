@@ -2,13 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
+import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
+import { type MailOptions, startMailer } from "./mail.ts";
 import { resources } from "./resources/index.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
+import type { Store } from "./store/port.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -27,11 +29,20 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /**
+   * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
+   * removes what is older. Default `"2y"`.
+   */
+  eventRetention?: string | false;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
+  /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
+  mail?: MailOptions;
   limits?: Partial<PageLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
+    /** Bytes of an uploaded file. Default 10 MiB. */
+    attachmentBytes?: number;
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
@@ -63,8 +74,13 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal", now = Date.now } = options;
-  const store = await openStore(database, { durability });
+  const { database = ":memory:", durability = "normal" } = options;
+  return createAppOn(await openStore(database, { durability }), options);
+}
+
+/** {@link createApp} on a store that is open already, which the application then closes. */
+export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
+  const { now = Date.now } = options;
   try {
     await migrate(
       store,
@@ -75,18 +91,27 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     await store.close();
     throw error;
   }
-  const { bodyBytes = MEBIBYTE, ...pages } = options.limits ?? {};
+  const url = options.url?.replace(/\/+$/, "");
+  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  if (options.mail && url === undefined) {
+    await store.close();
+    throw new TypeError("mail needs `url`: the address that links in mails begin with");
+  }
+  const mailer =
+    options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
+  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
     resources,
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
-    url: options.url?.replace(/\/+$/, ""),
+    url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    uploadBytes: attachmentBytes,
     log: options.log,
-    onError: options.onError ?? ((error) => console.error(error)),
+    onError,
   });
 
   const handler = async (context: AdapterRequestContext): Promise<Response> => {
@@ -107,8 +132,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now),
-    close: () => store.close(),
+    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
+    close: async () => {
+      await mailer?.stop();
+      await store.close();
+    },
   };
 }
 
@@ -126,6 +154,10 @@ function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
 }
 
 function responseOf({ status, headers, body }: Reply, request: Request): Response {
+  if (body !== null && typeof body !== "string") {
+    headers["content-length"] = String(body.length);
+    return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
+  }
   const sent =
     body === null || request.method === "HEAD"
       ? null
@@ -156,4 +188,22 @@ function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableSt
       controller.close();
     },
   });
+}
+
+/** Pulls as the client reads; a client that goes away ends the reading. */
+function streamOf(body: Bytes): ReadableStream<Uint8Array> {
+  const chunks = body.chunks()[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

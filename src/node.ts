@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
 import type { Incoming, Reply } from "./core/incoming.ts";
@@ -221,10 +222,14 @@ function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
     res.writeHead(status, headers).end();
     return;
   }
-  headers["content-length"] = String(Buffer.byteLength(body));
+  const isText = typeof body === "string";
+  headers["content-length"] = String(isText ? Buffer.byteLength(body) : body.length);
   res.writeHead(status, headers);
   if (req.method === "HEAD") res.end();
-  else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
+  else if (!isText) {
+    // Ends the reading where the client goes away, and the connection where the reading fails.
+    pipeline(Readable.from(body.chunks()), res, () => undefined);
+  } else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
   else res.end(body);
 }
 

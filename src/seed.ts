@@ -2,15 +2,22 @@ import * as v from "valibot";
 import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
 import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
+import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
+import * as events from "./resources/events/queries.ts";
 import * as groups from "./resources/groups/queries.ts";
+import * as issues from "./resources/issues/queries.ts";
 import * as labels from "./resources/labels/queries.ts";
 import * as members from "./resources/members/queries.ts";
+import * as mergeRequests from "./resources/merge-requests/queries.ts";
 import * as milestones from "./resources/milestones/queries.ts";
+import * as notes from "./resources/notes/queries.ts";
 import * as projects from "./resources/projects/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import * as users from "./resources/users/queries.ts";
 import { requireFree } from "./resources/users/rules.ts";
+import * as wikis from "./resources/wikis/queries.ts";
+import { nameOf } from "./resources/wikis/rules.ts";
 import type { Database, Store } from "./store/port.ts";
 import { updateRow } from "./store/update.ts";
 
@@ -48,12 +55,73 @@ const SeedMilestone = v.strictObject({
   start_date: v.optional(Day),
   due_date: v.optional(Day),
 });
+const SeedBadge = v.strictObject({
+  name: v.optional(v.string()),
+  link_url: v.string(),
+  image_url: v.string(),
+});
 /** Members by user name, with the role they have. */
 const SeedMembers = v.record(v.string(), words(ROLES));
 const SeedBoard = v.strictObject({
   name: v.string(),
   /** Names of labels of the group: a list each, in this order. */
   lists: v.optional(v.array(v.string()), []),
+});
+const SeedWikiPage = v.strictObject({
+  /** With its directory, where it is in one. */
+  title: v.string(),
+  content: v.string(),
+  format: v.optional(v.picklist(wikis.FORMATS), wikis.FORMATS[0]),
+});
+/** An ISO 8601 instant or day, in UTC where it names no offset; without one, now. */
+const Instant = v.optional(
+  v.pipe(
+    v.string(),
+    v.transform((text) => Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text)),
+    v.number("Invalid instant"),
+  ),
+);
+const SeedNote = v.strictObject({ author: v.string(), body: v.string(), created_at: Instant });
+const issuable = {
+  title: v.string(),
+  description: v.optional(v.string()),
+  /** User names. */
+  author: v.string(),
+  assignees: v.optional(v.array(v.string()), []),
+  /** Names; labels that aren't there are made in the project. */
+  labels: v.optional(v.array(v.string()), []),
+  /** The title of one of the project or of a group above it. */
+  milestone: v.optional(v.string()),
+  notes: v.optional(v.array(SeedNote), []),
+  created_at: Instant,
+  /** Who closed or merged it, and when. Default: its author, as soon as it was made. */
+  ended_by: v.optional(v.string()),
+  ended_at: Instant,
+};
+const SeedIssue = v.strictObject({
+  ...issuable,
+  state: v.optional(v.picklist(["opened", "closed"]), "opened"),
+  confidential: v.optional(v.boolean(), false),
+  due_date: v.optional(Day),
+  weight: v.optional(v.number()),
+});
+const SeedMergeRequest = v.strictObject({
+  ...issuable,
+  state: v.optional(v.picklist(["opened", "closed", "merged"]), "opened"),
+  source_branch: v.string(),
+  target_branch: v.optional(v.string(), "main"),
+});
+/** A push, as a hook would tell of it. */
+const SeedPush = v.strictObject({
+  author: v.string(),
+  ref: v.string(),
+  ref_type: v.optional(v.picklist(["branch", "tag"]), "branch"),
+  action: v.optional(v.picklist(["created", "removed", "pushed"]), "pushed"),
+  commit_count: v.optional(v.number(), 1),
+  commit_from: v.optional(v.string()),
+  commit_to: v.optional(v.string()),
+  commit_title: v.optional(v.string()),
+  created_at: Instant,
 });
 const SeedProject = v.strictObject({
   path: v.string(),
@@ -65,8 +133,14 @@ const SeedProject = v.strictObject({
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
+  wiki: v.optional(v.array(SeedWikiPage), []),
+  /** In the order of their numbers. What happened to them is told by events of their times. */
+  issues: v.optional(v.array(SeedIssue), []),
+  merge_requests: v.optional(v.array(SeedMergeRequest), []),
+  pushes: v.optional(v.array(SeedPush), []),
 });
 const groupEntries = {
   path: v.string(),
@@ -76,6 +150,7 @@ const groupEntries = {
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   boards: v.optional(v.array(SeedBoard), []),
   projects: v.optional(v.array(SeedProject), []),
 };
@@ -109,6 +184,11 @@ export interface Seeded {
   labels: number;
   milestones: number;
   boards: number;
+  badges: number;
+  issues: number;
+  merge_requests: number;
+  notes: number;
+  events: number;
   /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
   tokens: { username: string; token: string }[];
 }
@@ -148,19 +228,26 @@ export async function seed(
 }
 
 function countRecords(data: v.InferOutput<typeof SeedSchema>): number {
+  const inAll = (projects: readonly v.InferOutput<typeof SeedProject>[]) =>
+    projects.reduce(
+      (sum, { labels, issues, merge_requests, pushes }) =>
+        sum + 1 + labels.length + issues.length + merge_requests.length + pushes.length,
+      0,
+    );
   const within = (group: SeedGroupOutput): number =>
     1 +
     group.labels.length +
-    group.projects.reduce((sum, project) => sum + 1 + project.labels.length, 0) +
+    inAll(group.projects) +
     group.subgroups.reduce((sum, subgroup) => sum + within(subgroup), 0);
   return (
     data.users.length +
     data.groups.reduce((sum, group) => sum + within(group), 0) +
-    data.projects.reduce((sum, project) => sum + 1 + project.labels.length, 0)
+    inAll(data.projects)
   );
 }
 
 type Owner = Parameters<typeof labels.insert>[1];
+type ProjectOwner = Owner & { namespaceId: number; fullPath: string };
 
 class Seeding {
   readonly #db: Database;
@@ -168,6 +255,7 @@ class Seeding {
   readonly #total: number;
   readonly #onProgress: Progress;
   readonly #userIds = new Map<string, number>();
+  #events: events.PastEvent[] = [];
   #done = 0;
   readonly #made: Seeded = {
     users: 0,
@@ -176,6 +264,11 @@ class Seeding {
     labels: 0,
     milestones: 0,
     boards: 0,
+    badges: 0,
+    issues: 0,
+    merge_requests: 0,
+    notes: 0,
+    events: 0,
     tokens: [],
   };
 
@@ -289,14 +382,175 @@ class Seeding {
     for (const username of project.starred_by) {
       await projects.star(this.#db, id, this.#userId(username));
     }
+    for (const { title, content, format } of project.wiki) {
+      const name = nameOf(title);
+      if (await wikis.isTaken(this.#db, id, name.slug)) {
+        throw new SeedError(`${fullPath} has two wiki pages ${name.slug}`);
+      }
+      await wikis.insert(this.#db, id, { ...name, content, format }, undefined, this.#now);
+    }
     this.#made.projects += 1;
     this.#advance();
+    const owner: ProjectOwner = { column: "project_id", id, namespaceId: namespace.id, fullPath };
+    await this.#history(project, owner);
     return id;
+  }
+
+  async #history(
+    { issues, merge_requests, pushes }: v.InferOutput<typeof SeedProject>,
+    project: ProjectOwner,
+  ) {
+    for (const push of pushes) await this.#push(push, project.id);
+    await this.#flush();
+    for (const issue of issues) await this.#issue(issue, project);
+    for (const request of merge_requests) await this.#mergeRequest(request, project);
+    await this.#flush();
+  }
+
+  async #push(push: v.InferOutput<typeof SeedPush>, project_id: number) {
+    const { author, action: push_action, ref, ref_type, commit_count, created_at } = push;
+    await this.#tell({
+      project_id,
+      author_id: this.#userId(author),
+      ref,
+      ref_type,
+      push_action,
+      commit_count,
+      commit_from: push.commit_from ?? null,
+      commit_to: push.commit_to ?? null,
+      commit_title: push.commit_title ?? null,
+      at: created_at ?? this.#now,
+    });
+    this.#advance();
+  }
+
+  async #issue(issue: v.InferOutput<typeof SeedIssue>, project: ProjectOwner) {
+    const { title, description, confidential, due_date, weight } = issue;
+    const at = issue.created_at ?? this.#now;
+    const made = await issues.insert(
+      this.#db,
+      {
+        project_id: project.id,
+        author_id: this.#userId(issue.author),
+        title,
+        description,
+        confidential,
+        due_date,
+        weight,
+        milestone_id: await this.#milestoneId(issue.milestone, project),
+      },
+      at,
+    );
+    await this.#issuable(issues.ISSUE, "issue", issue, { ...made, at }, project);
+    this.#made.issues += 1;
+    this.#advance();
+  }
+
+  async #mergeRequest(request: v.InferOutput<typeof SeedMergeRequest>, project: ProjectOwner) {
+    const { title, description, source_branch, target_branch } = request;
+    const at = request.created_at ?? this.#now;
+    const made = await mergeRequests.insert(
+      this.#db,
+      {
+        project_id: project.id,
+        author_id: this.#userId(request.author),
+        title,
+        description,
+        source_branch,
+        target_branch,
+        sha: await events.headOf(this.#db, project.id, source_branch),
+        milestone_id: await this.#milestoneId(request.milestone, project),
+      },
+      at,
+    );
+    const kind = mergeRequests.MERGE_REQUEST;
+    await this.#issuable(kind, "merge_request", request, { ...made, at }, project);
+    this.#made.merge_requests += 1;
+    this.#advance();
+  }
+
+  /** What issues and merge requests have in common, and what is told of it. */
+  async #issuable(
+    kind: issues.Kind,
+    type: "issue" | "merge_request",
+    data: v.InferOutput<typeof SeedIssue> | v.InferOutput<typeof SeedMergeRequest>,
+    { id, iid, at }: { id: number; iid: number; at: number },
+    project: ProjectOwner,
+  ) {
+    const { title, author, state } = data;
+    const tell = (action: events.Action, by: string, when: number) =>
+      this.#tell({
+        project_id: project.id,
+        author_id: this.#userId(by),
+        action,
+        target: { type, id, iid, title },
+        at: when,
+      });
+    await tell("created", author, at);
+    await issues.replaceLabels(this.#db, kind, id, await this.#labelIds(data.labels, project));
+    const assignees = data.assignees.map((username) => this.#userId(username));
+    await issues.replaceAssignees(this.#db, kind, id, assignees);
+    for (const note of data.notes) {
+      const when = note.created_at ?? at;
+      const author_id = this.#userId(note.author);
+      const noteId = await notes.insert(
+        this.#db,
+        kind,
+        { project_id: project.id, id, author_id, body: note.body },
+        when,
+      );
+      await this.#tell({
+        project_id: project.id,
+        author_id,
+        action: "commented",
+        target: { type: "note", id: noteId },
+        at: when,
+      });
+      this.#made.notes += 1;
+    }
+    if (state === "opened") return;
+    const { ended_by = author, ended_at = at } = data;
+    const ended =
+      state === "merged"
+        ? { merged_at: ended_at, merged_by_id: this.#userId(ended_by) }
+        : { closed_at: ended_at, closed_by_id: this.#userId(ended_by) };
+    await updateRow(this.#db, kind.table, id, { state, ...ended }, ended_at);
+    await tell(state, ended_by, ended_at);
+  }
+
+  async #labelIds(names: readonly string[], project: ProjectOwner): Promise<number[]> {
+    const wanted = [...new Set(names)];
+    const known = await labels.findNamed(this.#db, project, wanted);
+    const ids: number[] = [];
+    for (const name of wanted) {
+      const label = { name, color: labels.DEFAULT_COLOR };
+      ids.push(known.get(name) ?? (await labels.insert(this.#db, project, label, this.#now)));
+    }
+    return ids;
+  }
+
+  async #milestoneId(title: string | undefined, project: ProjectOwner) {
+    if (title === undefined) return undefined;
+    const found = await milestones.findFor(this.#db, project, { title });
+    if (!found) throw new SeedError(`${project.fullPath} has no milestone ${title}`);
+    return found.id;
+  }
+
+  /** Events are kept many at a time: a history has far more of them than of anything else. */
+  async #tell(event: events.PastEvent) {
+    this.#events.push(event);
+    if (this.#events.length >= 1000) await this.#flush();
+  }
+
+  async #flush() {
+    await events.insertMany(this.#db, this.#events);
+    this.#made.events += this.#events.length;
+    this.#events = [];
   }
 
   async #belongings(
     owner: Owner,
-    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones">,
+    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones" | "badges">,
   ) {
     for (const [username, role] of Object.entries(has.members)) {
       await this.#member(owner, this.#userId(username), role);
@@ -311,6 +565,10 @@ class Seeding {
       const { state } = milestone;
       if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, this.#now);
       this.#made.milestones += 1;
+    }
+    for (const badge of has.badges) {
+      await badges.insert(this.#db, owner, badge, this.#now);
+      this.#made.badges += 1;
     }
   }
 

@@ -79,8 +79,10 @@ export async function findSource(
   return source;
 }
 
-/** `id` or `lower(full_path)`, and the value to look for. */
+/** `id` or `lower(full_path)`, and the value to look for; `undefined` for what can be neither. */
 function identity(idOrPath: string): { column: string; value: Value } | undefined {
+  // PostgreSQL takes no text with a NUL in it.
+  if (idOrPath.includes("\0")) return undefined;
   if (!/^\d+$/.test(idOrPath)) return { column: "path", value: idOrPath };
   const id = Number(idOrPath);
   return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;

@@ -1,15 +1,18 @@
-import { ApiError, tooLarge, unreadable, unsupportedMediaType } from "./errors.ts";
+import type { Readable } from "node:stream";
+import { tooLarge, unreadable, unsupportedMediaType } from "./errors.ts";
 import type { Incoming } from "./incoming.ts";
 import {
   addParameter,
   emptyParameters,
   fromParsed,
+  type Parameter,
   type ParameterLimits,
   type Parameters,
   parseJson,
   parseQuery,
   tooMany,
 } from "./parameters.ts";
+import type { Upload } from "./upload.ts";
 
 /** How large a body may be and how much may be in it. */
 export interface BodyLimits extends ParameterLimits {
@@ -19,20 +22,25 @@ export interface BodyLimits extends ParameterLimits {
 
 /**
  * Reads a body of any content type the API takes (contract §8) into parameters. File parts of a multipart body are
- * read past.
+ * read past, but for the one that `upload` takes.
  *
  * @throws ApiError 400 when malformed or truncated, 413 over the limit, 415 for another content type
  */
-export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<Parameters> {
+export async function readBody(
+  incoming: Incoming,
+  limits: BodyLimits,
+  upload?: Upload,
+): Promise<Parameters> {
   if (incoming.parsedBody !== undefined) return fromParsed(incoming.parsedBody, limits);
+  const type = incoming.header("content-type") ?? "";
+  const essence = (type.split(";", 1)[0] as string).trim().toLowerCase();
+  const isMultipart = essence === "multipart/form-data";
   const declared = Number(incoming.header("content-length"));
-  if (declared > limits.bytes) throw tooLarge();
+  if (declared > limits.bytes && !(upload && isMultipart)) throw tooLarge();
   const body = incoming.body();
   if (!body || declared === 0) return emptyParameters();
 
-  const type = incoming.header("content-type") ?? "";
-  const essence = (type.split(";", 1)[0] as string).trim().toLowerCase();
-  if (essence === "multipart/form-data") return readMultipart(body, type, limits);
+  if (isMultipart) return readMultipart(body, type, limits, upload, declared);
   const bytes = await readAll(body, limits.bytes);
   if (bytes.length === 0) return emptyParameters();
   const text = decodeUtf8(bytes);
@@ -71,11 +79,20 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
+/**
+ * With an upload the body may be larger by the file's limit. What is up to twice too large is read past before it is
+ * refused, since many clients read no answer before they have sent everything; what is larger is cut off.
+ */
 async function readMultipart(
   body: AsyncIterable<Uint8Array>,
   contentType: string,
   limits: BodyLimits,
+  upload: Upload | undefined,
+  declared: number,
 ): Promise<Parameters> {
+  const most = limits.bytes + (upload?.bytes ?? 0);
+  const patience = upload ? 2 * most : 0;
+  if (declared > Math.max(most, patience)) throw tooLarge();
   const { Busboy } = await import("@fastify/busboy");
   let parser: InstanceType<typeof Busboy>;
   try {
@@ -87,33 +104,68 @@ async function readMultipart(
     throw unreadable("malformed multipart body");
   }
   const parameters = emptyParameters();
+  let fieldBytes = 0;
+  let receiving: Promise<void> | undefined;
+  let open: Readable | undefined;
   let failure: unknown;
+  let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
-    const fail = (error: unknown) => {
-      failure ??= error instanceof ApiError ? error : unreadable("malformed multipart body");
-      resolve();
-    };
-    parser.on("field", (name: string, value: string) => {
-      try {
-        addParameter(parameters, name, value, limits);
-      } catch (error) {
-        fail(error);
-      }
-    });
-    parser.on("file", (_name: string, stream: NodeJS.ReadableStream) => {
-      stream.on("error", fail);
-      stream.resume();
-    });
-    parser.on("partsLimit", () => fail(tooMany()));
-    parser.on("error", fail);
-    parser.on("finish", () => resolve());
+    end = resolve;
   });
-  for await (const chunk of limited(body, limits.bytes)) {
-    if (failure) break;
-    parser.write(chunk);
+  const fail = (error: unknown) => {
+    failure ??= error;
+    open?.destroy(failure as Error);
+    end();
+  };
+  const malformed = () => fail(unreadable("malformed multipart body"));
+
+  parser.on("field", (name: string, value: string) => {
+    fieldBytes += name.length + value.length;
+    if (fieldBytes > limits.bytes) return fail(tooLarge());
+    try {
+      addParameter(parameters, name, value, limits);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  parser.on("file", (name: string, stream: Readable, fileName: string | undefined) => {
+    stream.on("error", malformed);
+    if (failure || !upload || name !== upload.part) {
+      stream.resume();
+      return;
+    }
+    open = stream;
+    // Of equal names the last wins, as everywhere.
+    const place = emptyParameters();
+    parameters[name] = place;
+    const before = receiving;
+    receiving = (async () => {
+      await before;
+      const received = await upload.receive(fileName ?? "", stream, parameters);
+      if (parameters[name] === place) parameters[name] = received as unknown as Parameter;
+    })().catch(fail);
+  });
+  parser.on("partsLimit", () => fail(tooMany()));
+  parser.on("error", malformed);
+  parser.on("finish", end);
+
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > most) fail(tooLarge());
+      if (failure && length > patience) break;
+      // Where the file is written slower than it arrives, its sender waits.
+      if (!failure && !parser.write(chunk)) {
+        await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), ended]);
+      }
+    }
+  } catch {
+    fail(unreadable("the body ended early"));
   }
   if (!failure) parser.end();
   await ended;
+  await receiving;
   if (failure) throw failure;
   return parameters;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { ConstraintError, type Database, type Store } from "../store/port.ts";
-import { findSource, requireRole, type Source, type Viewer } from "./access.ts";
+import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
 import {
   type AuthSettings,
   authenticate,
@@ -37,6 +37,7 @@ import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
 import { type Shape, shape, type View } from "./present.ts";
 import {
   type Context,
+  Download,
   type Method,
   Plain,
   Raw,
@@ -47,6 +48,7 @@ import {
   type Tier,
 } from "./resource.ts";
 import { dayOf } from "./time.ts";
+import { Upload } from "./upload.ts";
 
 /** What was asked and answered, for a log. It holds no secret: no query, no header. */
 export interface LogEntry {
@@ -73,6 +75,8 @@ export interface PipelineSettings extends AuthSettings {
   url: string | undefined;
   pages: PageLimits;
   body: BodyLimits;
+  /** The most bytes of an uploaded file. */
+  uploadBytes: number;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -89,6 +93,8 @@ interface Exchange {
   incoming: Incoming;
   requestId: string;
   params: Record<string, string>;
+  /** The methods of the paths that matched and did not have the request's. */
+  allowed?: string[];
   reply?: Reply;
   unrouted?: boolean;
   caller?: Caller | undefined;
@@ -158,9 +164,11 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
     const answer = answerer(settings, methods);
-    router.use(path.startsWith("/-/") ? path : API + path, async (context) => {
+    router.use(matcherOf(path.startsWith("/-/") ? path : API + path), async (context) => {
       const exchange = context as unknown as Exchange;
-      exchange.reply = await answer(exchange);
+      const reply = await answer(exchange);
+      if (!reply) return undefined;
+      exchange.reply = reply;
       return ANSWERED;
     });
   }
@@ -176,6 +184,11 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
     });
     await match(context as unknown as RequestContext);
     if (exchange.reply) return exchange.reply;
+    if (exchange.allowed) {
+      const allow = [...new Set(["OPTIONS", ...exchange.allowed])].sort().join(", ");
+      if (incoming.method !== "OPTIONS") throw methodNotAllowed(allow);
+      return { status: 204, headers: { allow }, body: null };
+    }
     if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
       throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
     }
@@ -186,8 +199,15 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
 
 /** Static segments before parameters, so that `/badges/render` is never taken for an id. */
 function byPrecedence(a: string, b: string): number {
-  const rank = (path: string) => path.replace(/:\w+/g, "~");
+  const rank = (path: string) => path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~");
   return rank(a) < rank(b) ? -1 : 1;
+}
+
+/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does. */
+function matcherOf(path: string): string | RegExp {
+  if (!path.includes("*")) return path;
+  const pattern = path.replace(/:(\w+)\*/g, "(?<$1>.+?)").replace(/:(\w+)/g, "(?<$1>[^/]+)");
+  return new RegExp(`^${pattern}/*$`);
 }
 
 /** A route with everything about it that can be worked out once. */
@@ -211,28 +231,64 @@ function endpoint(route: Route): Endpoint {
   };
 }
 
+/** Answers where the path has the method; else another may, as `/wikis/:slug*` after `/wikis/attachments`. */
 function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpoint>) {
-  const allow = ["OPTIONS", ...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])]
-    .sort()
-    .join(", ");
-  return async (exchange: Exchange): Promise<Reply> => {
+  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
+  return async (exchange: Exchange): Promise<Reply | undefined> => {
     const { method } = exchange.incoming;
-    if (method === "OPTIONS") return { status: 204, headers: { allow }, body: null };
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
-    if (!found) throw methodNotAllowed(allow);
-    return answer(settings, found, exchange);
+    if (found) return answer(settings, found, exchange);
+    exchange.allowed = [...(exchange.allowed ?? []), ...allow];
+    return undefined;
   };
 }
 
 async function answer(
   settings: PipelineSettings,
-  { route, read, scopes, sourceKind }: Endpoint,
+  endpoint: Endpoint,
   exchange: Exchange,
 ): Promise<Reply> {
-  const { incoming } = exchange;
   const now = settings.now();
+  const { upload: spec } = endpoint.route;
+  if (!spec) return answerWith(settings, endpoint, exchange, now, undefined);
+
+  const admit = (parameters: Parameters) => admitUpload(settings, endpoint, exchange, parameters);
+  const upload = new Upload(spec, settings.store, settings.uploadBytes, now, admit);
+  try {
+    return await answerWith(settings, endpoint, exchange, now, upload);
+  } finally {
+    await upload.settle().catch(settings.onError);
+  }
+}
+
+/** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
+async function admitUpload(
+  settings: PipelineSettings,
+  { route, scopes, sourceKind }: Endpoint,
+  { incoming, params }: Exchange,
+  parameters: Parameters,
+): Promise<Source> {
+  const today = dayOf(settings.now());
+  const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
+  const caller = await readCaller(settings, incoming, sent, today);
+  requireAccess(route, scopes, caller);
+  const kind = sourceKind as Source["kind"];
+  const id = decodePath(params["id"] as string);
+  const source = await findSource(settings.store, kind, id, { caller, today });
+  if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  return source;
+}
+
+async function answerWith(
+  settings: PipelineSettings,
+  { route, read, scopes, sourceKind }: Endpoint,
+  exchange: Exchange,
+  now: number,
+  upload: Upload | undefined,
+): Promise<Reply> {
+  const { incoming } = exchange;
   const today = dayOf(now);
-  const parameters = await readParameters(incoming, exchange.params, settings.body);
+  const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
   const caller = await readCaller(settings, incoming, parameters, today);
   exchange.caller = caller;
   requireAccess(route, scopes, caller);
@@ -264,7 +320,7 @@ async function answer(
     };
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
-    if (role && source) requireRole(source, role);
+    if (role && source) requireRoleOf(caller, source, role);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
     return route.handle(context);
   };
@@ -272,6 +328,7 @@ async function answer(
     route.method === "GET"
       ? await run(settings.store as unknown as Database)
       : await settings.store.transaction(run);
+  upload?.keep((input as Record<string, unknown>)[upload.part]);
 
   return reply(route, result, present ?? NOTHING, view, page, incoming);
 }
@@ -286,11 +343,12 @@ async function readParameters(
   incoming: Incoming,
   pathParams: Readonly<Record<string, string>>,
   limits: BodyLimits,
+  upload: Upload | undefined,
 ): Promise<Parameters> {
   const parameters = parseQuery(incoming.query, limits);
   if (incoming.method !== "GET" && incoming.method !== "HEAD") {
     const body = () => uncut(incoming.body());
-    Object.assign(parameters, await readBody({ ...incoming, body }, limits));
+    Object.assign(parameters, await readBody({ ...incoming, body }, limits, upload));
   }
   // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
   for (const name of Object.keys(pathParams)) {
@@ -330,6 +388,12 @@ function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | 
   if (route.access === "admin" && !caller.admin) throw forbidden();
 }
 
+/** Who is nobody and would need a role has to say first who they are. */
+function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
+  if (!caller) throw unauthorized();
+  requireRole(source, role);
+}
+
 function requireUnmodified(incoming: Incoming, updatedAt: number): void {
   const since = Date.parse(incoming.header("if-unmodified-since") ?? "");
   // HTTP dates have whole seconds (RFC 9110 §5.6.7); what can't be parsed is ignored (gitlab-facts §1.7).
@@ -349,6 +413,9 @@ function reply(
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (result instanceof Raw) {
     return { status, headers: { "content-type": result.contentType }, body: result.body };
+  }
+  if (result instanceof Download) {
+    return { status, headers: { ...result.headers }, body: result.body };
   }
   if (result instanceof Plain) return { status, headers, body: JSON.stringify(result.value) };
   if (Array.isArray(result)) return { status, headers, body: present.write(result, view) };
@@ -409,8 +476,8 @@ function finish(reply: Reply, { incoming, requestId }: Exchange): void {
 
   const reading = incoming.method === "GET" || incoming.method === "HEAD";
   if (reading && reply.status === 200 && reply.body !== null) {
-    const etag = `W/"${digest("sha1", reply.body)}"`;
-    headers["etag"] = etag;
+    if (typeof reply.body === "string") headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
+    const etag = headers["etag"] as string;
     if (matches(incoming.header("if-none-match"), etag)) {
       reply.status = 304;
       reply.body = null;
@@ -435,5 +502,7 @@ function allowOrigin(headers: Record<string, string>, incoming: Incoming): void 
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === "*") return true;
-  return ifNoneMatch.split(",").some((one) => one.trim().replace(/^W\//, "") === etag.slice(2));
+  return ifNoneMatch
+    .split(",")
+    .some((one) => one.trim().replace(/^W\//, "") === etag.replace(/^W\//, ""));
 }

@@ -28,5 +28,13 @@ export interface Reply {
   status: number;
   /** By lower-case name. */
   headers: Record<string, string>;
-  body: string | null;
+  body: string | Bytes | null;
+}
+
+/** A body that is sent piece by piece, as fast as the client takes it. */
+export interface Bytes {
+  /** In bytes. */
+  readonly length: number;
+  /** Begins to read; called only where the body is sent. */
+  chunks(): AsyncIterable<Uint8Array>;
 }

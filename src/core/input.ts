@@ -76,6 +76,7 @@ const FALSE = ["false", "0", "f", "no", "off"];
 export function boolean(): Attribute<boolean> {
   return attribute({ type: "boolean" }, (value) => {
     if (typeof value === "boolean") return value;
+    if (!isScalar(value)) return REFUSED;
     const spelled = String(value).toLowerCase();
     if (TRUE.includes(spelled)) return true;
     return FALSE.includes(spelled) ? false : REFUSED;
@@ -131,7 +132,7 @@ export function date(): Attribute<string> {
 export function accessLevel(): Attribute<Role> {
   return attribute(
     { type: "integer", values: Object.values(ROLES).map(String) },
-    (value) => roleOf(Number(value)) ?? REFUSED,
+    (value) => (isScalar(value) && roleOf(Number(value))) || REFUSED,
     "does not have a valid value",
   );
 }
@@ -160,12 +161,12 @@ export function commaSeparated(): Attribute<string[]> {
   });
 }
 
-const EMPTY_IS_ABSENT = ["integer", "boolean", "date"];
+const EMPTY_IS_ABSENT = /^(integer|boolean|date|array of .+)$/;
 
 /** An attribute that need not be sent. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
   const notes = notesOf(schema);
-  const emptyIsAbsent = EMPTY_IS_ABSENT.includes(notes.type);
+  const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
   return v.pipe(
     v.unknown(),
     v.transform((value) => (value === null || (emptyIsAbsent && value === "") ? undefined : value)),

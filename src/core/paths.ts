@@ -26,3 +26,20 @@ export function requirePath(
     throw invalid({ [attribute]: [`${segment} is a reserved name`] });
   }
 }
+
+/** As in GitLab; far below what an index of PostgreSQL can hold. */
+const LONGEST_FULL_PATH = 255;
+
+/**
+ * Checks the length of a full path: that of a group or project with those of the groups it is in.
+ *
+ * @param attribute what the segment is called that makes it too long
+ * @throws ApiError 400
+ */
+export function requireFullPath(fullPath: string, attribute = "path"): void {
+  if (fullPath.length > LONGEST_FULL_PATH) {
+    throw invalid({
+      [attribute]: [`makes the full path too long (maximum is ${LONGEST_FULL_PATH} characters)`],
+    });
+  }
+}

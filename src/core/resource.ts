@@ -2,9 +2,11 @@ import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import type { Role, Source, Viewer } from "./access.ts";
 import type { Caller, Scope } from "./auth.ts";
+import type { Bytes } from "./incoming.ts";
 import type { Attributes, Input } from "./input.ts";
 import type { KeysetListed, Listed, Page } from "./pagination.ts";
 import type { Shape, View } from "./present.ts";
+import type { UploadSpec } from "./upload.ts";
 
 /** What a licence would allow: each tier has all of the one before. */
 export const TIERS = ["free", "premium", "ultimate"] as const;
@@ -23,8 +25,16 @@ export class Raw {
   ) {}
 }
 
+/** A file, sent piece by piece. Its headers hold `content-type` and a strong `etag`. */
+export class Download {
+  constructor(
+    readonly headers: Readonly<Record<string, string>>,
+    readonly body: Bytes,
+  ) {}
+}
+
 /** What a handler gives: a row for its presenter, a page of rows, plain JSON, another body, or nothing. */
-export type Result = Value[] | Listed | KeysetListed | Plain | Raw | undefined;
+export type Result = Value[] | Listed | KeysetListed | Plain | Raw | Download | undefined;
 
 /** What a handler gets. */
 export interface Context<
@@ -76,6 +86,8 @@ export interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown>
   input?: A;
   /** Names of attributes of which at least one must be sent. */
   atLeastOne?: readonly (keyof A & string)[];
+  /** Takes one file part of a multipart body, which becomes an attribute: see `file()`. */
+  upload?: UploadSpec;
   /** Does what takes long, before the transaction opens: hashing a password. */
   prepare?: (input: Input<A>) => Awaitable<P>;
   /** Looks up what answers 400 or 404 before the role is checked (gitlab-facts §2). */
@@ -92,7 +104,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** A route of any attributes, as the pipeline and the generators see it. */
 export interface Route extends RouteSpec<Attributes, Database> {
   readonly method: Method;
-  /** Path below `/api/v4` (or below its resource, before {@link defineResource}), with `:name` parameters. */
+  /** Path below `/api/v4` (or below its resource, before {@link defineResource}), with `:name` parameters. `:name*` has slashes too. */
   readonly path: string;
 }
 

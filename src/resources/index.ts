@@ -1,23 +1,41 @@
 import type { Resource } from "../core/resource.ts";
+import { awardEmojiResource } from "./award-emoji/index.ts";
+import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
+import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
+import { mergeRequestResource } from "./merge-requests/index.ts";
 import { metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
+import { noteResource } from "./notes/index.ts";
+import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { todoResource } from "./todos/index.ts";
 import { tokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
+import { wikiResource } from "./wikis/index.ts";
 
 /** All there is, by name: adding a resource adds its line here. */
 export const resources: readonly Resource[] = [
+  awardEmojiResource,
+  badgeResource,
   boardResource,
+  eventResource,
   groupResource,
+  issueResource,
   labelResource,
   memberResource,
+  mergeRequestResource,
   metaResource,
   milestoneResource,
+  noteResource,
+  notificationSettingsResource,
   projectResource,
+  todoResource,
   tokenResource,
   userResource,
+  wikiResource,
 ];

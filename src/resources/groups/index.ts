@@ -1,7 +1,7 @@
 import { findSource, ROLES, requireRole, VISIBILITIES, type Viewer } from "../../core/access.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
-import { requirePath } from "../../core/paths.ts";
+import { requireFullPath, requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -54,6 +54,7 @@ const attributes = {
 
 /** A taken path is a conflict (contract §7), said in the words of GitLab's 400. */
 async function requireFreePath(db: Reader, fullPath: string): Promise<void> {
+  requireFullPath(fullPath);
   if (await groups.isTaken(db, fullPath)) throw conflict({ path: ["has already been taken"] });
 }
 
@@ -262,4 +263,5 @@ async function rename(
     if (!onlyCase) await requireFreePath(db, after.full_path);
   }
   await groups.renameBelow(db, before.id, before, after);
+  requireFullPath(await groups.longestPath(db, before.id));
 }

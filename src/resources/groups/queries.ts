@@ -203,6 +203,18 @@ export async function renameBelow(
   );
 }
 
+/** The longest full path of a namespace and all below it. */
+export async function longestPath(db: Reader, namespaceId: number): Promise<string> {
+  const below = "select namespace_id from namespace_ancestors where ancestor_id = ?";
+  const [found] = await db.rows(
+    `select full_path from (select full_path from namespaces where id in (${below})
+       union all select full_path from projects where namespace_id in (${below})) as paths
+     order by length(full_path) desc limit 1`,
+    [namespaceId, namespaceId],
+  );
+  return found?.[0] as string;
+}
+
 /** Removes a namespace with all below it. */
 export async function remove(db: Database, namespaceId: number): Promise<void> {
   await db.run("delete from namespaces where id = ?", [namespaceId]);

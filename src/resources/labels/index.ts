@@ -12,9 +12,9 @@ import { migrations } from "./table.ts";
 const common = {
   ...scopeLabelFields,
   text_color: show.derived(["l.color"], "string", ([color]) => contrast(String(color))),
-  open_issues_count: show.constant(0),
-  closed_issues_count: show.constant(0),
-  open_merge_requests_count: show.constant(0),
+  open_issues_count: show.embedded("open_issues_count", "integer", "null"),
+  closed_issues_count: show.embedded("closed_issues_count", "integer", "null"),
+  open_merge_requests_count: show.embedded("open_merge_requests_count", "integer", "null"),
   subscribed: show.flag("case when ls.user_id is null then 0 else 1 end"),
 };
 
@@ -73,9 +73,9 @@ async function change(
     db,
     source,
     shape,
-    caller,
+    viewer,
     now,
-  }: Pick<Context, "source" | "shape" | "caller" | "now"> & {
+  }: Pick<Context, "source" | "shape" | "viewer" | "now"> & {
     db: Database;
   },
   found: labels.Label,
@@ -91,7 +91,7 @@ async function change(
   const { new_name: name, color, description } = input;
   const priority = source.kind === "project" ? input.priority : undefined;
   await updateRow(db, "labels", found.id, { name, color, description, priority }, now);
-  return labels.row(db, shape, found.id, caller?.id ?? 0);
+  return labels.row(db, shape, found.id, source, viewer);
 }
 
 const changes = {
@@ -111,8 +111,8 @@ function routes(kind: Source["kind"]) {
         include_ancestor_groups: is.optional(is.boolean()),
       },
       present,
-      handle: ({ db, shape, page, source, caller, input }) =>
-        labels.list(db, shape, page, source, caller?.id ?? 0, {
+      handle: ({ db, shape, page, source, viewer, input }) =>
+        labels.list(db, shape, page, source, viewer, {
           search: input.search,
           inherited: input.include_ancestor_groups ?? true,
         }),
@@ -122,8 +122,9 @@ function routes(kind: Source["kind"]) {
       input: { label_id: is.anyText() },
       present,
       handle: async (context) => {
-        const found = await findLabel(context, context.input.label_id, true);
-        return labels.row(context.db, context.shape, found.id, context.caller?.id ?? 0);
+        const { db, shape, source, viewer, input } = context;
+        const found = await findLabel(context, input.label_id, true);
+        return labels.row(db, shape, found.id, source, viewer);
       },
     }),
     post("", {
@@ -131,12 +132,12 @@ function routes(kind: Source["kind"]) {
       role: "reporter",
       input: { name: is.anyText(), color, ...attributes },
       present,
-      handle: async ({ db, source, input, shape, caller, now }) => {
+      handle: async ({ db, source, input, shape, viewer, now }) => {
         checkName(input.name);
         checkColor(input.color);
         if (await labels.isTaken(db, source, input.name)) throw conflict("Label already exists");
         const id = await labels.insert(db, source, input, now);
-        return labels.row(db, shape, id, caller?.id ?? 0);
+        return labels.row(db, shape, id, source, viewer);
       },
     }),
     put("", {
@@ -202,14 +203,14 @@ async function remove(
 }
 
 async function subscription(
-  context: Pick<Context, "source" | "shape" | "caller"> & { db: Database },
+  context: Pick<Context, "source" | "shape" | "caller" | "viewer"> & { db: Database },
   idOrName: string,
   set: typeof labels.subscribe,
 ) {
   const found = await findLabel(context, idOrName, true);
   const callerId = context.caller?.id ?? 0;
   if (!(await set(context.db, found.id, callerId))) throw notModified();
-  return labels.row(context.db, context.shape, found.id, callerId);
+  return labels.row(context.db, context.shape, found.id, context.source, context.viewer);
 }
 
 /** Labels of groups, and of projects, which have those of the groups above too: gitlab-facts §13. */

@@ -1,8 +1,11 @@
-import type { Source } from "../../core/access.ts";
+import { type Condition, type Source, type Viewer, visibleProjects } from "../../core/access.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { visibleIssues } from "../issues/queries.ts";
+import { visibleCode } from "../merge-requests/queries.ts";
 
 /** The colour of a label that is made without one. */
 export const DEFAULT_COLOR = "#428BCA";
@@ -51,21 +54,74 @@ function within(
 }
 
 /** The labels of a group or project by name. */
-export function list(
+export async function list(
   db: Reader,
   shape: Shape,
   page: Page,
   source: Source,
-  callerId: number,
+  viewer: Viewer,
   filter: { search: string | undefined; inherited: boolean },
 ): Promise<Listed> {
   const scope = within(source, filter.inherited);
   const search = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
-  return paginate(db, shape, page, {
+  const listed = await paginate(db, shape, page, {
     from: `${LABELS} where ${scope.sql}${search ? ` and ${search.sql}` : ""}`,
-    values: [callerId, ...scope.values, ...(search?.values ?? [])],
+    values: [viewer.caller?.id ?? 0, ...scope.values, ...(search?.values ?? [])],
     order: "l.name, l.id",
   });
+  await embedCounts(db, listed.rows, shape, source, viewer);
+  return listed;
+}
+
+/**
+ * Puts into the rows how many issues and merge requests have each label, in two queries for all: those of the project,
+ * or of all below the group, that the caller may read.
+ */
+async function embedCounts(
+  db: Reader,
+  rows: Value[][],
+  shape: Shape,
+  source: Source,
+  viewer: Viewer,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const idAt = shape.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const scope: Condition =
+    source.kind === "project"
+      ? { sql: "p.id = ?", values: [source.id] }
+      : {
+          sql: "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+          values: [source.id],
+        };
+  const conditions = source.kind === "project" ? [scope] : [scope, visibleProjects(viewer)];
+  const where = (more: Condition[]) => [...conditions, ...more].map(({ sql }) => sql).join(" and ");
+  const values = (more: Condition[]) => [...conditions, ...more].flatMap((one) => one.values);
+  const counts = new Map<string, string>();
+  const issue = [visibleIssues(viewer)];
+  const code = [visibleCode(viewer)];
+  for (const [labelId, state, count] of await db.rows(
+    `select x.label_id, i.state, count(*) from issue_labels x join issues i on i.id = x.issue_id
+     join projects p on p.id = i.project_id
+     where x.label_id in (${among.sql}) and ${where(issue)} group by x.label_id, i.state`,
+    [...among.values, ...values(issue)],
+  )) {
+    counts.set(`${labelId} issues ${state}`, String(count));
+  }
+  for (const [labelId, count] of await db.rows(
+    `select x.label_id, count(*) from merge_request_labels x
+     join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
+     where x.label_id in (${among.sql}) and mr.state = 'opened' and ${where(code)} group by x.label_id`,
+    [...among.values, ...values(code)],
+  )) {
+    counts.set(`${labelId} requests`, String(count));
+  }
+  for (const row of rows) {
+    const id = row[idAt];
+    row[shape.at("open_issues_count")] = counts.get(`${id} issues opened`) ?? "0";
+    row[shape.at("closed_issues_count")] = counts.get(`${id} issues closed`) ?? "0";
+    row[shape.at("open_merge_requests_count")] = counts.get(`${id} requests`) ?? "0";
+  }
 }
 
 /** One label as a row of its shape. */
@@ -73,12 +129,14 @@ export async function row(
   db: Reader,
   shape: Shape,
   labelId: number,
-  callerId: number,
+  source: Source,
+  viewer: Viewer,
 ): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${LABELS} where l.id = ?`, [
-    callerId,
+    viewer.caller?.id ?? 0,
     labelId,
   ]);
+  await embedCounts(db, [found as Value[]], shape, source, viewer);
   return found as Value[];
 }
 
@@ -113,6 +171,25 @@ export async function findInherited(
     [groupId, value as Value],
   );
   return found;
+}
+
+/** The labels of these names that a group or project has, the nearest of each name. */
+export async function findNamed(
+  db: Reader,
+  source: Owner & Pick<Source, "namespaceId">,
+  names: readonly string[],
+): Promise<Map<string, number>> {
+  if (names.length === 0) return new Map();
+  const scope = within(source, true);
+  const among = placeholders(names);
+  const found = await db.all<Label>(
+    `select l.id, l.name from labels l left join namespace_ancestors a
+       on a.ancestor_id = l.namespace_id and a.namespace_id = ?
+     where ${scope.sql} and l.name in (${among.sql})
+     order by case when l.project_id is null then 1 else 0 end desc, a.depth desc`,
+    [source.namespaceId, ...scope.values, ...among.values],
+  );
+  return new Map(found.map(({ id, name }) => [name, id]));
 }
 
 /** Whether a name is taken in a group or project or above it, by another label than `exceptId`. */

@@ -3,8 +3,9 @@ import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
 import * as members from "./queries.ts";
@@ -41,12 +42,11 @@ function requireReach(source: Source, accessLevel: number): void {
 }
 
 async function requireAboveInherited(
-  db: Reader,
-  source: Source,
+  { db, source, viewer }: Pick<Context, "source" | "viewer"> & { db: Reader },
   userId: number,
   accessLevel: number,
 ): Promise<void> {
-  const above = await members.inherited(db, source, userId);
+  const above = await members.inherited(db, source, userId, viewer.today);
   if (above && accessLevel < above.access_level) {
     const role = roleOf(above.access_level) ?? "";
     const title = role.charAt(0).toUpperCase() + role.slice(1);
@@ -65,6 +65,18 @@ async function requireAnotherOwner(db: Reader, source: Source, found: members.Me
   }
 }
 
+/** Whoever comes to a project, or goes, is the author of that; of groups nothing is told (gitlab-facts §7.3). */
+async function tell(
+  db: Database,
+  source: Source,
+  action: "joined" | "left",
+  userId: number,
+  now: number,
+): Promise<void> {
+  if (source.kind !== "project") return;
+  await events.record(db, { project_id: source.id, author_id: userId, action }, now);
+}
+
 function routes(kind: Source["kind"]) {
   const role = kind === "group" ? "owner" : "maintainer";
   return [
@@ -79,8 +91,18 @@ function routes(kind: Source["kind"]) {
       summary: `List the members of a ${kind}, those of the groups above included`,
       input: query,
       present: member,
-      handle: ({ db, shape, page, source, input }) =>
-        members.listAll(db, shape, page, source, input.query),
+      handle: ({ db, shape, page, source, input, viewer }) =>
+        members.listAll(db, shape, page, source, input.query, viewer.today),
+    }),
+    get("/all/:user_id", {
+      summary: "Get a member, direct or of a group above",
+      input: id,
+      present: member,
+      handle: async ({ db, source, shape, input }) => {
+        const found = await members.findBest(db, source, input.user_id);
+        if (!found) throw notFound();
+        return members.row(db, shape, found.id);
+      },
     }),
     get("/:user_id", {
       summary: "Get a direct member",
@@ -94,19 +116,21 @@ function routes(kind: Source["kind"]) {
       role,
       input: { user_id: is.integer(), access_level: level, expires_at: is.clearable(is.date()) },
       present: member,
-      handle: async ({ db, source, shape, input, caller, now }) => {
+      handle: async (context) => {
+        const { db, source, shape, input, caller, now } = context;
         const user = await users.find(db, input.user_id);
         if (!user) throw notFound("User");
         if (await members.find(db, source, user.id)) throw conflict("Member already exists");
         requireLevel(source, input.access_level);
         requireReach(source, input.access_level);
-        await requireAboveInherited(db, source, user.id, input.access_level);
+        await requireAboveInherited(context, user.id, input.access_level);
         const added = await members.insert(
           db,
           source,
           { ...input, created_by_id: caller?.id },
           now,
         );
+        await tell(db, source, "joined", user.id, now);
         return members.row(db, shape, added);
       },
     }),
@@ -120,7 +144,7 @@ function routes(kind: Source["kind"]) {
         const found = await findMember(context);
         requireLevel(source, input.access_level);
         requireReach(source, Math.max(input.access_level, found.access_level));
-        await requireAboveInherited(db, source, found.user_id, input.access_level);
+        await requireAboveInherited(context, found.user_id, input.access_level);
         if (input.access_level !== ROLES.owner) await requireAnotherOwner(db, source, found);
         const { access_level, expires_at } = input;
         await updateRow(db, "members", found.id, { access_level, expires_at }, now);
@@ -138,6 +162,7 @@ function routes(kind: Source["kind"]) {
         if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
         await requireAnotherOwner(db, source, found);
         await members.remove(db, found.id);
+        await tell(db, source, "left", found.user_id, context.now);
         return undefined;
       },
     }),

@@ -42,25 +42,31 @@ export function listAll(
   page: Page,
   source: Source,
   query: string | undefined,
+  today: string,
 ): Promise<Listed> {
   const search = searched(query);
   const own = source.kind === "project" ? source.id : 0;
   return paginate(db, shape, page, {
     from: `${MEMBERS} where m.id in (
       select id from (
-        select x.id, row_number() over (partition by x.user_id order by x.access_level desc, x.id) as place
+        select x.id, row_number() over (partition by x.user_id
+          order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
         from members x where x.project_id = ?
           or x.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)
       ) as ranked where place = 1)${search.sql}`,
-    values: [own, source.namespaceId, ...search.values],
+    values: [today, own, source.namespaceId, ...search.values],
     order: "m.id",
   });
 }
 
 function searched(query: string | undefined): { sql: string; values: Value[] } {
   if (!query) return { sql: "", values: [] };
-  const search = contains(["u.name", "u.username", "u.email"], query);
-  return { sql: ` and ${search.sql}`, values: search.values };
+  // Of an address nobody learns more than that it is the one they know.
+  const search = contains(["u.name", "u.username"], query);
+  return {
+    sql: ` and (${search.sql} or lower(u.email) = lower(?))`,
+    values: [...search.values, query],
+  };
 }
 
 /** One membership as a row of its shape. */
@@ -80,19 +86,37 @@ export async function find(db: Reader, owner: Owner, userId: number): Promise<Me
   return found;
 }
 
+/** The membership, direct or of a group above, that gives a user the most, or `undefined`. */
+export async function findBest(
+  db: Reader,
+  source: Source,
+  userId: number,
+): Promise<Member | undefined> {
+  const [found] = await db.all<Member>(
+    `select id, user_id, access_level, updated_at from members
+     where user_id = ? and (project_id = ?
+       or namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
+     order by access_level desc, id limit 1`,
+    [userId, source.kind === "project" ? source.id : 0, source.namespaceId],
+  );
+  return found;
+}
+
 /** The highest level a user has from the groups above, with the group that gives it; not their own membership. */
 export async function inherited(
   db: Reader,
   source: Source,
   userId: number,
+  today: string,
 ): Promise<{ access_level: number; full_name: string } | undefined> {
   const [found] = await db.all<{ access_level: number; full_name: string }>(
     `select m.access_level, n.full_name from members m
      join namespace_ancestors a on a.ancestor_id = m.namespace_id
      join namespaces n on n.id = m.namespace_id
      where a.namespace_id = ? and a.depth >= ? and m.user_id = ?
+       and (m.expires_at is null or m.expires_at > ?)
      order by m.access_level desc, a.depth limit 1`,
-    [source.namespaceId, source.kind === "group" ? 1 : 0, userId],
+    [source.namespaceId, source.kind === "group" ? 1 : 0, userId, today],
   );
   return found;
 }

@@ -3,8 +3,9 @@ import { invalid, notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
 import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -39,6 +40,19 @@ function requireOrder(start: string | null | undefined, due: string | null | und
   }
 }
 
+/** What happens to a project's milestones is told; of groups nothing is (gitlab-facts §7.3). */
+async function tell(
+  { db, source, caller, now }: Pick<Context, "source" | "caller" | "now"> & { db: Database },
+  action: "created" | "closed" | "reopened" | "destroyed",
+  id: number,
+): Promise<void> {
+  if (source.kind !== "project") return;
+  const found = (await milestones.find(db, source, id)) as milestones.Milestone;
+  const { iid, title } = found;
+  const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
+  await events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
+}
+
 function routes(kind: Source["kind"]) {
   const present = kind === "group" ? groupMilestone : projectMilestone;
   return [
@@ -71,10 +85,13 @@ function routes(kind: Source["kind"]) {
       role: "developer",
       input: { title: is.text(), ...attributes },
       present,
-      handle: async ({ db, source, shape, input, now }) => {
+      handle: async (context) => {
+        const { db, source, shape, input, now } = context;
         requireOrder(input.start_date, input.due_date);
         await requireFreeTitle(db, source, input.title);
-        return milestones.row(db, shape, await milestones.insert(db, source, input, now));
+        const id = await milestones.insert(db, source, input, now);
+        await tell(context, "created", id);
+        return milestones.row(db, shape, id);
       },
     }),
     put("/:milestone_id", {
@@ -105,6 +122,9 @@ function routes(kind: Source["kind"]) {
           { title, description, due_date, start_date, state },
           now,
         );
+        if (state && state !== found.state) {
+          await tell(context, state === "closed" ? "closed" : "reopened", found.id);
+        }
         return milestones.row(db, shape, found.id);
       },
     }),
@@ -115,6 +135,7 @@ function routes(kind: Source["kind"]) {
       handle: async (context) => {
         const found = await findMilestone(context);
         context.requireUnmodified(found.updated_at);
+        await tell(context, "destroyed", found.id);
         await milestones.remove(context.db, found.id);
         return undefined;
       },

@@ -30,3 +30,16 @@ export const projectMilestoneFields = {
   ...about,
   web_url: show.url(["mp.full_path", "m.iid"], (path, iid) => `/${path}/-/milestones/${iid}`),
 };
+
+/** A milestone as an issue or merge request shows it, which may be its project's (`mp`) or a group's (`mn`). */
+export const anyMilestoneFields = {
+  id: show.integer("m.id"),
+  iid: show.integer("m.iid"),
+  project_id: show.omittedIfNull(show.integer("m.project_id")),
+  group_id: show.omittedIfNull(show.integer("m.namespace_id")),
+  ...about,
+  web_url: show.url(
+    ["coalesce(mp.full_path, 'groups/' || mn.full_path)", "m.iid"],
+    (path, iid) => `/${path}/-/milestones/${iid}`,
+  ),
+};

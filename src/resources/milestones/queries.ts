@@ -13,6 +13,7 @@ const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_
 /** A milestone as handlers look at it. */
 export interface Milestone {
   id: number;
+  iid: number;
   title: string;
   state: "active" | "closed";
   due_date: string | null;
@@ -78,7 +79,7 @@ export async function find(
   milestoneId: number,
 ): Promise<Milestone | undefined> {
   const [found] = await db.all<Milestone>(
-    `select id, title, state, due_date, start_date, updated_at from milestones
+    `select id, iid, title, state, due_date, start_date, updated_at from milestones
      where id = ? and ${owner.column} = ?`,
     [milestoneId, owner.id],
   );
@@ -146,4 +147,20 @@ export async function insert(
 /** Removes a milestone; boards that were narrowed to it no longer are. */
 export async function remove(db: Database, milestoneId: number): Promise<void> {
   await db.run("delete from milestones where id = ?", [milestoneId]);
+}
+
+/** A milestone of a project or of a group above it, by its id or its title, or `undefined`. */
+export async function findFor(
+  db: Reader,
+  project: Pick<Source, "id" | "namespaceId">,
+  by: { id: number } | { title: string },
+): Promise<{ id: number; title: string } | undefined> {
+  const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
+  const [found] = await db.all<{ id: number; title: string }>(
+    `select m.id, m.title from milestones m where m.${column} = ? and (m.project_id = ?
+       or m.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
+     order by m.project_id limit 1`,
+    [value as Value, project.id, project.namespaceId],
+  );
+  return found;
 }

@@ -2,7 +2,7 @@ import { ROLES, requireRole, VISIBILITIES, VISIBILITY_WORDS } from "../../core/a
 import { conflict, forbidden, invalid, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
-import { requirePath } from "../../core/paths.ts";
+import { requireFullPath, requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -15,6 +15,7 @@ import {
 } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
 import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
 import * as users from "../users/queries.ts";
@@ -85,6 +86,7 @@ async function requireFree(
 ): Promise<void> {
   const taken = ["has already been taken"];
   const { name, path } = wanted;
+  if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
   const nameTaken =
     name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
   const samePath = path?.toLowerCase() === except?.path.toLowerCase();
@@ -217,6 +219,16 @@ export const projectResource: Resource = {
           now,
         );
         await updateRow(db, "projects", id, columnsOf(input), now);
+        await events.record(
+          db,
+          {
+            project_id: id,
+            author_id: caller?.id ?? 0,
+            action: "created",
+            target: { type: "project", id, title: name },
+          },
+          now,
+        );
         if (namespace.owner_id !== null) {
           await members.insert(
             db,

@@ -66,7 +66,7 @@ const fullFields = {
   lfs_enabled: show.flag("p.lfs_enabled"),
   creator_id: show.integer("p.creator_id"),
   import_status: show.constant("none"),
-  open_issues_count: show.constant(0),
+  open_issues_count: show.embedded("open_issues_count", "integer", "null"),
   public_jobs: show.flag("p.public_jobs"),
   shared_with_groups: show.constant([]),
   merge_method: show.text("p.merge_method"),

@@ -59,7 +59,7 @@ export interface ProjectOrder {
 }
 
 /** The projects the caller may read. */
-export function list(
+export async function list(
   db: Reader,
   shape: Shape,
   page: Page,
@@ -68,11 +68,13 @@ export function list(
   { orderBy, sort }: ProjectOrder,
 ): Promise<Listed> {
   const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
-  return paginate(db, shape, page, { ...filtered(viewer, filter), order });
+  const listed = await paginate(db, shape, page, { ...filtered(viewer, filter), order });
+  await embedOpenIssues(db, listed.rows, shape);
+  return listed;
 }
 
 /** The projects the caller may read, by key: in the order of their ids. */
-export function listByKey(
+export async function listByKey(
   db: Reader,
   shape: Shape,
   page: Page,
@@ -80,7 +82,10 @@ export function listByKey(
   filter: ProjectFilter,
   direction: "asc" | "desc",
 ): Promise<KeysetListed> {
-  return paginateByKey(db, shape, page, filtered(viewer, filter), { column: "p.id", direction });
+  const key = { column: "p.id", direction };
+  const listed = await paginateByKey(db, shape, page, filtered(viewer, filter), key);
+  await embedOpenIssues(db, listed.rows, shape);
+  return listed;
 }
 
 function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order"> {
@@ -124,7 +129,23 @@ export async function row(db: Reader, shape: Shape, projectId: number): Promise<
   const [found] = await db.rows(`select ${shape.columns} from ${PROJECTS} where p.id = ?`, [
     projectId,
   ]);
+  await embedOpenIssues(db, [found as Value[]], shape);
   return found as Value[];
+}
+
+/** Puts into each row how many open issues there are, the confidential ones aside, in one query for all. */
+async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promise<void> {
+  const at = shape.at("open_issues_count");
+  if (rows.length === 0 || at < 0) return;
+  const idAt = shape.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const counted = await db.rows(
+    `select project_id, count(*) from issues
+     where project_id in (${among.sql}) and state = 'opened' and confidential = 0 group by project_id`,
+    among.values,
+  );
+  const counts = new Map(counted.map(([id, count]) => [id as Value, String(count)]));
+  for (const row of rows) row[at] = counts.get(row[idAt] as Value) ?? "0";
 }
 
 /** Puts into each row what the caller may do there, in two queries for all. */

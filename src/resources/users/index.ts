@@ -1,6 +1,7 @@
 import { forbidden, notFound, unknownRoute } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { hashPassword } from "../../core/passwords.ts";
+import { requireFullPath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -248,4 +249,5 @@ async function renamePersonal(
   const name = after.name ?? namespace.name;
   await updateRow(db, "namespaces", namespace.id, { path, name }, now);
   await namespaces.renameBelow(db, namespace.id, namespace, { full_path: path, full_name: name });
+  requireFullPath(await namespaces.longestPath(db, namespace.id), "username");
 }

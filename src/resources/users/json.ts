@@ -1,16 +1,22 @@
 import * as show from "../../core/present.ts";
 
-/** The contract's user summary (§2). */
-export const userSummaryFields = {
-  id: show.integer("u.id"),
-  name: show.text("u.name"),
-  username: show.text("u.username"),
-  state: show.text("u.state"),
-  avatar_url: show.derived(["u.avatar_url", "u.username"], "URL", ([avatar, username], view) =>
-    avatar === null ? `${view.base}/-/avatars/${avatarName(String(username))}` : avatar,
+/** The contract's user summary (§2), of the users that a query calls by this alias. */
+export const userFields = (alias: string) => ({
+  id: show.integer(`${alias}.id`),
+  name: show.text(`${alias}.name`),
+  username: show.text(`${alias}.username`),
+  state: show.text(`${alias}.state`),
+  avatar_url: show.derived(
+    [`${alias}.avatar_url`, `${alias}.username`],
+    "URL",
+    ([avatar, username], view) =>
+      avatar === null ? `${view.base}/-/avatars/${avatarName(String(username))}` : avatar,
   ),
-  web_url: show.url("u.username", (username) => `/${username}`),
-};
+  web_url: show.url(`${alias}.username`, (username) => `/${username}`),
+});
+
+/** The summary of the users a query calls `u`. */
+export const userSummaryFields = userFields("u");
 
 /** The name of the drawn avatar of someone who has no picture: their initial and a hue. */
 function avatarName(username: string): string {

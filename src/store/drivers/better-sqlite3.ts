@@ -54,13 +54,13 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
         write.run("begin immediate");
         try {
           const result = await work(write as Database);
+          // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
+          reader?.end();
           write.run("commit");
           return result;
         } catch (error) {
           if (writer.inTransaction) write.run("rollback");
           throw error;
-        } finally {
-          reader?.end();
         }
       }),
     close: () =>

@@ -1,0 +1,130 @@
+import { notFound, unauthorized } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { ISSUE, type Kind } from "../issues/queries.ts";
+import { findTarget, isLockedOut } from "../issues/rules.ts";
+import { MERGE_REQUEST } from "../merge-requests/queries.ts";
+import * as notes from "../notes/queries.ts";
+import * as todos from "../todos/queries.ts";
+import { userSummaryFields } from "../users/json.ts";
+import * as awards from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const awardEmoji = show.shape({
+  id: show.integer("ae.id"),
+  name: show.text("ae.name"),
+  user: show.nested(userSummaryFields),
+  created_at: show.instant("ae.created_at"),
+  updated_at: show.instant("ae.updated_at"),
+  awardable_id: show.integer("coalesce(ae.issue_id, ae.merge_request_id, ae.note_id)"),
+  awardable_type: show.text(
+    `case when ae.issue_id is not null then 'Issue'
+      when ae.merge_request_id is not null then 'MergeRequest' else 'Note' end`,
+  ),
+});
+
+const ALIASES: Readonly<Record<string, string>> = { "+1": "thumbsup", "-1": "thumbsdown" };
+
+/** What GitLab's model says, in the words its API makes of that (gitlab-facts §13). */
+function refused(reason: string) {
+  return notFound(`Award Emoji {:name=>["${reason}"]}`);
+}
+
+type In = Pick<Context, "source" | "viewer"> & { db: Reader; input: { target_iid: number } };
+
+/** What the path names: an issue or merge request or, with a `note_id`, one of its notes. */
+async function findAwardable(
+  context: In & { input: { note_id?: number } },
+  kind: Kind,
+): Promise<awards.Awardable & { lockedOut: boolean; targetId: number }> {
+  const { db, source, input } = context;
+  const target = await findTarget(context, kind, input.target_iid);
+  const known = { lockedOut: isLockedOut(source, target), targetId: target.id };
+  if (input.note_id === undefined) return { column: kind.column, id: target.id, ...known };
+  const note = await notes.find(db, kind, target.id, input.note_id);
+  if (!note) throw notFound();
+  return { column: "note_id", id: note.id, ...known };
+}
+
+/** Names are many; they are loaded with the first emoji that is given. */
+const knownNames = async () => (await import("./names.ts")).NAMES;
+
+function routes(kind: Kind, on: "target" | "note", what: string) {
+  const awardable = {
+    target_iid: is.recordId(),
+    ...((on === "note" ? { note_id: is.recordId() } : {}) as { note_id: is.Attribute<number> }),
+  };
+  const one = { ...awardable, award_id: is.recordId() };
+  const findAward = async (context: In & { input: { award_id: number; note_id: number } }) => {
+    const to = await findAwardable(context, kind);
+    const found = await awards.find(context.db, to, context.input.award_id);
+    if (!found) throw notFound("Award Emoji");
+    return found;
+  };
+  return [
+    get("", {
+      summary: `List the emoji given to ${what}`,
+      input: awardable,
+      present: awardEmoji,
+      handle: async (context) =>
+        awards.list(context.db, context.shape, context.page, await findAwardable(context, kind)),
+    }),
+    get("/:award_id", {
+      summary: "Get an award",
+      input: one,
+      present: awardEmoji,
+      handle: async (context) =>
+        awards.row(context.db, context.shape, (await findAward(context)).id),
+    }),
+    post("", {
+      summary: `Give an emoji to ${what}`,
+      input: { ...awardable, name: is.anyText() },
+      present: awardEmoji,
+      prepare: knownNames,
+      handle: async (context) => {
+        const { db, shape, caller, input, prepared, now } = context;
+        const to = await findAwardable(context, kind);
+        if (to.lockedOut) throw notFound("Award Emoji");
+        const name = ALIASES[input.name] ?? input.name;
+        if (!prepared.has(name)) throw refused("is not included in the list");
+        const userId = caller?.id ?? 0;
+        const id = await awards.insert(db, to, { name, user_id: userId }, now);
+        if (id === undefined) throw refused("has already been taken");
+        await todos.resolve(db, kind, to.targetId, userId, now);
+        return awards.row(db, shape, id);
+      },
+    }),
+    del("/:award_id", {
+      summary: "Take an emoji back; others' only as administrator",
+      input: one,
+      handle: async (context) => {
+        const { db, caller, requireUnmodified } = context;
+        const found = await findAward(context);
+        if (found.user_id !== caller?.id && !caller?.admin) throw unauthorized();
+        requireUnmodified(found.updated_at);
+        await awards.remove(db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Emoji given to issues, merge requests and their notes: gitlab-facts §13. */
+export const awardEmojiResource: Resource = {
+  name: "Award emoji",
+  migrations,
+  routes: (
+    [
+      [ISSUE, "an issue"],
+      [MERGE_REQUEST, "a merge request"],
+    ] as const
+  ).flatMap(([kind, what]) => {
+    const path = `/projects/:id/${kind.path}/:target_iid`;
+    return [
+      ...under(`${path}/award_emoji`, routes(kind, "target", what)),
+      ...under(`${path}/notes/:note_id/award_emoji`, routes(kind, "note", `a note on ${what}`)),
+    ];
+  }),
+};

@@ -1,0 +1,61 @@
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** What an emoji was given to. */
+export interface Awardable {
+  column: "issue_id" | "merge_request_id" | "note_id";
+  id: number;
+}
+
+const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
+
+/** The emoji something was given, oldest first. */
+export function list(db: Reader, shape: Shape, page: Page, to: Awardable): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: `${AWARDS} where ae.${to.column} = ?`,
+    values: [to.id],
+    order: "ae.id",
+  });
+}
+
+/** One award as a row of its shape. */
+export async function row(db: Reader, shape: Shape, awardId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${AWARDS} where ae.id = ?`, [
+    awardId,
+  ]);
+  return found as Value[];
+}
+
+/** An award of something, or `undefined`. */
+export async function find(
+  db: Reader,
+  to: Awardable,
+  awardId: number,
+): Promise<{ id: number; user_id: number; updated_at: number } | undefined> {
+  const [found] = await db.all<{ id: number; user_id: number; updated_at: number }>(
+    `select id, user_id, updated_at from award_emoji where id = ? and ${to.column} = ?`,
+    [awardId, to.id],
+  );
+  return found;
+}
+
+/** Gives an emoji, unless the same user gave it before; the award's id, or `undefined`. */
+export async function insert(
+  db: Database,
+  to: Awardable,
+  award: { name: string; user_id: number },
+  now: number,
+): Promise<number | undefined> {
+  const [inserted] = await db.rows(
+    `insert into award_emoji (name, user_id, ${to.column}, created_at, updated_at)
+     values (?, ?, ?, ?, ?) on conflict do nothing returning id`,
+    [award.name, award.user_id, to.id, now, now],
+  );
+  return inserted?.[0] as number | undefined;
+}
+
+/** Takes an award back. */
+export async function remove(db: Database, awardId: number): Promise<void> {
+  await db.run("delete from award_emoji where id = ?", [awardId]);
+}

@@ -1,0 +1,196 @@
+import type { Source } from "../../core/access.ts";
+import { ApiError, invalid, notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import {
+  type Context,
+  del,
+  get,
+  Plain,
+  post,
+  put,
+  type Resource,
+  under,
+} from "../../core/resource.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as badges from "./queries.ts";
+import { migrations } from "./table.ts";
+
+/** A placeholder that is unknown, or has no value here, stays as it is (gitlab-facts §4). */
+function render(url: string, project: badges.PlaceholderValues | undefined): string {
+  if (!project) return url;
+  const values: Record<string, string | number | null> = {
+    project_path: project.path,
+    project_id: project.id,
+    default_branch: project.default_branch,
+  };
+  return url.replace(/%\{(\w+)\}/g, (placeholder, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name] ?? placeholder) : placeholder,
+  );
+}
+
+const rendered = (column: string) =>
+  show.derived(
+    [column, "p.full_path", "p.id", "p.default_branch"],
+    "string",
+    ([url, path, id, default_branch]: readonly Value[]) =>
+      render(
+        String(url),
+        id === null
+          ? undefined
+          : {
+              path: String(path),
+              id: Number(id),
+              default_branch: default_branch as string | null,
+            },
+      ),
+  );
+
+/** A badge (contract §2). */
+const badge = show.shape({
+  id: show.integer("b.id"),
+  name: show.text("b.name"),
+  link_url: show.text("b.link_url"),
+  image_url: show.text("b.image_url"),
+  rendered_link_url: rendered("b.link_url"),
+  rendered_image_url: rendered("b.image_url"),
+  kind: show.text("case when b.project_id is null then 'group' else 'project' end"),
+});
+
+type Urls = { link_url?: string | undefined; image_url?: string | undefined };
+
+/** Only http and https, placeholders anywhere (gitlab-facts §4). */
+function requireUrls(input: Urls): void {
+  const errors: Record<string, string[]> = {};
+  for (const name of ["link_url", "image_url"] as const) {
+    const url = input[name];
+    if (url === undefined) continue;
+    const filled = url.replace(/%\{\w+\}/g, "x");
+    if (url.trim() === "") errors[name] = ["must be a valid URL"];
+    else if (!/^https?:\/\//i.test(filled)) {
+      errors[name] = ["is blocked: Only allowed schemes are http, https"];
+    } else if (!URL.canParse(filled)) errors[name] = ["must be a valid URL"];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+const urls = { link_url: is.anyText(), image_url: is.anyText() };
+const id = { badge_id: is.integer() };
+
+type In = Pick<Context, "source" | "viewer" | "shape"> & { db: Reader };
+
+async function shown({ db, source, viewer, shape }: In, badgeId: number) {
+  const row = await badges.row(
+    db,
+    shape,
+    source,
+    await badges.projectFor(db, source, viewer),
+    badgeId,
+  );
+  if (!row) throw notFound();
+  return row;
+}
+
+/** A badge that may be changed here: a project shows its groups' badges, and does not own them. */
+async function findOwn(
+  { db, source, input }: Pick<In, "db" | "source"> & { input: { badge_id: number } },
+  verb: "edit" | "delete",
+) {
+  const found = await badges.find(db, source, input.badge_id);
+  if (!found) throw notFound();
+  if (source.kind === "project" && found.namespace_id !== null) {
+    throw new ApiError(403, { error: `To ${verb} a Group badge please use the Group endpoint` });
+  }
+  return found;
+}
+
+function routes(kind: Source["kind"]) {
+  const role = kind === "group" ? "owner" : "maintainer";
+  return [
+    get("", {
+      summary: `List the badges of a ${kind}`,
+      access: "anyone",
+      input: { name: is.optional(is.anyText()) },
+      present: badge,
+      handle: async ({ db, source, viewer, shape, page, input }) => {
+        const projectId = await badges.projectFor(db, source, viewer);
+        return badges.list(db, shape, page, source, projectId, input.name);
+      },
+    }),
+    get("/render", {
+      summary: "Preview what the placeholders of a badge become",
+      role,
+      input: urls,
+      handle: async ({ db, source, viewer, input }) => {
+        requireUrls(input);
+        const projectId = await badges.projectFor(db, source, viewer);
+        const project = await badges.placeholderValues(db, projectId);
+        return new Plain({
+          link_url: input.link_url,
+          image_url: input.image_url,
+          rendered_link_url: render(input.link_url, project),
+          rendered_image_url: render(input.image_url, project),
+        });
+      },
+    }),
+    get("/:badge_id", {
+      summary: "Get a badge",
+      access: "anyone",
+      input: id,
+      present: badge,
+      handle: (context) => shown(context, context.input.badge_id),
+    }),
+    post("", {
+      summary: "Add a badge",
+      role,
+      input: { ...urls, name: is.clearable(is.text()) },
+      present: badge,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        requireUrls(input);
+        return shown(context, await badges.insert(db, source, input, now));
+      },
+    }),
+    put("/:badge_id", {
+      summary: "Change a badge",
+      role,
+      input: {
+        ...id,
+        link_url: is.optional(urls.link_url),
+        image_url: is.optional(urls.image_url),
+        name: is.clearable(is.text()),
+      },
+      present: badge,
+      handle: async (context) => {
+        const { db, input, now } = context;
+        const found = await findOwn(context, "edit");
+        requireUrls(input);
+        const { link_url, image_url, name } = input;
+        await updateRow(db, "badges", found.id, { link_url, image_url, name }, now);
+        return shown(context, found.id);
+      },
+    }),
+    del("/:badge_id", {
+      summary: "Remove a badge",
+      role,
+      input: id,
+      handle: async (context) => {
+        const found = await findOwn(context, "delete");
+        context.requireUnmodified(found.updated_at);
+        await badges.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Badges of groups and of projects: contract §4.3, gitlab-facts §4. */
+export const badgeResource: Resource = {
+  name: "Badges",
+  migrations,
+  routes: [
+    ...under("/groups/:id/badges", routes("group")),
+    ...under("/projects/:id/badges", routes("project")),
+  ],
+};

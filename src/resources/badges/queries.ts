@@ -1,0 +1,125 @@
+import { type Source, type Viewer, visibleProjects } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** A badge as handlers look at it. */
+export interface Badge {
+  id: number;
+  namespace_id: number | null;
+  updated_at: number;
+}
+
+/** From where a badge's row is read; the placeholder is the project that its placeholders stand for. */
+const BADGES = "badges b left join projects p on p.id = ?";
+
+/**
+ * The project whose values the placeholders of a badge get: the project itself, or the first of the group by creation
+ * date that the caller may see; 0 where there is none (contract §2).
+ */
+export async function projectFor(db: Reader, source: Source, viewer: Viewer): Promise<number> {
+  if (source.kind === "project") return source.id;
+  const visible = visibleProjects(viewer);
+  const [found] = await db.rows(
+    `select p.id from projects p where p.namespace_id = ? and ${visible.sql}
+     order by p.created_at, p.id limit 1`,
+    [source.id, ...visible.values],
+  );
+  return (found?.[0] as number | undefined) ?? 0;
+}
+
+/** Which badges a group or project shows: its own, and a project those of the groups above it. */
+function within(source: Source): { sql: string; values: Value[] } {
+  if (source.kind === "group") return { sql: "b.namespace_id = ?", values: [source.id] };
+  return {
+    sql: `(b.project_id = ? or b.namespace_id in
+      (select ancestor_id from namespace_ancestors where namespace_id = ?))`,
+    values: [source.id, source.namespaceId],
+  };
+}
+
+/** The badges of a group or project, oldest first. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  source: Source,
+  projectId: number,
+  name: string | undefined,
+): Promise<Listed> {
+  const scope = within(source);
+  return paginate(db, shape, page, {
+    from: `${BADGES} where ${scope.sql}${name === undefined ? "" : " and b.name = ?"}`,
+    values: [projectId, ...scope.values, ...(name === undefined ? [] : [name])],
+    order: "b.created_at, b.id",
+  });
+}
+
+/** One badge as a row of its shape, or `undefined` where the group or project does not show it. */
+export async function row(
+  db: Reader,
+  shape: Shape,
+  source: Source,
+  projectId: number,
+  badgeId: number,
+): Promise<Value[] | undefined> {
+  const scope = within(source);
+  const [found] = await db.rows(
+    `select ${shape.columns} from ${BADGES} where ${scope.sql} and b.id = ?`,
+    [projectId, ...scope.values, badgeId],
+  );
+  return found;
+}
+
+/** A badge a group or project shows, or `undefined`. */
+export async function find(
+  db: Reader,
+  source: Source,
+  badgeId: number,
+): Promise<Badge | undefined> {
+  const scope = within(source);
+  const [found] = await db.all<Badge>(
+    `select b.id, b.namespace_id, b.updated_at from badges b where ${scope.sql} and b.id = ?`,
+    [...scope.values, badgeId],
+  );
+  return found;
+}
+
+/** Adds a badge and gives its id. */
+export async function insert(
+  db: Database,
+  owner: Pick<Source, "column" | "id">,
+  badge: { name?: string | null | undefined; link_url: string; image_url: string },
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into badges (${owner.column}, name, link_url, image_url, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?) returning id`,
+    [owner.id, badge.name ?? null, badge.link_url, badge.image_url, now, now],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Removes a badge. */
+export async function remove(db: Database, badgeId: number): Promise<void> {
+  await db.run("delete from badges where id = ?", [badgeId]);
+}
+
+/** What a project gives for the placeholders of a badge. */
+export interface PlaceholderValues {
+  path: string;
+  id: number;
+  default_branch: string | null;
+}
+
+/** The placeholder values of a project, or `undefined` where there is none. */
+export async function placeholderValues(
+  db: Reader,
+  projectId: number,
+): Promise<PlaceholderValues | undefined> {
+  const [found] = await db.all<PlaceholderValues>(
+    "select full_path as path, id, default_branch from projects where id = ?",
+    [projectId],
+  );
+  return found;
+}

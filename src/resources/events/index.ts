@@ -1,0 +1,148 @@
+import type { Scope } from "../../core/auth.ts";
+import { notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { get, type Resource } from "../../core/resource.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { userFields, userSummaryFields } from "../users/json.ts";
+import * as users from "../users/queries.ts";
+import * as events from "./queries.ts";
+import { migrations } from "./table.ts";
+
+/** How an answer words what happened (gitlab-facts §7.2; design.md for pushes). */
+function wording([action, targetType, pushAction]: readonly Value[]): string {
+  switch (action) {
+    case "merged":
+      return "accepted";
+    case "commented":
+      return "commented on";
+    case "expired":
+      return "removed due to membership expiration from";
+    case "pushed":
+      return pushAction === "created"
+        ? "pushed new"
+        : pushAction === "removed"
+          ? "deleted"
+          : "pushed";
+    case "created":
+      return targetType === "Project" ? "created" : "opened";
+    case "updated":
+    case "reopened":
+      return "opened";
+    default:
+      return String(action);
+  }
+}
+
+const note = show.nested({
+  id: show.integer("nt.id"),
+  body: show.text("nt.body"),
+  attachment: show.constant(null),
+  author: show.nested(userFields("nu")),
+  created_at: show.instant("nt.created_at"),
+  system: show.flag("nt.system"),
+  noteable_id: show.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
+  noteable_type: show.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  noteable_iid: show.integer("coalesce(i.iid, mr.iid)"),
+});
+
+const push = show.nested({
+  commit_count: show.integer("e.commit_count"),
+  action: show.text("e.push_action"),
+  ref_type: show.text("e.ref_type"),
+  commit_from: show.text("e.commit_from"),
+  commit_to: show.text("e.commit_to"),
+  ref: show.text("e.ref"),
+  commit_title: show.text("e.commit_title"),
+});
+
+const fields = {
+  id: show.integer("e.id"),
+  title: show.constant(null),
+  project_id: show.integer("e.project_id"),
+  action_name: show.derived(["e.action", "e.target_type", "e.push_action"], "string", wording),
+  target_id: show.integer("e.target_id"),
+  target_iid: show.integer("e.target_iid"),
+  target_type: show.text("e.target_type"),
+  target_title: show.text(
+    `case e.target_type when 'Issue' then coalesce(i.title, e.target_title)
+      when 'MergeRequest' then coalesce(mr.title, e.target_title)
+      when 'Milestone' then coalesce(ms.title, e.target_title) else e.target_title end`,
+  ),
+  author_id: show.integer("e.author_id"),
+  created_at: show.instant("e.created_at"),
+  author: show.nested(userSummaryFields),
+  author_username: show.text("u.username"),
+  push_data: show.omittedIfNull(push),
+  note: show.omittedIfNull(note),
+};
+
+const event = show.shape(fields);
+
+/** Project events have a `data` that is never filled (contract §2). */
+const projectEvent = show.shape({ ...fields, data: show.constant(null) });
+
+const filters = {
+  action: is.optional(is.choice(events.ACTIONS)),
+  target_type: is.optional(is.choice(Object.keys(events.TARGET_TYPES) as events.TargetType[])),
+  before: is.optional(is.date()),
+  after: is.optional(is.date()),
+  sort: is.optional(is.choice(["asc", "desc"])),
+};
+
+function filterOf(input: is.Input<typeof filters>): events.EventFilter {
+  const { action, target_type: targetType, before, after, sort = "desc" } = input;
+  return { action, targetType, before, after, sort };
+}
+
+const ACTIVITY_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
+
+/** The user a path names, by id where it is all digits, else by user name. */
+async function findUser(db: Reader, idOrName: string): Promise<users.User> {
+  const found = /^\d{1,15}$/.test(idOrName)
+    ? await users.find(db, Number(idOrName))
+    : await users.findByUsername(db, idOrName);
+  if (!found) throw notFound("User");
+  return found;
+}
+
+/** Activity: contract §4.6 and §6, gitlab-facts §7. */
+export const eventResource: Resource = {
+  name: "Events",
+  migrations,
+  routes: [
+    get("/events", {
+      summary: "List what the caller did, with `scope=all` what anyone did in their projects",
+      scopes: ACTIVITY_SCOPES,
+      input: { ...filters, scope: is.optional(is.anyText()) },
+      present: event,
+      handle: ({ db, shape, page, viewer, caller, input }) =>
+        events.list(
+          db,
+          shape,
+          page,
+          viewer,
+          input.scope === "all" ? "callers-projects" : { authorId: caller?.id ?? 0 },
+          filterOf(input),
+        ),
+    }),
+    get("/users/:user_id/events", {
+      summary: "List what a user did, by id or user name, as far as the caller may see it",
+      scopes: ACTIVITY_SCOPES,
+      input: { user_id: is.anyText(), ...filters },
+      present: event,
+      handle: async ({ db, shape, page, viewer, input }) => {
+        const { id } = await findUser(db, input.user_id);
+        return events.list(db, shape, page, viewer, { authorId: id }, filterOf(input));
+      },
+    }),
+    get("/projects/:id/events", {
+      summary: "List what happened in a project, as far as the caller may see it",
+      access: "anyone",
+      input: filters,
+      present: projectEvent,
+      handle: ({ db, source, shape, page, viewer, input }) =>
+        events.list(db, shape, page, viewer, { projectId: source.id }, filterOf(input)),
+    }),
+  ],
+};

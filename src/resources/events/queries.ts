@@ -1,0 +1,391 @@
+import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
+import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import { visibleIssues } from "../issues/queries.ts";
+import { visibleCode } from "../merge-requests/queries.ts";
+
+/** What can be filtered by, and is kept (contract §6). */
+export const ACTIONS = [
+  "created",
+  "updated",
+  "closed",
+  "reopened",
+  "pushed",
+  "commented",
+  "merged",
+  "joined",
+  "left",
+  "destroyed",
+  "expired",
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** The target types of filters, and the class names they stand for (contract §6). */
+export const TARGET_TYPES = {
+  issue: "Issue",
+  milestone: "Milestone",
+  merge_request: "MergeRequest",
+  note: "Note",
+  project: "Project",
+  snippet: "Snippet",
+  user: "User",
+} as const;
+export type TargetType = keyof typeof TARGET_TYPES;
+
+/** What happened to what. */
+export interface NewEvent {
+  project_id: number;
+  author_id: number;
+  action: Action;
+  target?: { type: TargetType; id: number; iid?: number | null; title?: string | null } | undefined;
+}
+
+/** Keeps an event, in the transaction of what caused it, and gives its id. */
+export async function record(db: Database, event: NewEvent, now: number): Promise<number> {
+  const { project_id, author_id, action, target } = event;
+  const [inserted] = await db.rows(
+    `insert into events (project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      project_id,
+      author_id,
+      action,
+      target ? TARGET_TYPES[target.type] : null,
+      target?.id ?? null,
+      target?.iid ?? target?.id ?? null,
+      target?.title ?? null,
+      now,
+    ],
+  );
+  await count(db, project_id, author_id, 1);
+  return inserted?.[0] as number;
+}
+
+async function count(db: Database, projectId: number, authorId: number, more: number) {
+  await db.run(
+    `insert into event_counts (project_id, author_id, events) values (?, ?, ?)
+     on conflict (project_id, author_id) do update set events = event_counts.events + excluded.events`,
+    [projectId, authorId, more],
+  );
+}
+
+/** A push to a ref of a repository, as Git tells of it. */
+export interface Push {
+  project_id: number;
+  author_id: number;
+  /** Without `refs/heads/` or `refs/tags/`. */
+  ref: string;
+  ref_type: "branch" | "tag";
+  push_action: "created" | "removed" | "pushed";
+  commit_count: number;
+  /** Null for a ref that is new. */
+  commit_from: string | null;
+  /** Null for a ref that is gone. */
+  commit_to: string | null;
+  /** The first line of the last commit's message; cut to 70 characters. */
+  commit_title: string | null;
+}
+
+/** Keeps a push and gives its event's id. Open merge requests of the branch have a new head. */
+export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
+  if (push.ref_type === "branch" && push.commit_to !== null) {
+    await db.run(
+      `update merge_requests set sha = ?, updated_at = ?
+       where source_project_id = ? and source_branch = ? and state = 'opened'`,
+      [push.commit_to, now, push.project_id, push.ref],
+    );
+  }
+  const [inserted] = await db.rows(
+    `insert into events (project_id, author_id, action, created_at, commit_count, push_action, ref_type,
+       commit_from, commit_to, ref, commit_title)
+     values (?, ?, 'pushed', ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      push.project_id,
+      push.author_id,
+      now,
+      push.commit_count,
+      push.push_action,
+      push.ref_type,
+      push.commit_from,
+      push.commit_to,
+      push.ref,
+      shortened(push.commit_title),
+    ],
+  );
+  await count(db, push.project_id, push.author_id, 1);
+  return inserted?.[0] as number;
+}
+
+/** An event of a history that is brought in: what happened, or a push, and when. */
+export type PastEvent = (NewEvent | Push) & { at: number };
+
+const COLUMNS = `project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at,
+  commit_count, push_action, ref_type, commit_from, commit_to, ref, commit_title`;
+const BATCH = 500;
+
+/** Keeps many events, a batch a statement. Merge requests don't get to know of the pushes among them. */
+export async function insertMany(db: Database, past: readonly PastEvent[]): Promise<void> {
+  for (let start = 0; start < past.length; start += BATCH) {
+    const batch = past.slice(start, start + BATCH).map(valuesOf);
+    const tuple = `(${batch[0]?.map(() => "?").join(", ")})`;
+    await db.run(
+      `insert into events (${COLUMNS}) values ${batch.map(() => tuple).join(", ")}`,
+      batch.flat(),
+    );
+  }
+  await countAllOf(db, past, 1);
+}
+
+/** Adds to, or takes from, the counts of these events' authors and projects. */
+async function countAllOf(
+  db: Database,
+  events: readonly { project_id: number; author_id: number }[],
+  each: 1 | -1,
+): Promise<void> {
+  const pairs = new Map<string, { project_id: number; author_id: number; events: number }>();
+  for (const { project_id, author_id } of events) {
+    const key = `${project_id} ${author_id}`;
+    const pair = pairs.get(key) ?? { project_id, author_id, events: 0 };
+    pair.events += each;
+    pairs.set(key, pair);
+  }
+  for (const pair of pairs.values()) await count(db, pair.project_id, pair.author_id, pair.events);
+}
+
+function valuesOf(past: PastEvent): Value[] {
+  const { project_id, author_id, at } = past;
+  if ("action" in past) {
+    const { action, target } = past;
+    const type = target ? TARGET_TYPES[target.type] : null;
+    const iid = target?.iid ?? target?.id ?? null;
+    const title = target?.title ?? null;
+    const pushed = [null, null, null, null, null, null, null];
+    return [project_id, author_id, action, type, target?.id ?? null, iid, title, at, ...pushed];
+  }
+  const { commit_count, push_action, ref_type, commit_from, commit_to, ref } = past;
+  const pushed = [commit_count, push_action, ref_type, commit_from, commit_to, ref];
+  const target = [null, null, null, null];
+  const title = shortened(past.commit_title);
+  return [project_id, author_id, "pushed", ...target, at, ...pushed, title];
+}
+
+function shortened(title: string | null): string | null {
+  return title && [...title].slice(0, 70).join("");
+}
+
+/** The commit that the last push known left a branch at, or null. */
+export async function headOf(
+  db: Reader,
+  projectId: number,
+  branch: string,
+): Promise<string | null> {
+  const [found] = await db.rows(
+    `select commit_to from events
+     where project_id = ? and ref = ? and action = 'pushed' and ref_type = 'branch'
+     order by id desc limit 1`,
+    [projectId, branch],
+  );
+  return (found?.[0] as string | null | undefined) ?? null;
+}
+
+/** What a list of events can be narrowed by. */
+export interface EventFilter {
+  action?: Action | undefined;
+  targetType?: TargetType | undefined;
+  /** Only events before the start of this day, `YYYY-MM-DD`. */
+  before?: string | undefined;
+  /** Only events after the end of this day, `YYYY-MM-DD`. */
+  after?: string | undefined;
+  sort: "asc" | "desc";
+}
+
+/** Whose or which project's events. */
+export type EventScope =
+  | { authorId: number }
+  | { projectId: number }
+  /** Those of everybody in the caller's projects. */
+  | "callers-projects";
+
+const DAY = 86_400_000;
+
+const EVENTS = `events e join projects p on p.id = e.project_id
+  join users u on u.id = e.author_id
+  left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
+  left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
+  left join merge_requests mr
+    on mr.id = case when e.target_type = 'MergeRequest' then e.target_id else nt.merge_request_id end
+  left join milestones ms on e.target_type = 'Milestone' and ms.id = e.target_id
+  left join users nu on nu.id = nt.author_id`;
+
+/**
+ * The events of a scope, in the order they happened or the other way round. Which events a page has is found in an
+ * index alone; then they are read, without those the caller may not see. So a page can hold fewer than it has room
+ * for, and totals count what is hidden, as GitLab's do (gitlab-facts §7.5).
+ */
+export async function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  scope: EventScope,
+  filter: EventFilter,
+): Promise<Listed> {
+  const picked = await pick(db, page, viewer, scope, filter);
+  const hasNext = picked.length > page.size;
+  if (hasNext) picked.pop();
+  const offset = offsetOf(page);
+  const isLast = !hasNext && (picked.length > 0 || offset === 0);
+  const total = isLast ? offset + picked.length : await countAll(db, page, viewer, scope, filter);
+  return {
+    rows: await read(db, shape, viewer, picked, filter.sort),
+    hasNext,
+    total: total !== undefined && total > page.limits.countedTotal ? undefined : total,
+  };
+}
+
+async function read(
+  db: Reader,
+  shape: Shape,
+  viewer: Viewer,
+  ids: readonly Value[],
+  sort: EventFilter["sort"],
+): Promise<Value[][]> {
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  const visible = visibleProjects(viewer);
+  const open = visibleTargets(viewer);
+  return db.rows(
+    `select ${shape.columns} from ${EVENTS}
+     where e.id in (${among.sql}) and ${visible.sql} and ${open.sql}
+     order by e.created_at ${sort}, e.id ${sort}`,
+    [...among.values, ...visible.values, ...open.values],
+  );
+}
+
+/** What a filter leaves of the events a query calls `e`. */
+function filtered(filter: EventFilter): Condition {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  const add = (sql: string, value: Value) => {
+    conditions.push(` and ${sql}`);
+    values.push(value);
+  };
+  if (filter.action) add("e.action = ?", filter.action);
+  if (filter.targetType) add("e.target_type = ?", TARGET_TYPES[filter.targetType]);
+  if (filter.before) add("e.created_at < ?", Date.parse(filter.before));
+  if (filter.after) add("e.created_at >= ?", Date.parse(filter.after) + DAY);
+  return { sql: conditions.join(""), values };
+}
+
+/** The ids of a page, and one more where there is a next one. */
+async function pick(
+  db: Reader,
+  page: Page,
+  viewer: Viewer,
+  scope: EventScope,
+  filter: EventFilter,
+): Promise<Value[]> {
+  const { sort } = filter;
+  const some = filtered(filter);
+  const order = `order by e.created_at ${sort}, e.id ${sort} limit ? offset ?`;
+  const offset = offsetOf(page);
+  const limits = [page.size + 1, offset];
+  if (scope !== "callers-projects") {
+    const own = scoped(viewer, scope);
+    const rows = await db.rows(
+      `select e.id from ${own.from} where ${own.sql}${some.sql} ${order}`,
+      [...own.values, ...some.values, ...limits],
+    );
+    return rows.map(([id]) => id as Value);
+  }
+  // The newest events of many projects are among the newest of those that were last active: of each of as many
+  // projects as there can be on the page, as many events as there can be.
+  const most = offset + page.size + 1;
+  const mine = memberProjects(viewer);
+  const edge = sort === "desc" ? "max" : "min";
+  const rows = await db.rows(
+    `select e.id from (
+       select id, latest from (
+         select p.id, (select ${edge}(e.created_at) from events e where e.project_id = p.id${some.sql}) as latest
+         from projects p where ${mine.sql}) as active
+       where latest is not null order by latest ${sort} limit ?) as recent
+     join events e on e.id in (
+       select e.id from events e where e.project_id = recent.id${some.sql}
+       order by e.created_at ${sort}, e.id ${sort} limit ?)
+     ${order}`,
+    [...some.values, ...mine.values, most, ...some.values, most, ...limits],
+  );
+  return rows.map(([id]) => id as Value);
+}
+
+/** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
+function scoped(
+  viewer: Viewer,
+  scope: Exclude<EventScope, "callers-projects">,
+): Condition & { from: string } {
+  if ("projectId" in scope) {
+    return { from: "events e", sql: "e.project_id = ?", values: [scope.projectId] };
+  }
+  if (scope.authorId === viewer.caller?.id) {
+    return { from: "events e", sql: "e.author_id = ?", values: [scope.authorId] };
+  }
+  const visible = visibleProjects(viewer);
+  return {
+    from: "events e join projects p on p.id = e.project_id",
+    sql: `e.author_id = ? and ${visible.sql}`,
+    values: [scope.authorId, ...visible.values],
+  };
+}
+
+async function countAll(
+  db: Reader,
+  page: Page,
+  viewer: Viewer,
+  scope: EventScope,
+  filter: EventFilter,
+): Promise<number | undefined> {
+  const some = filtered(filter);
+  const mine = memberProjects(viewer);
+  const own =
+    scope === "callers-projects"
+      ? { from: "events e join projects p on p.id = e.project_id", ...mine }
+      : scoped(viewer, scope);
+  if (some.sql !== "") {
+    const values = [...own.values, ...some.values];
+    return countUpTo(db, page, `${own.from} where ${own.sql}${some.sql}`, values);
+  }
+  const counts = own.from.replace("events e", "event_counts e");
+  const [found] = await db.rows(`select sum(e.events) from ${counts} where ${own.sql}`, own.values);
+  return (found?.[0] as number | null) ?? 0;
+}
+
+/** What is told of a confidential issue, or of code, is for those who may read that (gitlab-facts §7.5). */
+function visibleTargets(viewer: Viewer): Condition {
+  const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
+  return {
+    sql: `(i.id is null or ${issue.sql})
+      and ((e.action <> 'pushed' and nt.merge_request_id is null
+        and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
+    values: [...issue.values, ...code.values],
+  };
+}
+
+/** How many events are older than an instant, in epoch milliseconds. */
+export async function countOlder(db: Reader, than: number): Promise<number> {
+  const [counted] = await db.rows("select count(*) from events where created_at < ?", [than]);
+  return counted?.[0] as number;
+}
+
+/** Removes at most `batch` events older than an instant, the oldest first, and gives how many. */
+export async function removeOlder(db: Database, than: number, batch: number): Promise<number> {
+  const removed = await db.all<{ project_id: number; author_id: number }>(
+    `delete from events where id in
+       (select id from events where created_at < ? order by created_at, id limit ?)
+     returning project_id, author_id`,
+    [than, batch],
+  );
+  await countAllOf(db, removed, -1);
+  return removed.length;
+}

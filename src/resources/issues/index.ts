@@ -1,0 +1,347 @@
+import { findSource, ROLES, requireRole } from "../../core/access.ts";
+import { ApiError, notFound, notModified } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import type { Listed } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, TIERS } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
+import * as labels from "../labels/queries.ts";
+import * as milestones from "../milestones/queries.ts";
+import * as notes from "../notes/queries.ts";
+import * as todos from "../todos/queries.ts";
+import { hideWeight, issue, singleIssue } from "./json.ts";
+import * as issues from "./queries.ts";
+import {
+  filterOf,
+  findTarget,
+  instantOf,
+  listInput,
+  type PlannedColumns,
+  plan,
+  plannedColumns,
+  planningInput,
+  requireChanger,
+} from "./rules.ts";
+import { migrations } from "./table.ts";
+
+const { ISSUE } = issues;
+
+const filters = {
+  ...listInput,
+  state: is.optional(is.choice(["opened", "closed", "all"])),
+  confidential: is.optional(is.boolean()),
+};
+
+const attributes = {
+  description: is.clearable(is.anyText()),
+  confidential: is.optional(is.boolean()),
+  due_date: is.clearable(is.date()),
+  weight: is.clearable(is.integer({ min: 0 })),
+  ...planningInput,
+};
+
+const number = { issue_iid: is.recordId() };
+
+type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "caller"> & {
+  db: Reader;
+  input: is.Input<typeof filters>;
+};
+
+async function listed(
+  { db, shape, page, viewer, view, tier, caller, input }: Listing,
+  within: { projectId?: number; groupId?: number },
+  defaultScope: "created_by_me" | "all" = "all",
+): Promise<Listed> {
+  const { state, confidential } = input;
+  const found = await issues.list(db, ISSUE, shape, page, viewer, {
+    ...filterOf(input, caller, defaultScope),
+    ...within,
+    state: state === "all" ? undefined : state,
+    own:
+      confidential === undefined
+        ? []
+        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }],
+  });
+  await issues.embed(db, ISSUE, found.rows, shape, view);
+  hideWeight(found.rows, shape, tier);
+  return found;
+}
+
+/** An issue alone. */
+async function shown(
+  {
+    db,
+    shape,
+    view,
+    tier,
+    caller,
+  }: Pick<Context, "shape" | "view" | "tier" | "caller"> & { db: Reader },
+  id: number,
+) {
+  const row = await issues.row(db, ISSUE, shape, id);
+  await issues.embed(db, ISSUE, [row], shape, view);
+  hideWeight([row], shape, tier);
+  row[shape.at("subscribed")] = String(
+    caller !== undefined && (await issues.isSubscribed(db, ISSUE, id, caller.id)),
+  );
+  return row;
+}
+
+/** What only those who may plan set, and of it what the tier has. */
+async function columnsOf(
+  { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
+  input: is.Input<typeof attributes>,
+): Promise<PlannedColumns & { due_date?: string | null; weight?: number | null }> {
+  if (source.level < ROLES.reporter) return {};
+  const weighed = TIERS.indexOf(tier) >= TIERS.indexOf("premium");
+  return {
+    ...(input.due_date !== undefined && { due_date: input.due_date }),
+    ...(weighed && input.weight !== undefined && { weight: input.weight }),
+    ...(await plannedColumns({ db, source }, input)),
+  };
+}
+
+type Writing = Pick<Context, "source" | "caller" | "viewer" | "now"> & { db: Database };
+
+async function tell(
+  { db, source, caller, now }: Writing,
+  action: events.Action,
+  { id, iid, title }: { id: number; iid: number; title: string },
+) {
+  const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
+  await events.record(db, { ...event, target: { type: "issue", id, iid, title } }, now);
+}
+
+/** Closes or opens an issue, unless it is so already. */
+async function setState(
+  context: Writing,
+  found: issues.Target,
+  event: "close" | "reopen" | undefined,
+): Promise<void> {
+  const { db, caller, now } = context;
+  const closing = event === "close";
+  if (!event || closing === (found.state === "closed")) return;
+  await updateRow(
+    db,
+    "issues",
+    found.id,
+    closing
+      ? { state: "closed", closed_at: now, closed_by_id: caller?.id ?? null }
+      : { state: "opened", closed_at: null, closed_by_id: null },
+    now,
+  );
+  await tell(context, closing ? "closed" : "reopened", found);
+  if (closing) await todos.resolve(db, ISSUE, found.id, caller?.id ?? 0, now);
+}
+
+function refuseMove(reason: string): ApiError {
+  return new ApiError(400, { message: `Cannot move issue ${reason}` });
+}
+
+/** Copies an issue with its notes into another project, which has labels and milestones of its own, and closes it. */
+async function move(
+  context: Writing & { shape: Shape },
+  found: issues.Target,
+  toProjectId: number,
+): Promise<number> {
+  const { db, source, viewer, caller, now } = context;
+  const target = await findSource(db, "project", String(toProjectId), viewer);
+  if (target.id === source.id) throw refuseMove("to project it originates from!");
+  if (Math.min(source.level, target.level) < ROLES.reporter) {
+    throw refuseMove("due to insufficient permissions!");
+  }
+  const more = await issues.details(db, found.id);
+  const milestone =
+    more.milestone_title === null
+      ? undefined
+      : await milestones.findFor(db, target, { title: more.milestone_title });
+  const copy = await issues.insert(
+    db,
+    {
+      project_id: target.id,
+      author_id: found.author_id,
+      title: found.title,
+      description: found.description,
+      confidential: more.confidential === 1,
+      weight: more.weight,
+      due_date: more.due_date,
+      milestone_id: milestone?.id,
+    },
+    now,
+  );
+  const names = (await issues.labelsOf(db, ISSUE, found.id)).map(({ name }) => name);
+  const labelIds = (await labels.findNamed(db, target, names)).values();
+  await issues.replaceLabels(db, ISSUE, copy.id, [...labelIds]);
+  const assignees = await issues.assigneesOf(db, ISSUE, found.id);
+  await issues.replaceAssignees(
+    db,
+    ISSUE,
+    copy.id,
+    await todos.readers(db, ISSUE, copy.id, { ids: assignees }, viewer.today),
+  );
+  await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
+  await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
+  await setState(context, found, "close");
+  await tell({ db, source: target, caller, viewer, now }, "created", {
+    ...copy,
+    title: found.title,
+  });
+  return copy.id;
+}
+
+const CHANGES = [
+  "title",
+  "state_event",
+  ...(Object.keys(attributes) as (keyof typeof attributes)[]),
+] as const;
+
+/** Issues: contract §9, gitlab-facts §13. */
+export const issueResource: Resource = {
+  name: "Issues",
+  migrations,
+  routes: [
+    get("/issues", {
+      summary: "List the caller's issues, with `scope=all` all they can see",
+      access: "anyone",
+      input: filters,
+      present: issue,
+      handle: (context) => listed(context, {}, "created_by_me"),
+    }),
+    get("/groups/:id/issues", {
+      summary: "List the issues of all projects below a group",
+      access: "anyone",
+      input: filters,
+      present: issue,
+      handle: (context) => listed(context, { groupId: context.source.id }),
+    }),
+    get("/projects/:id/issues", {
+      summary: "List the issues of a project",
+      access: "anyone",
+      input: filters,
+      present: issue,
+      handle: (context) => listed(context, { projectId: context.source.id }),
+    }),
+    post("/projects/:id/issues", {
+      summary: "Create an issue",
+      input: { title: is.text(), created_at: is.optional(is.anyText()), ...attributes },
+      present: singleIssue,
+      handle: async (context) => {
+        const { db, source, caller, viewer, input, now } = context;
+        const { title, description, confidential } = input;
+        const at = instantOf("created_at", input.created_at);
+        const columns = await columnsOf(context, input);
+        const made = await issues.insert(
+          db,
+          {
+            project_id: source.id,
+            author_id: caller?.id ?? null,
+            title,
+            description,
+            confidential,
+            ...columns,
+            discussion_locked: columns.discussion_locked === 1,
+          },
+          at !== undefined && source.level >= ROLES.owner ? at : now,
+        );
+        await tell(context, "created", { ...made, title });
+        await plan(context, ISSUE, made.id, input);
+        const about = { projectId: source.id, id: made.id, noteId: null };
+        const author = { id: caller?.id ?? 0, today: viewer.today };
+        await todos.mention(db, ISSUE, about, { after: description }, author, now);
+        return shown(context, made.id);
+      },
+    }),
+    get("/projects/:id/issues/:issue_iid", {
+      summary: "Get an issue by its number within the project",
+      access: "anyone",
+      input: number,
+      present: singleIssue,
+      handle: async (context) => {
+        const { id } = await findTarget(context, ISSUE, context.input.issue_iid);
+        return shown(context, id);
+      },
+    }),
+    put("/projects/:id/issues/:issue_iid", {
+      summary: "Change, close or reopen an issue",
+      input: {
+        ...number,
+        title: is.optional(is.text()),
+        state_event: is.optional(is.choice(["close", "reopen"])),
+        ...attributes,
+      },
+      atLeastOne: CHANGES,
+      present: singleIssue,
+      handle: async (context) => {
+        const { db, source, viewer, caller, input, now } = context;
+        const { title, description, confidential } = input;
+        const found = await issues.find(db, ISSUE, source.id, input.issue_iid, viewer);
+        if (!found) throw notFound();
+        await requireChanger(context, ISSUE, found, "reporter");
+        await updateRow(
+          db,
+          "issues",
+          found.id,
+          {
+            title,
+            description,
+            confidential: confidential === undefined ? undefined : Number(confidential),
+            ...(await columnsOf(context, input)),
+          },
+          now,
+        );
+        await plan(context, ISSUE, found.id, input);
+        if (description !== undefined) {
+          const about = { projectId: source.id, id: found.id, noteId: null };
+          const text = { after: description, before: found.description };
+          const author = { id: caller?.id ?? 0, today: viewer.today };
+          await todos.mention(db, ISSUE, about, text, author, now);
+        }
+        await setState(context, { ...found, title: title ?? found.title }, input.state_event);
+        return shown(context, found.id);
+      },
+    }),
+    del("/projects/:id/issues/:issue_iid", {
+      summary: "Delete an issue with its notes",
+      input: number,
+      handle: async (context) => {
+        const { db, source, input } = context;
+        const found = await findTarget(context, ISSUE, input.issue_iid, "Issue");
+        requireRole(source, "owner");
+        context.requireUnmodified(found.updated_at);
+        await issues.remove(db, ISSUE, found.id);
+        return undefined;
+      },
+    }),
+    post("/projects/:id/issues/:issue_iid/move", {
+      summary: "Move an issue to another project: it is copied there and closed here",
+      input: { ...number, to_project_id: is.integer() },
+      present: singleIssue,
+      handle: async (context) => {
+        const { input } = context;
+        const found = await findTarget(context, ISSUE, input.issue_iid, "Issue");
+        return shown(context, await move(context, found, input.to_project_id));
+      },
+    }),
+    ...(["subscribe", "unsubscribe"] as const).map((verb) =>
+      post(`/projects/:id/issues/:issue_iid/${verb}`, {
+        summary:
+          verb === "subscribe"
+            ? "Be told of what happens to an issue; 304 where the caller is already"
+            : "Be told of an issue no longer; 304 where the caller isn't",
+        input: number,
+        present: singleIssue,
+        handle: async (context) => {
+          const { db, caller, input } = context;
+          const { id } = await findTarget(context, ISSUE, input.issue_iid);
+          const wanted = verb === "subscribe";
+          if (!(await issues.subscribe(db, ISSUE, id, caller?.id ?? 0, wanted))) {
+            throw notModified();
+          }
+          return shown(context, id);
+        },
+      }),
+    ),
+  ],
+};

@@ -1,0 +1,530 @@
+import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape, View } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import { userSummary } from "../users/json.ts";
+
+/** Issues and merge requests have much in common; this is what their SQL and their answers differ in. */
+export interface Kind {
+  readonly table: "issues" | "merge_requests";
+  /** What queries call a row of the table. */
+  readonly alias: "i" | "mr";
+  /** The column by which tables of both kinds' things name theirs. */
+  readonly column: "issue_id" | "merge_request_id";
+  /** What the tables of assignees, labels and subscriptions begin with. */
+  readonly prefix: "issue" | "merge_request";
+  /** The class name that answers show. */
+  readonly type: "Issue" | "MergeRequest";
+  /** Where their pages are. */
+  readonly path: "issues" | "merge_requests";
+  /** All that a row is shown from. */
+  readonly from: string;
+  /** The condition under which the caller may read a row of a project `p` they can read. */
+  readonly visible: (viewer: Viewer) => Condition;
+}
+
+/** The users and the milestone of a row. */
+export const people = (alias: string) => `left join users u on u.id = ${alias}.author_id
+  left join users cb on cb.id = ${alias}.closed_by_id
+  left join milestones m on m.id = ${alias}.milestone_id
+  left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id`;
+
+/** Issues as a {@link Kind}. */
+export const ISSUE: Kind = {
+  table: "issues",
+  alias: "i",
+  column: "issue_id",
+  prefix: "issue",
+  type: "Issue",
+  path: "issues",
+  from: `issues i join projects p on p.id = i.project_id ${people("i")}`,
+  visible: visibleIssues,
+};
+
+/**
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: confidential ones
+ * are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
+ */
+export function visibleIssues(viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "i.confidential = 0", values: [] };
+  const reporter = memberProjects(viewer, "reporter");
+  return {
+    sql: `(i.confidential = 0 or i.author_id = ?
+      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ?)
+      or ${reporter.sql})`,
+    values: [viewer.caller.id, viewer.caller.id, ...reporter.values],
+  };
+}
+
+/** What lists of issues and of merge requests can be narrowed and ordered by. */
+export interface Filter {
+  projectId?: number | undefined;
+  /** Those of all projects below this group. */
+  groupId?: number | undefined;
+  iids?: readonly number[] | undefined;
+  state?: string | undefined;
+  /** Those that have all of these labels, none, or any. */
+  labels?: readonly string[] | "none" | "any" | undefined;
+  /** Those of a milestone of this title, of none, or of any. */
+  milestone?: { title: string } | "none" | "any" | undefined;
+  search?: string | undefined;
+  authorId?: number | undefined;
+  authorUsername?: string | undefined;
+  assigneeId?: number | "none" | "any" | undefined;
+  assigneeUsernames?: readonly string[] | undefined;
+  /** Those the caller gave this emoji. */
+  reaction?: string | undefined;
+  createdAfter?: number | undefined;
+  createdBefore?: number | undefined;
+  updatedAfter?: number | undefined;
+  updatedBefore?: number | undefined;
+  /** What only one of the two kinds has. */
+  own?: readonly Condition[];
+  orderBy: "created_at" | "updated_at";
+  sort: "asc" | "desc";
+}
+
+/** The issues, or merge requests, that the caller may read. */
+export function list(
+  db: Reader,
+  kind: Kind,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  filter: Filter,
+): Promise<Listed> {
+  const conditions = conditionsOf(kind, viewer, filter);
+  const where = conditions.map(({ sql }) => sql).join(" and ");
+  const { alias } = kind;
+  const { orderBy, sort } = filter;
+  return paginate(db, shape, page, {
+    from: `${kind.from} where ${where}`,
+    countFrom: `${kind.table} ${alias} join projects p on p.id = ${alias}.project_id
+      left join milestones m on m.id = ${alias}.milestone_id where ${where}`,
+    values: conditions.flatMap(({ values }) => values),
+    order: `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`,
+  });
+}
+
+function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
+  const { alias, column, prefix } = kind;
+  const conditions: Condition[] = [];
+  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
+
+  if (filter.projectId !== undefined) add(`${alias}.project_id = ?`, filter.projectId);
+  else conditions.push(visibleProjects(viewer));
+  if (filter.groupId !== undefined) {
+    add(
+      "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      filter.groupId,
+    );
+  }
+  conditions.push(kind.visible(viewer));
+  if (filter.iids) {
+    const among = placeholders(filter.iids.length > 0 ? filter.iids : [0]);
+    conditions.push({ sql: `${alias}.iid in (${among.sql})`, values: among.values });
+  }
+  if (filter.state) add(`${alias}.state = ?`, filter.state);
+  conditions.push(...labelled(kind, filter.labels));
+  const { milestone } = filter;
+  if (milestone === "none") add(`${alias}.milestone_id is null`);
+  else if (milestone === "any") add(`${alias}.milestone_id is not null`);
+  else if (milestone) add("m.title = ?", milestone.title);
+  if (filter.search) {
+    conditions.push(contains([`${alias}.title`, `${alias}.description`], filter.search));
+  }
+  if (filter.authorId !== undefined) add(`${alias}.author_id = ?`, filter.authorId);
+  if (filter.authorUsername !== undefined) {
+    add(
+      `${alias}.author_id in (select id from users where lower(username) = lower(?))`,
+      filter.authorUsername,
+    );
+  }
+  const assigned = `select ${column} from ${prefix}_assignees`;
+  const { assigneeId } = filter;
+  if (assigneeId === "none") add(`${alias}.id not in (${assigned})`);
+  else if (assigneeId === "any") add(`${alias}.id in (${assigned})`);
+  else if (assigneeId !== undefined)
+    add(`${alias}.id in (${assigned} where user_id = ?)`, assigneeId);
+  for (const username of filter.assigneeUsernames ?? []) {
+    add(
+      `${alias}.id in (${assigned} where user_id in
+        (select id from users where lower(username) = lower(?)))`,
+      username,
+    );
+  }
+  if (filter.reaction !== undefined) {
+    add(
+      `${alias}.id in (select ${column} from award_emoji where user_id = ? and name = ?)`,
+      viewer.caller?.id ?? 0,
+      filter.reaction,
+    );
+  }
+  if (filter.createdAfter !== undefined) add(`${alias}.created_at >= ?`, filter.createdAfter);
+  if (filter.createdBefore !== undefined) add(`${alias}.created_at <= ?`, filter.createdBefore);
+  if (filter.updatedAfter !== undefined) add(`${alias}.updated_at >= ?`, filter.updatedAfter);
+  if (filter.updatedBefore !== undefined) add(`${alias}.updated_at <= ?`, filter.updatedBefore);
+  conditions.push(...(filter.own ?? []));
+  return conditions;
+}
+
+/** All of the labels have to be there (contract §9). */
+function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Condition[] {
+  if (wanted === undefined) return [];
+  const having = `select ${column} from ${prefix}_labels`;
+  if (wanted === "none") return [{ sql: `${alias}.id not in (${having})`, values: [] }];
+  if (wanted === "any") return [{ sql: `${alias}.id in (${having})`, values: [] }];
+  if (wanted.length === 0) return [];
+  const among = placeholders(wanted);
+  return [
+    {
+      sql: `${alias}.id in (select x.${column} from ${prefix}_labels x
+        join labels l on l.id = x.label_id where l.name in (${among.sql})
+        group by x.${column} having count(distinct l.name) = ?)`,
+      values: [...among.values, wanted.length],
+    },
+  ];
+}
+
+/** One issue or merge request as a row of its shape. */
+export async function row(db: Reader, kind: Kind, shape: Shape, id: number): Promise<Value[]> {
+  const [found] = await db.rows(
+    `select ${shape.columns} from ${kind.from} where ${kind.alias}.id = ?`,
+    [id],
+  );
+  return found as Value[];
+}
+
+/** Those of these ids as rows of their shape. */
+export async function rowsOf(
+  db: Reader,
+  kind: Kind,
+  shape: Shape,
+  ids: readonly number[],
+): Promise<Value[][]> {
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  return db.rows(
+    `select ${shape.columns} from ${kind.from} where ${kind.alias}.id in (${among.sql})`,
+    among.values,
+  );
+}
+
+/** Puts labels, assignees and the numbers of notes and votes into the rows, in four queries for all. */
+export async function embed(
+  db: Reader,
+  { column, prefix }: Kind,
+  rows: Value[][],
+  shape: Shape,
+  view: View,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const idAt = shape.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const labels = gather(
+    await db.rows(
+      `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
+       where x.${column} in (${among.sql}) order by l.name, l.id`,
+      among.values,
+    ),
+    ([name]) => JSON.stringify(name),
+  );
+  const assignees = gather(
+    await db.rows(
+      `select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
+       join users u on u.id = x.user_id where x.${column} in (${among.sql}) order by u.id`,
+      among.values,
+    ),
+    (found) => userSummary.write(found, view),
+  );
+  const notes = gather(
+    await db.rows(
+      `select count(*), ${column} from notes
+       where ${column} in (${among.sql}) and system = 0 group by ${column}`,
+      among.values,
+    ),
+    ([count]) => String(count),
+  );
+  const votes = new Map(
+    (
+      await db.rows(
+        `select ${column}, name, count(*) from award_emoji
+         where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
+         group by ${column}, name`,
+        among.values,
+      )
+    ).map(([id, name, count]) => [`${id} ${name}`, String(count)]),
+  );
+  const put = (row: Value[], name: string, value: string) => {
+    row[shape.at(name)] = value;
+  };
+  for (const row of rows) {
+    const id = row[idAt] as Value;
+    put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
+    put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
+    put(row, "assignee", assignees.get(id)?.[0] ?? "null");
+    put(row, "user_notes_count", notes.get(id)?.[0] ?? "0");
+    put(row, "upvotes", votes.get(`${id} thumbsup`) ?? "0");
+    put(row, "downvotes", votes.get(`${id} thumbsdown`) ?? "0");
+  }
+}
+
+/** JSON texts by the id that is last in each row. */
+function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, string[]> {
+  const texts = new Map<Value, string[]>();
+  for (const row of rows) {
+    const id = row.at(-1) as Value;
+    const before = texts.get(id);
+    if (before) before.push(write(row));
+    else texts.set(id, [write(row)]);
+  }
+  return texts;
+}
+
+/** What issues and merge requests are to handlers of both. */
+export interface Target {
+  id: number;
+  iid: number;
+  project_id: number;
+  author_id: number | null;
+  title: string;
+  description: string | null;
+  state: string;
+  discussion_locked: number;
+  milestone_id: number | null;
+  created_at: number;
+  updated_at: number;
+  /** 1 where the caller, who can read the project, may read it. */
+  visible: number;
+}
+
+/** The one of a project under a number, whether the caller may read it or not, or `undefined`. */
+export async function find(
+  db: Reader,
+  kind: Kind,
+  projectId: number,
+  iid: number,
+  viewer: Viewer,
+): Promise<Target | undefined> {
+  const { alias } = kind;
+  const visible = kind.visible(viewer);
+  const [found] = await db.all<Target>(
+    `select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
+       ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
+       ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
+     from ${kind.table} ${alias} join projects p on p.id = ${alias}.project_id
+     where ${alias}.project_id = ? and ${alias}.iid = ?`,
+    [...visible.values, projectId, iid],
+  );
+  return found;
+}
+
+/** Whether a user may read it, its project included. */
+export async function mayRead(
+  db: Reader,
+  kind: Kind,
+  id: number,
+  viewer: Viewer,
+): Promise<boolean> {
+  const { alias } = kind;
+  const [project, own] = [visibleProjects(viewer), kind.visible(viewer)];
+  const found = await db.rows(
+    `select 1 from ${kind.table} ${alias} join projects p on p.id = ${alias}.project_id
+     where ${alias}.id = ? and ${project.sql} and ${own.sql}`,
+    [id, ...project.values, ...own.values],
+  );
+  return found.length > 0;
+}
+
+/** Whether a user is assigned. */
+export async function isAssigned(
+  db: Reader,
+  { column, prefix }: Kind,
+  id: number,
+  userId: number,
+): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from ${prefix}_assignees where ${column} = ? and user_id = ?`,
+    [id, userId],
+  );
+  return found.length > 0;
+}
+
+/** The ids of whoever is assigned. */
+export async function assigneesOf(
+  db: Reader,
+  { column, prefix }: Kind,
+  id: number,
+): Promise<number[]> {
+  const found = await db.rows(`select user_id from ${prefix}_assignees where ${column} = ?`, [id]);
+  return found.map(([userId]) => userId as number);
+}
+
+/** Makes these users the assignees. */
+export async function replaceAssignees(
+  db: Database,
+  { column, prefix }: Kind,
+  id: number,
+  userIds: readonly number[],
+): Promise<void> {
+  await db.run(`delete from ${prefix}_assignees where ${column} = ?`, [id]);
+  for (const userId of userIds) {
+    await db.run(`insert into ${prefix}_assignees (${column}, user_id) values (?, ?)`, [
+      id,
+      userId,
+    ]);
+  }
+}
+
+/** The labels it has. */
+export async function labelsOf(
+  db: Reader,
+  { column, prefix }: Kind,
+  id: number,
+): Promise<{ id: number; name: string }[]> {
+  return db.all<{ id: number; name: string }>(
+    `select l.id, l.name from ${prefix}_labels x join labels l on l.id = x.label_id
+     where x.${column} = ?`,
+    [id],
+  );
+}
+
+/** Makes these the labels. */
+export async function replaceLabels(
+  db: Database,
+  { column, prefix }: Kind,
+  id: number,
+  labelIds: readonly number[],
+): Promise<void> {
+  await db.run(`delete from ${prefix}_labels where ${column} = ?`, [id]);
+  for (const labelId of labelIds) {
+    await db.run(`insert into ${prefix}_labels (${column}, label_id) values (?, ?)`, [id, labelId]);
+  }
+}
+
+/**
+ * Whether a user is told of what happens: as they chose or, where they did not, because they take part: as author, as
+ * assignee, by a note or because somebody mentioned them.
+ */
+export async function isSubscribed(
+  db: Reader,
+  { table, column, prefix }: Kind,
+  id: number,
+  userId: number,
+): Promise<boolean> {
+  const [found] = await db.rows(
+    `select case
+       when s.subscribed is not null then s.subscribed
+       when t.author_id = ?
+         or exists (select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?)
+         or exists (select 1 from notes where ${column} = t.id and author_id = ?)
+         or exists (select 1 from todos where ${column} = t.id and user_id = ?
+           and action in ('mentioned', 'directly_addressed')) then 1
+       else 0 end
+     from ${table} t left join ${prefix}_subscriptions s on s.${column} = t.id and s.user_id = ?
+     where t.id = ?`,
+    [userId, userId, userId, userId, userId, id],
+  );
+  return found?.[0] === 1;
+}
+
+/** Keeps what a user chose; gives whether that changed anything. */
+export async function subscribe(
+  db: Database,
+  kind: Kind,
+  id: number,
+  userId: number,
+  subscribed: boolean,
+): Promise<boolean> {
+  if ((await isSubscribed(db, kind, id, userId)) === subscribed) return false;
+  const { column, prefix } = kind;
+  await db.run(
+    `insert into ${prefix}_subscriptions (${column}, user_id, subscribed) values (?, ?, ?)
+     on conflict (${column}, user_id) do update set subscribed = excluded.subscribed`,
+    [id, userId, subscribed ? 1 : 0],
+  );
+  return true;
+}
+
+/** Removes it with all that hangs on it, and the events that tell of it and of its notes. */
+export async function remove(db: Database, kind: Kind, id: number): Promise<void> {
+  await db.run(
+    `delete from events where target_type = 'Note'
+       and target_id in (select id from notes where ${kind.column} = ?)`,
+    [id],
+  );
+  await db.run("delete from events where target_type = ? and target_id = ?", [kind.type, id]);
+  await db.run(`delete from ${kind.table} where id = ?`, [id]);
+}
+
+/** What an issue is made of. */
+export interface NewIssue {
+  project_id: number;
+  author_id: number | null;
+  title: string;
+  description?: string | null | undefined;
+  confidential?: boolean | undefined;
+  discussion_locked?: boolean | undefined;
+  weight?: number | null | undefined;
+  due_date?: string | null | undefined;
+  milestone_id?: number | null | undefined;
+}
+
+/** Adds an issue under its project's next number. */
+export async function insert(
+  db: Database,
+  issue: NewIssue,
+  now: number,
+): Promise<{ id: number; iid: number }> {
+  const [counted] = await db.rows(
+    "update projects set issue_count = issue_count + 1 where id = ? returning issue_count",
+    [issue.project_id],
+  );
+  const iid = counted?.[0] as number;
+  const [inserted] = await db.rows(
+    `insert into issues (iid, project_id, author_id, title, description, confidential, discussion_locked, weight,
+       due_date, milestone_id, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      iid,
+      issue.project_id,
+      issue.author_id,
+      issue.title,
+      issue.description ?? null,
+      issue.confidential ? 1 : 0,
+      issue.discussion_locked ? 1 : 0,
+      issue.weight ?? null,
+      issue.due_date ?? null,
+      issue.milestone_id ?? null,
+      now,
+      now,
+    ],
+  );
+  return { id: inserted?.[0] as number, iid };
+}
+
+/** What of an issue is copied where it is moved, besides what {@link Target} has. */
+export async function details(
+  db: Reader,
+  id: number,
+): Promise<{
+  confidential: number;
+  weight: number | null;
+  due_date: string | null;
+  milestone_title: string | null;
+}> {
+  const [found] = await db.all<{
+    confidential: number;
+    weight: number | null;
+    due_date: string | null;
+    milestone_title: string | null;
+  }>(
+    `select i.confidential, i.weight, i.due_date, m.title as milestone_title
+     from issues i left join milestones m on m.id = i.milestone_id where i.id = ?`,
+    [id],
+  );
+  return found as NonNullable<typeof found>;
+}

@@ -1,0 +1,233 @@
+import { ROLES, requireRole, type Source, type Viewer } from "../../core/access.ts";
+import type { Caller } from "../../core/auth.ts";
+import { forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import type { Context } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import * as labels from "../labels/queries.ts";
+import * as milestones from "../milestones/queries.ts";
+import * as todos from "../todos/queries.ts";
+import * as issues from "./queries.ts";
+
+/** What every list of issues or merge requests takes. */
+export const listInput = {
+  iids: is.optional(is.arrayOf(is.integer())),
+  labels: is.optional(is.commaSeparated()),
+  milestone: is.optional(is.anyText()),
+  search: is.optional(is.anyText()),
+  author_id: is.optional(is.integer()),
+  author_username: is.optional(is.anyText()),
+  assignee_id: is.optional(is.anyText()),
+  assignee_username: is.optional(is.arrayOf(is.anyText())),
+  my_reaction_emoji: is.optional(is.anyText()),
+  created_after: is.optional(is.anyText()),
+  created_before: is.optional(is.anyText()),
+  updated_after: is.optional(is.anyText()),
+  updated_before: is.optional(is.anyText()),
+  scope: is.optional(
+    is.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
+  ),
+  order_by: is.optional(is.choice(["created_at", "updated_at"])),
+  sort: is.optional(is.choice(["asc", "desc"])),
+};
+
+const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone", "0"];
+
+function noneOrAny(word: string | undefined): "none" | "any" | undefined {
+  const lower = word?.toLowerCase() ?? "";
+  return NONE.includes(lower) ? "none" : lower === "any" ? "any" : undefined;
+}
+
+function assigneeOf(value: string | undefined): number | "none" | "any" | undefined {
+  const special = noneOrAny(value);
+  if (special || !value) return special;
+  if (!/^\d{1,15}$/.test(value)) throw invalid({ assignee_id: ["is invalid"] });
+  return Number(value);
+}
+
+/**
+ * An instant as clients send it: a day, or ISO 8601 with a time, in UTC where it names no offset.
+ *
+ * @throws ApiError 400
+ */
+export function instantOf(name: string, value: string | undefined): number | undefined {
+  if (!value) return undefined;
+  const text = value.trim().replace(/^(\d{4}-\d{2}-\d{2}) (\d)/, "$1T$2");
+  const zoned = /^\d{4}-\d{2}-\d{2}T[\d:.]+$/.test(text) ? `${text}Z` : text;
+  const at = /^\d{4}-\d{2}-\d{2}(T|$)/.test(text) ? Date.parse(zoned) : Number.NaN;
+  if (Number.isNaN(at)) throw invalid({ [name]: ["is invalid"] });
+  return at;
+}
+
+/**
+ * The filter that a list's attributes ask for.
+ *
+ * @throws ApiError 400, or 401 where nobody's own were asked for
+ */
+export function filterOf(
+  input: is.Input<typeof listInput>,
+  caller: Caller | undefined,
+  defaultScope: "created_by_me" | "all",
+): issues.Filter {
+  const scope = (input.scope ?? defaultScope).replaceAll("-", "_");
+  if (scope !== "all" && !caller) throw unauthorized();
+  const special = noneOrAny(input.labels?.length === 1 ? input.labels[0] : undefined);
+  const { milestone } = input;
+  return {
+    iids: input.iids,
+    labels: special ?? input.labels,
+    milestone: noneOrAny(milestone) ?? (milestone ? { title: milestone } : undefined),
+    search: input.search,
+    authorId: scope === "created_by_me" ? caller?.id : input.author_id,
+    authorUsername: input.author_username,
+    assigneeId: scope === "assigned_to_me" ? caller?.id : assigneeOf(input.assignee_id),
+    assigneeUsernames: input.assignee_username,
+    reaction: input.my_reaction_emoji,
+    createdAfter: instantOf("created_after", input.created_after),
+    createdBefore: instantOf("created_before", input.created_before),
+    updatedAfter: instantOf("updated_after", input.updated_after),
+    updatedBefore: instantOf("updated_before", input.updated_before),
+    orderBy: input.order_by ?? "created_at",
+    sort: input.sort ?? "desc",
+  };
+}
+
+/** What a request is about, and who asks. */
+export type Asking = Pick<Context, "source" | "caller" | "viewer" | "now">;
+
+/**
+ * The issue or merge request a number names in the project of the path.
+ *
+ * @throws ApiError 404 where there is none or the caller may not read it
+ */
+export async function findTarget(
+  { db, source, viewer }: { db: Reader; source: Source; viewer: Viewer },
+  kind: issues.Kind,
+  iid: number,
+  name?: string,
+): Promise<issues.Target> {
+  const found = await issues.find(db, kind, source.id, iid, viewer);
+  if (!found?.visible) throw notFound(name);
+  return found;
+}
+
+/** Whoever belongs to the project, whatever their role, goes on where a discussion is locked. */
+export function isLockedOut(source: Source, target: Pick<issues.Target, "discussion_locked">) {
+  return target.discussion_locked === 1 && source.level === 0;
+}
+
+/**
+ * Checks that the caller may change it: those of a role, its author, and whoever is assigned.
+ *
+ * @throws ApiError 403
+ */
+export async function requireChanger(
+  { db, source, caller }: { db: Reader; source: Source; caller: Caller | undefined },
+  kind: issues.Kind,
+  found: issues.Target,
+  role: "reporter" | "developer",
+): Promise<void> {
+  if (found.visible && caller) {
+    if (found.author_id === caller.id) return;
+    if (await issues.isAssigned(db, kind, found.id, caller.id)) return;
+    requireRole(source, role);
+    return;
+  }
+  throw forbidden();
+}
+
+/** What both kinds take besides their titles. Those below reporter can't plan: what they send of it is left aside. */
+export const planningInput = {
+  labels: is.clearable(is.commaSeparated()),
+  add_labels: is.optional(is.commaSeparated()),
+  remove_labels: is.optional(is.commaSeparated()),
+  milestone_id: is.clearable(is.integer()),
+  assignee_id: is.clearable(is.integer()),
+  assignee_ids: is.clearable(is.arrayOf(is.integer())),
+  discussion_locked: is.optional(is.boolean()),
+};
+
+type Planning = is.Input<typeof planningInput>;
+
+/** See {@link plannedColumns}. */
+export interface PlannedColumns {
+  milestone_id?: number | null;
+  discussion_locked?: number;
+}
+
+/** The columns of planning, for those who may plan. */
+export async function plannedColumns(
+  { db, source }: { db: Reader; source: Source },
+  input: Planning,
+): Promise<PlannedColumns> {
+  if (source.level < ROLES.reporter) return {};
+  const { milestone_id, discussion_locked } = input;
+  return {
+    ...(milestone_id !== undefined && {
+      milestone_id: milestone_id
+        ? ((await milestones.findFor(db, source, { id: milestone_id }))?.id ?? null)
+        : null,
+    }),
+    ...(discussion_locked !== undefined && { discussion_locked: Number(discussion_locked) }),
+  };
+}
+
+/** Sets labels and assignees, for those who may plan; whoever is newly assigned gets a todo. */
+export async function plan(
+  context: Asking & { db: Database },
+  kind: issues.Kind,
+  id: number,
+  input: Planning,
+): Promise<void> {
+  const { db, source, caller, viewer, now } = context;
+  if (source.level < ROLES.reporter) return;
+  await planLabels(context, kind, id, input);
+  const wanted = input.assignee_ids === undefined ? input.assignee_id : input.assignee_ids;
+  if (wanted === undefined) return;
+  const userIds = [...new Set([wanted ?? []].flat())].filter((userId) => userId > 0);
+  const before = await issues.assigneesOf(db, kind, id);
+  const readers = await todos.readers(db, kind, id, { ids: userIds }, viewer.today);
+  await issues.replaceAssignees(db, kind, id, readers);
+  const added = readers.filter((userId) => !before.includes(userId));
+  const about = { projectId: source.id, id, noteId: null };
+  await todos.add(db, kind, about, added, "assigned", caller?.id ?? 0, now);
+}
+
+async function planLabels(
+  { db, source, now }: Asking & { db: Database },
+  kind: issues.Kind,
+  id: number,
+  { labels: named, add_labels: added = [], remove_labels: removed = [] }: Planning,
+): Promise<void> {
+  if (named !== undefined) {
+    const labelIds = await labelsNamed(db, source, [...new Set([...(named ?? []), ...added])], now);
+    await issues.replaceLabels(db, kind, id, labelIds);
+  } else if (added.length > 0 || removed.length > 0) {
+    const kept = (await issues.labelsOf(db, kind, id)).filter(
+      ({ name }) => !removed.includes(name),
+    );
+    const labelIds = await labelsNamed(db, source, added, now);
+    const all = new Set([...kept.map((label) => label.id), ...labelIds]);
+    await issues.replaceLabels(db, kind, id, [...all]);
+  }
+}
+
+/** The ids of labels of these names; those that are missing are made in the project (gitlab-facts §13). */
+async function labelsNamed(
+  db: Database,
+  source: Source,
+  names: readonly string[],
+  now: number,
+): Promise<number[]> {
+  const known = await labels.findNamed(db, source, names);
+  const ids: number[] = [];
+  for (const name of names) {
+    const problems = labels.nameProblems(name);
+    if (problems) throw invalid({ labels: problems });
+    ids.push(
+      known.get(name) ??
+        (await labels.insert(db, source, { name, color: labels.DEFAULT_COLOR }, now)),
+    );
+  }
+  return ids;
+}

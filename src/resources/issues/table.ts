@@ -1,0 +1,66 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/**
+ * Issues of projects, with who is assigned, which labels they have, and who chose to be told of them or not. `iid` counts
+ * within the project, whose `issue_count` is the last one given.
+ */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-11-issues",
+    sql: `
+create table issues (
+  id $id,
+  iid $int not null,
+  project_id $int not null references projects (id) on delete cascade,
+  author_id $int references users (id) on delete set null,
+  title $text not null,
+  description $text,
+  state $text not null default 'opened',
+  confidential $int not null default 0,
+  discussion_locked $int not null default 0,
+  weight $int,
+  due_date $text,
+  milestone_id $int references milestones (id) on delete set null,
+  moved_to_id $int references issues (id) on delete set null,
+  closed_at $int,
+  closed_by_id $int references users (id) on delete set null,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index issues_iid on issues (project_id, iid);
+create index issues_by_created_at on issues (project_id, created_at, id);
+create index issues_by_updated_at on issues (project_id, updated_at, id);
+create index issues_by_author on issues (author_id, created_at, id);
+create index issues_by_milestone on issues (milestone_id);
+create index issues_by_closer on issues (closed_by_id);
+create index issues_by_target on issues (moved_to_id);
+create table issue_assignees (
+  issue_id $int not null references issues (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (issue_id, user_id)
+);
+create index issue_assignees_by_user on issue_assignees (user_id, issue_id);
+create table issue_labels (
+  issue_id $int not null references issues (id) on delete cascade,
+  label_id $int not null references labels (id) on delete cascade,
+  primary key (issue_id, label_id)
+);
+create index issue_labels_by_label on issue_labels (label_id, issue_id);
+alter table projects add column issue_count $int not null default 0;
+`,
+  },
+  {
+    id: "20261121-15-issue-subscriptions",
+    sql: `
+create table issue_subscriptions (
+  issue_id $int not null references issues (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  subscribed $int not null,
+  primary key (issue_id, user_id)
+);
+create index issue_subscriptions_by_user on issue_subscriptions (user_id);
+create index issues_by_age on issues (created_at, id);
+create index issues_open on issues (project_id) where state = 'opened' and confidential = 0;
+`,
+  },
+];

@@ -1,0 +1,353 @@
+import { ROLES, requireRole } from "../../core/access.ts";
+import { ApiError, notModified, unauthorized } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import type { Listed } from "../../core/pagination.ts";
+import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
+import * as issues from "../issues/queries.ts";
+import {
+  filterOf,
+  findTarget,
+  listInput,
+  plan,
+  plannedColumns,
+  planningInput,
+  requireChanger,
+} from "../issues/rules.ts";
+import * as todos from "../todos/queries.ts";
+import { isDraft, mergeRequest, simpleMergeRequest, singleMergeRequest } from "./json.ts";
+import * as requests from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const { MERGE_REQUEST } = requests;
+
+const filters = {
+  ...listInput,
+  state: is.optional(is.choice(["opened", "closed", "locked", "merged", "all"])),
+  source_branch: is.optional(is.anyText()),
+  target_branch: is.optional(is.anyText()),
+  view: is.optional(is.choice(["simple"])),
+};
+
+const attributes = {
+  description: is.clearable(is.anyText()),
+  squash: is.optional(is.boolean()),
+  remove_source_branch: is.optional(is.boolean()),
+  ...planningInput,
+};
+
+const number = { merge_request_iid: is.recordId() };
+
+type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & {
+  db: Reader;
+  input: is.Input<typeof filters>;
+};
+
+async function listed(
+  { db, shape, page, viewer, view, caller, input }: Listing,
+  within: { projectId?: number; groupId?: number },
+  defaultScope: "created_by_me" | "all" = "all",
+): Promise<Listed> {
+  const branches = (["source_branch", "target_branch"] as const).flatMap((column) => {
+    const value = input[column];
+    return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
+  });
+  const found = await issues.list(db, MERGE_REQUEST, shape, page, viewer, {
+    ...filterOf(input, caller, defaultScope),
+    ...within,
+    state: input.state === "all" ? undefined : input.state,
+    own: branches,
+  });
+  if (shape === mergeRequest) await issues.embed(db, MERGE_REQUEST, found.rows, shape, view);
+  return found;
+}
+
+const present = ({ input }: { input: is.Input<typeof filters> }) =>
+  input.view === "simple" ? simpleMergeRequest : mergeRequest;
+
+/** A merge request alone. */
+async function shown(
+  {
+    db,
+    source,
+    shape,
+    view,
+    caller,
+  }: Pick<Context, "source" | "shape" | "view" | "caller"> & { db: Reader },
+  id: number,
+) {
+  const row = await issues.row(db, MERGE_REQUEST, shape, id);
+  await issues.embed(db, MERGE_REQUEST, [row], shape, view);
+  row[shape.at("subscribed")] = String(
+    caller !== undefined && (await issues.isSubscribed(db, MERGE_REQUEST, id, caller.id)),
+  );
+  row[shape.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
+  return row;
+}
+
+type Writing = Pick<Context, "source" | "caller" | "viewer" | "now"> & { db: Database };
+
+async function tell(
+  { db, source, caller, now }: Writing,
+  action: events.Action,
+  { id, iid, title }: { id: number; iid: number; title: string },
+) {
+  const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
+  await events.record(db, { ...event, target: { type: "merge_request", id, iid, title } }, now);
+}
+
+/**
+ * Checks the branches of a merge request that is open, or about to be.
+ *
+ * @throws ApiError 422 where both are the same, 409 where another one is open between them
+ */
+async function requireBranches(
+  { db, source }: Pick<Writing, "db" | "source">,
+  branches: { source_branch: string; target_branch: string },
+  exceptId?: number,
+): Promise<void> {
+  if (branches.source_branch === branches.target_branch) {
+    throw new ApiError(422, {
+      error: ["You can't use same project/branch for source and target"],
+    });
+  }
+  const open = await requests.findOpen(db, source.id, branches, exceptId);
+  if (open !== undefined) {
+    throw new ApiError(409, {
+      message: [`Another open merge request already exists for this source branch: !${open}`],
+    });
+  }
+}
+
+async function setState(
+  context: Writing,
+  found: issues.Target,
+  event: "close" | "reopen" | undefined,
+): Promise<void> {
+  const { db, caller, now } = context;
+  const [from, to] = event === "close" ? ["opened", "closed"] : ["closed", "opened"];
+  if (!event || found.state !== from) return;
+  await updateRow(
+    db,
+    "merge_requests",
+    found.id,
+    to === "closed"
+      ? { state: to, closed_at: now, closed_by_id: caller?.id ?? null }
+      : { state: to, closed_at: null, closed_by_id: null },
+    now,
+  );
+  await tell(context, to === "closed" ? "closed" : "reopened", found);
+  if (to === "closed") await todos.resolve(db, MERGE_REQUEST, found.id, caller?.id ?? 0, now);
+}
+
+const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
+
+const CHANGES = [
+  "title",
+  "target_branch",
+  "state_event",
+  ...(Object.keys(attributes) as (keyof typeof attributes)[]),
+] as const;
+
+/** Merge requests as metadata, without the code they are about: contract §9, gitlab-facts §13. */
+export const mergeRequestResource: Resource = {
+  name: "Merge requests",
+  migrations,
+  routes: [
+    get("/merge_requests", {
+      summary: "List the caller's merge requests, with `scope=all` all they can see",
+      access: "anyone",
+      input: filters,
+      present,
+      handle: (context) => listed(context, {}, "created_by_me"),
+    }),
+    get("/groups/:id/merge_requests", {
+      summary: "List the merge requests of all projects below a group",
+      access: "anyone",
+      input: filters,
+      present,
+      handle: (context) => listed(context, { groupId: context.source.id }),
+    }),
+    get("/projects/:id/merge_requests", {
+      summary: "List the merge requests of a project",
+      access: "anyone",
+      input: filters,
+      present,
+      handle: (context) => listed(context, { projectId: context.source.id }),
+    }),
+    post("/projects/:id/merge_requests", {
+      summary: "Create a merge request between two branches of a project",
+      role: "developer",
+      input: {
+        title: is.text(),
+        source_branch: is.text(),
+        target_branch: is.text(),
+        target_project_id: is.optional(is.integer()),
+        ...attributes,
+      },
+      present: singleMergeRequest,
+      handle: async (context) => {
+        const { db, source, caller, viewer, input, now } = context;
+        if ((input.target_project_id ?? source.id) !== source.id) {
+          throw new ApiError(422, {
+            error: ["Source project is not a fork of the target project"],
+          });
+        }
+        await requireBranches(context, input);
+        const { title, description, source_branch, target_branch } = input;
+        const made = await requests.insert(
+          db,
+          {
+            project_id: source.id,
+            author_id: caller?.id ?? null,
+            title,
+            description,
+            source_branch,
+            target_branch,
+            sha: await events.headOf(db, source.id, source_branch),
+            squash: input.squash,
+            remove_source_branch: input.remove_source_branch,
+            ...(await plannedColumns(context, input)),
+          },
+          now,
+        );
+        await tell(context, "created", { ...made, title });
+        await plan(context, MERGE_REQUEST, made.id, input);
+        const about = { projectId: source.id, id: made.id, noteId: null };
+        const author = { id: caller?.id ?? 0, today: viewer.today };
+        await todos.mention(db, MERGE_REQUEST, about, { after: description }, author, now);
+        return shown(context, made.id);
+      },
+    }),
+    get("/projects/:id/merge_requests/:merge_request_iid", {
+      summary: "Get a merge request by its number within the project",
+      access: "anyone",
+      input: number,
+      present: singleMergeRequest,
+      handle: async (context) => {
+        const { id } = await findTarget(context, MERGE_REQUEST, context.input.merge_request_iid);
+        return shown(context, id);
+      },
+    }),
+    put("/projects/:id/merge_requests/:merge_request_iid", {
+      summary: "Change, close or reopen a merge request",
+      input: {
+        ...number,
+        title: is.optional(is.text()),
+        target_branch: is.optional(is.text()),
+        state_event: is.optional(is.choice(["close", "reopen"])),
+        ...attributes,
+      },
+      atLeastOne: CHANGES,
+      present: singleMergeRequest,
+      handle: async (context) => {
+        const { db, source, viewer, caller, input, now } = context;
+        const { title, description, target_branch, state_event } = input;
+        const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
+        await requireChanger(context, MERGE_REQUEST, found, "developer");
+        const branches = await requests.branchesOf(db, found.id);
+        const reopens = state_event === "reopen" && found.state === "closed";
+        if (reopens || target_branch !== undefined) {
+          const wanted = { ...branches, target_branch: target_branch ?? branches.target_branch };
+          await requireBranches(context, wanted, found.id);
+        }
+        await updateRow(
+          db,
+          "merge_requests",
+          found.id,
+          {
+            title,
+            description,
+            target_branch,
+            squash: flag(input.squash),
+            remove_source_branch: flag(input.remove_source_branch),
+            ...(await plannedColumns(context, input)),
+          },
+          now,
+        );
+        await plan(context, MERGE_REQUEST, found.id, input);
+        if (description !== undefined) {
+          const about = { projectId: source.id, id: found.id, noteId: null };
+          const text = { after: description, before: found.description };
+          const author = { id: caller?.id ?? 0, today: viewer.today };
+          await todos.mention(db, MERGE_REQUEST, about, text, author, now);
+        }
+        await setState(context, { ...found, title: title ?? found.title }, state_event);
+        return shown(context, found.id);
+      },
+    }),
+    put("/projects/:id/merge_requests/:merge_request_iid/merge", {
+      summary: "Merge: 405 where it is not open or a draft, 409 where `sha` is not its head",
+      input: {
+        ...number,
+        sha: is.optional(is.anyText()),
+        squash: is.optional(is.boolean()),
+        should_remove_source_branch: is.optional(is.boolean()),
+      },
+      present: singleMergeRequest,
+      handle: async (context) => {
+        const { db, source, caller, input, now } = context;
+        const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
+        if (source.level < ROLES.developer) throw unauthorized();
+        if (found.state !== "opened" || isDraft(found.title)) {
+          throw new ApiError(405, { message: "405 Method Not Allowed" });
+        }
+        const { sha } = await requests.branchesOf(db, found.id);
+        if (input.sha !== undefined && input.sha !== sha) {
+          throw new ApiError(409, {
+            message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
+          });
+        }
+        await updateRow(
+          db,
+          "merge_requests",
+          found.id,
+          {
+            state: "merged",
+            merged_at: now,
+            merged_by_id: caller?.id ?? null,
+            squash: flag(input.squash),
+            remove_source_branch: flag(input.should_remove_source_branch),
+          },
+          now,
+        );
+        await tell(context, "merged", found);
+        await todos.resolve(db, MERGE_REQUEST, found.id, caller?.id ?? 0, now);
+        return shown(context, found.id);
+      },
+    }),
+    del("/projects/:id/merge_requests/:merge_request_iid", {
+      summary: "Delete a merge request with its notes",
+      input: number,
+      handle: async (context) => {
+        const { db, source, input } = context;
+        const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
+        requireRole(source, "owner");
+        context.requireUnmodified(found.updated_at);
+        await issues.remove(db, MERGE_REQUEST, found.id);
+        return undefined;
+      },
+    }),
+    ...(["subscribe", "unsubscribe"] as const).map((verb) =>
+      post(`/projects/:id/merge_requests/:merge_request_iid/${verb}`, {
+        summary:
+          verb === "subscribe"
+            ? "Be told of what happens to a merge request; 304 where the caller is already"
+            : "Be told of a merge request no longer; 304 where the caller isn't",
+        input: number,
+        present: singleMergeRequest,
+        handle: async (context) => {
+          const { db, caller, input } = context;
+          const { id } = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
+          const wanted = verb === "subscribe";
+          if (!(await issues.subscribe(db, MERGE_REQUEST, id, caller?.id ?? 0, wanted))) {
+            throw notModified();
+          }
+          return shown(context, id);
+        },
+      }),
+    ),
+  ],
+};

@@ -1,0 +1,70 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/** Merge requests as metadata: which branch is to go where, without a repository behind. */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-12-merge-requests",
+    sql: `
+create table merge_requests (
+  id $id,
+  iid $int not null,
+  project_id $int not null references projects (id) on delete cascade,
+  source_project_id $int not null references projects (id) on delete cascade,
+  author_id $int references users (id) on delete set null,
+  title $text not null,
+  description $text,
+  state $text not null default 'opened',
+  source_branch $text not null,
+  target_branch $text not null,
+  sha $text,
+  merge_commit_sha $text,
+  squash $int not null default 0,
+  discussion_locked $int not null default 0,
+  remove_source_branch $int not null default 0,
+  milestone_id $int references milestones (id) on delete set null,
+  merged_at $int,
+  merged_by_id $int references users (id) on delete set null,
+  closed_at $int,
+  closed_by_id $int references users (id) on delete set null,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index merge_requests_iid on merge_requests (project_id, iid);
+create index merge_requests_by_created_at on merge_requests (project_id, created_at, id);
+create index merge_requests_by_updated_at on merge_requests (project_id, updated_at, id);
+create index merge_requests_by_author on merge_requests (author_id, created_at, id);
+create index merge_requests_by_branch on merge_requests (project_id, source_branch, target_branch);
+create index merge_requests_by_source on merge_requests (source_project_id);
+create index merge_requests_by_milestone on merge_requests (milestone_id);
+create index merge_requests_by_merger on merge_requests (merged_by_id);
+create index merge_requests_by_closer on merge_requests (closed_by_id);
+create table merge_request_assignees (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (merge_request_id, user_id)
+);
+create index merge_request_assignees_by_user on merge_request_assignees (user_id, merge_request_id);
+create table merge_request_labels (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  label_id $int not null references labels (id) on delete cascade,
+  primary key (merge_request_id, label_id)
+);
+create index merge_request_labels_by_label on merge_request_labels (label_id, merge_request_id);
+alter table projects add column merge_request_count $int not null default 0;
+`,
+  },
+  {
+    id: "20261121-15-merge-request-subscriptions",
+    sql: `
+create table merge_request_subscriptions (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  subscribed $int not null,
+  primary key (merge_request_id, user_id)
+);
+create index merge_request_subscriptions_by_user on merge_request_subscriptions (user_id);
+create index merge_requests_by_age on merge_requests (created_at, id);
+create index merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened';
+`,
+  },
+];

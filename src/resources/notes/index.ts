@@ -1,0 +1,156 @@
+import { ROLES, requireRole } from "../../core/access.ts";
+import { forbidden, notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
+import { ISSUE, type Kind } from "../issues/queries.ts";
+import { findTarget, instantOf, isLockedOut } from "../issues/rules.ts";
+import { MERGE_REQUEST } from "../merge-requests/queries.ts";
+import * as todos from "../todos/queries.ts";
+import { userFields } from "../users/json.ts";
+import * as notes from "./queries.ts";
+import { migrations } from "./table.ts";
+
+/** A note; votes are not among its fields (contract §9). */
+const note = show.shape({
+  id: show.integer("nt.id"),
+  type: show.constant(null),
+  body: show.text("nt.body"),
+  attachment: show.constant(null),
+  author: show.nested(userFields("u")),
+  created_at: show.instant("nt.created_at"),
+  updated_at: show.instant("nt.updated_at"),
+  system: show.flag("nt.system"),
+  noteable_id: show.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
+  noteable_type: show.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  resolvable: show.constant(false),
+  noteable_iid: show.integer("coalesce(i.iid, mr.iid)"),
+});
+
+const target = { noteable_iid: is.recordId() };
+const one = { ...target, note_id: is.recordId() };
+const body = is.text({ max: 1_000_000 });
+
+type In = Pick<Context, "source" | "viewer"> & { db: Reader };
+
+async function findNote(
+  context: In & { input: { noteable_iid: number; note_id: number } },
+  kind: Kind,
+) {
+  const found = await findTarget(context, kind, context.input.noteable_iid);
+  const one = await notes.find(context.db, kind, found.id, context.input.note_id);
+  if (!one) throw notFound();
+  return { ...one, target: found };
+}
+
+/** Who wrote a note may change it, and maintainers, unless the discussion was locked to them. */
+function requireWriter(
+  { source, caller }: Pick<Context, "source" | "caller">,
+  found: Awaited<ReturnType<typeof findNote>>,
+): void {
+  if (isLockedOut(source, found.target)) throw forbidden();
+  if (found.author_id !== caller?.id) requireRole(source, "maintainer");
+}
+
+function routes(kind: Kind, what: string) {
+  return [
+    get("", {
+      summary: `List the notes of ${what}, newest first`,
+      input: {
+        ...target,
+        order_by: is.optional(is.choice(["created_at", "updated_at"])),
+        sort: is.optional(is.choice(["asc", "desc"])),
+      },
+      present: note,
+      handle: async (context) => {
+        const { db, shape, page, input } = context;
+        const { id } = await findTarget(context, kind, input.noteable_iid);
+        const { order_by: orderBy = "created_at", sort = "desc" } = input;
+        return notes.list(db, kind, shape, page, id, { orderBy, sort });
+      },
+    }),
+    get("/:note_id", {
+      summary: "Get a note",
+      input: one,
+      present: note,
+      handle: async (context) =>
+        notes.row(context.db, context.shape, (await findNote(context, kind)).id),
+    }),
+    post("", {
+      summary: `Write a note on ${what}`,
+      input: { ...target, body, created_at: is.optional(is.anyText()) },
+      present: note,
+      handle: async (context) => {
+        const { db, source, caller, viewer, shape, input, now } = context;
+        const at = instantOf("created_at", input.created_at);
+        const found = await findTarget(context, kind, input.noteable_iid);
+        if (isLockedOut(source, found)) throw forbidden();
+        const userId = caller?.id ?? 0;
+        const id = await notes.insert(
+          db,
+          kind,
+          { project_id: source.id, id: found.id, author_id: userId, body: input.body },
+          at !== undefined && source.level >= ROLES.owner ? at : now,
+        );
+        await events.record(
+          db,
+          {
+            project_id: source.id,
+            author_id: userId,
+            action: "commented",
+            target: { type: "note", id },
+          },
+          now,
+        );
+        await todos.resolve(db, kind, found.id, userId, now);
+        const about = { projectId: source.id, id: found.id, noteId: id };
+        const author = { id: userId, today: viewer.today };
+        await todos.mention(db, kind, about, { after: input.body }, author, now);
+        return notes.row(db, shape, id);
+      },
+    }),
+    put("/:note_id", {
+      summary: "Change a note",
+      input: { ...one, body },
+      present: note,
+      handle: async (context) => {
+        const { db, shape, source, viewer, caller, input, now } = context;
+        const found = await findNote(context, kind);
+        requireWriter(context, found);
+        await updateRow(db, "notes", found.id, { body: input.body }, now);
+        const about = { projectId: source.id, id: found.target.id, noteId: found.id };
+        const text = { after: input.body, before: found.body };
+        const author = { id: caller?.id ?? 0, today: viewer.today };
+        await todos.mention(db, kind, about, text, author, now);
+        return notes.row(db, shape, found.id);
+      },
+    }),
+    del("/:note_id", {
+      summary: "Delete a note",
+      input: one,
+      handle: async (context) => {
+        const found = await findNote(context, kind);
+        requireWriter(context, found);
+        context.requireUnmodified(found.updated_at);
+        await notes.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Notes on issues and merge requests: gitlab-facts §13. */
+export const noteResource: Resource = {
+  name: "Notes",
+  migrations,
+  routes: [
+    ...under("/projects/:id/issues/:noteable_iid/notes", routes(ISSUE, "an issue")),
+    ...under(
+      "/projects/:id/merge_requests/:noteable_iid/notes",
+      routes(MERGE_REQUEST, "a merge request"),
+    ),
+  ],
+};

@@ -1,0 +1,104 @@
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Kind } from "../issues/queries.ts";
+
+/** From where a note's row is read. */
+const NOTES = `notes nt left join users u on u.id = nt.author_id
+  left join issues i on i.id = nt.issue_id left join merge_requests mr on mr.id = nt.merge_request_id`;
+
+/** A note as handlers look at it. */
+export interface Note {
+  id: number;
+  author_id: number | null;
+  body: string;
+  system: number;
+  updated_at: number;
+}
+
+/** The notes of an issue or merge request. */
+export function list(
+  db: Reader,
+  { column }: Kind,
+  shape: Shape,
+  page: Page,
+  id: number,
+  { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
+): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: `${NOTES} where nt.${column} = ?`,
+    countFrom: `notes nt where nt.${column} = ?`,
+    values: [id],
+    order: `nt.${orderBy} ${sort}, nt.id ${sort}`,
+  });
+}
+
+/** One note as a row of its shape. */
+export async function row(db: Reader, shape: Shape, noteId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${NOTES} where nt.id = ?`, [noteId]);
+  return found as Value[];
+}
+
+/** A note of an issue or merge request, or `undefined`. */
+export async function find(
+  db: Reader,
+  { column }: Kind,
+  id: number,
+  noteId: number,
+): Promise<Note | undefined> {
+  const [found] = await db.all<Note>(
+    `select id, author_id, body, system, updated_at from notes where id = ? and ${column} = ?`,
+    [noteId, id],
+  );
+  return found;
+}
+
+/** What a note is made of. */
+export interface NewNote {
+  project_id: number;
+  /** Of the issue or merge request. */
+  id: number;
+  author_id: number | null;
+  body: string;
+}
+
+/** Adds a note and gives its id. */
+export async function insert(
+  db: Database,
+  { table, column }: Kind,
+  note: NewNote,
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into notes (project_id, ${column}, author_id, body, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?) returning id`,
+    [note.project_id, note.id, note.author_id, note.body, now, now],
+  );
+  await db.run(`update ${table} set updated_at = ? where id = ? and updated_at < ?`, [
+    now,
+    note.id,
+    now,
+  ]);
+  return inserted?.[0] as number;
+}
+
+/** Copies the notes of an issue to another one. */
+export async function copy(
+  db: Database,
+  { column }: Kind,
+  fromId: number,
+  to: { project_id: number; id: number },
+): Promise<void> {
+  await db.run(
+    `insert into notes (project_id, ${column}, author_id, body, system, created_at, updated_at)
+     select cast(? as bigint), cast(? as bigint), author_id, body, system, created_at, updated_at
+     from notes where ${column} = ? order by id`,
+    [to.project_id, to.id, fromId],
+  );
+}
+
+/** Removes a note, and the events that tell of it. */
+export async function remove(db: Database, noteId: number): Promise<void> {
+  await db.run("delete from events where target_type = 'Note' and target_id = ?", [noteId]);
+  await db.run("delete from notes where id = ?", [noteId]);
+}

@@ -1,0 +1,108 @@
+import { ApiError, invalid } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import { type Context, get, Plain, put, type Resource, type Tier } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import * as users from "../users/queries.ts";
+import * as settings from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const flags = Object.fromEntries(
+  settings.FLAGS.map((flag) => [flag, is.optional(is.boolean())]),
+) as Record<settings.Flag, ReturnType<typeof is.optional<boolean>>>;
+
+const changes = { level: is.optional(is.anyText()), ...flags };
+
+/** `new_epic` is there only for the ultimate tier (contract §2). */
+const flagsOf = (tier: Tier) =>
+  settings.FLAGS.filter((flag) => flag !== "new_epic" || tier === "ultimate");
+
+/** An unknown level has words of its own (gitlab-facts §6). */
+function requireLevel(level: string | undefined): settings.Level | undefined {
+  if (level === undefined) return undefined;
+  const known = settings.LEVELS.find((one) => one === level);
+  if (!known) throw new ApiError(400, { message: `'${level}' is not a valid level` });
+  return known;
+}
+
+/** The settings for everything: never with `events` (contract §4.5). */
+async function showGlobal(db: Reader, userId: number) {
+  const { level, notification_email } = await settings.find(db, userId, "global");
+  const own = (await users.find(db, userId))?.email;
+  return new Plain({ level, notification_email: notification_email ?? own });
+}
+
+/** The settings for a group or project: with `events` only where they decide. */
+async function showSource(
+  { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
+  userId: number,
+) {
+  const { level, flags } = await settings.find(db, userId, source);
+  if (level !== "custom") return new Plain({ level });
+  const events = flagsOf(tier).map((flag) => [flag, flags[flag] ?? false]);
+  return new Plain({ level, events: Object.fromEntries(events) });
+}
+
+/** Flags are kept whatever the level is, and decide once it is custom (gitlab-facts §6). */
+async function change(
+  db: Database,
+  userId: number,
+  scope: settings.Scope,
+  input: is.Input<typeof changes>,
+  tier: Tier,
+  now: number,
+  email?: string,
+): Promise<void> {
+  const before = await settings.find(db, userId, scope);
+  const flags = { ...before.flags };
+  for (const flag of flagsOf(tier)) {
+    const value = input[flag];
+    if (value !== undefined) flags[flag] = value;
+  }
+  const level = requireLevel(input.level) ?? before.level;
+  const notification_email = email ?? before.notification_email;
+  await settings.save(db, userId, scope, { level, notification_email, flags }, now);
+}
+
+const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
+  get(`/${kind}s/:id/notification_settings`, {
+    summary: `Get the caller's notification settings for a ${kind}`,
+    handle: (context) => showSource(context, context.caller?.id ?? 0),
+  }),
+  put(`/${kind}s/:id/notification_settings`, {
+    summary: `Change the caller's notification settings for a ${kind}`,
+    input: changes,
+    handle: async (context) => {
+      const { db, source, input, tier, now } = context;
+      const userId = context.caller?.id ?? 0;
+      await change(db, userId, source, input, tier, now);
+      return showSource(context, userId);
+    },
+  }),
+]);
+
+/** What the caller wants to hear of: contract §4.5, gitlab-facts §6. */
+export const notificationSettingsResource: Resource = {
+  name: "Notification settings",
+  migrations,
+  routes: [
+    get("/notification_settings", {
+      summary: "Get the caller's notification settings",
+      handle: ({ db, caller }) => showGlobal(db, caller?.id ?? 0),
+    }),
+    put("/notification_settings", {
+      summary: "Change the caller's notification settings",
+      input: { ...changes, notification_email: is.optional(is.anyText()) },
+      handle: async ({ db, input, caller, tier, now }) => {
+        const userId = caller?.id ?? 0;
+        const { notification_email: email } = input;
+        const own = (await users.find(db, userId))?.email;
+        if (email !== undefined && email !== own) {
+          throw invalid({ notification_email: ["is not an email you own"] });
+        }
+        await change(db, userId, "global", input, tier, now, email);
+        return showGlobal(db, userId);
+      },
+    }),
+    ...sourceRoutes,
+  ],
+};

@@ -1,0 +1,98 @@
+import type { Source } from "../../core/access.ts";
+import type { Database, Reader } from "../../store/port.ts";
+
+/** The levels of the contract (§3). */
+export const LEVELS = [
+  "disabled",
+  "participating",
+  "watch",
+  "global",
+  "mention",
+  "custom",
+] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** The event flags of the contract (§2), in its order; `new_epic` belongs to the ultimate tier. */
+export const FLAGS = [
+  "new_note",
+  "new_issue",
+  "reopen_issue",
+  "close_issue",
+  "reassign_issue",
+  "issue_due",
+  "new_merge_request",
+  "push_to_merge_request",
+  "reopen_merge_request",
+  "close_merge_request",
+  "reassign_merge_request",
+  "merge_merge_request",
+  "failed_pipeline",
+  "success_pipeline",
+  "new_epic",
+] as const;
+export type Flag = (typeof FLAGS)[number];
+export type Flags = Partial<Record<Flag, boolean>>;
+
+/** A user's settings, those that were never made included. */
+export interface Settings {
+  level: Level;
+  notification_email: string | null;
+  flags: Flags;
+}
+
+/** What settings are for: everything, or a group or project. */
+export type Scope = "global" | Pick<Source, "column" | "id">;
+
+const DEFAULTS = { global: "participating", source: "global" } as const;
+
+function where(scope: Scope): { sql: string; values: number[] } {
+  return scope === "global"
+    ? { sql: "scope = 'global'", values: [] }
+    : { sql: `${scope.column} = ?`, values: [scope.id] };
+}
+
+/** A user's settings for a scope. */
+export async function find(db: Reader, userId: number, scope: Scope): Promise<Settings> {
+  const { sql, values } = where(scope);
+  const [found] = await db.all<{ level: Level; notification_email: string | null; flags: string }>(
+    `select level, notification_email, flags from notification_settings where user_id = ? and ${sql}`,
+    [userId, ...values],
+  );
+  if (found) return { ...found, flags: JSON.parse(found.flags) };
+  const level = scope === "global" ? DEFAULTS.global : DEFAULTS.source;
+  return { level, notification_email: null, flags: {} };
+}
+
+/** Keeps a user's settings for a scope. */
+export async function save(
+  db: Database,
+  userId: number,
+  scope: Scope,
+  settings: Settings,
+  now: number,
+): Promise<void> {
+  const { sql, values } = where(scope);
+  const { level, notification_email } = settings;
+  const flags = JSON.stringify(settings.flags);
+  const changed = await db.run(
+    `update notification_settings set level = ?, notification_email = ?, flags = ?, updated_at = ?
+     where user_id = ? and ${sql}`,
+    [level, notification_email, flags, now, userId, ...values],
+  );
+  if (changed > 0) return;
+  const column = scope === "global" ? "" : `${scope.column}, `;
+  await db.run(
+    `insert into notification_settings (${column}scope, user_id, level, notification_email, flags, created_at, updated_at)
+     values (${scope === "global" ? "" : "?, "}?, ?, ?, ?, ?, ?, ?)`,
+    [
+      ...values,
+      scope === "global" ? "global" : "source",
+      userId,
+      level,
+      notification_email,
+      flags,
+      now,
+      now,
+    ],
+  );
+}

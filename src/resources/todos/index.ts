@@ -1,0 +1,146 @@
+import { notFound, notModified } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import { type Context, get, post, type Resource } from "../../core/resource.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { hideWeight, issue } from "../issues/json.ts";
+import * as issues from "../issues/queries.ts";
+import { findTarget } from "../issues/rules.ts";
+import { mergeRequest } from "../merge-requests/json.ts";
+import { MERGE_REQUEST } from "../merge-requests/queries.ts";
+import { userFields } from "../users/json.ts";
+import * as todos from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const { ISSUE } = issues;
+
+const todo = show.shape({
+  id: show.integer("td.id"),
+  project: show.nested({
+    id: show.integer("p.id"),
+    description: show.text("p.description"),
+    name: show.text("p.name"),
+    name_with_namespace: show.text("n.full_name || ' / ' || p.name"),
+    path: show.text("p.path"),
+    path_with_namespace: show.text("p.full_path"),
+    created_at: show.instant("p.created_at"),
+  }),
+  author: show.nested(userFields("u")),
+  action_name: show.text("td.action"),
+  target_type: show.text("case when td.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  // Which one it is, until `embedTargets` puts the thing itself there.
+  target: show.json(
+    `case when td.issue_id is null then 'MergeRequest ' || td.merge_request_id
+      else 'Issue ' || td.issue_id end as target`,
+    "Issue or Merge request",
+  ),
+  target_url: show.url(
+    [
+      "p.full_path",
+      `case when td.issue_id is null then 'merge_requests/' || mr.iid else 'issues/' || i.iid end
+        || coalesce('#note_' || td.note_id, '')`,
+    ],
+    (path, rest) => `/${path}/-/${rest}`,
+  ),
+  body: show.text("coalesce(nt.body, i.title, mr.title)"),
+  state: show.text("td.state"),
+  created_at: show.instant("td.created_at"),
+});
+
+type Showing = Pick<Context, "shape" | "view" | "tier"> & { db: Reader };
+
+/** Puts the issues and merge requests into the rows, in five queries for each of the two. */
+async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][]): Promise<void> {
+  const at = shape.at("target");
+  const written = new Map<Value, string>();
+  for (const [kind, present] of [
+    [ISSUE, issue],
+    [MERGE_REQUEST, mergeRequest],
+  ] as const) {
+    const names = rows.map((row) => String(row[at]).split(" "));
+    const ids = names.filter(([type]) => type === kind.type).map(([, id]) => Number(id));
+    const found = await issues.rowsOf(db, kind, present, [...new Set(ids)]);
+    await issues.embed(db, kind, found, present, view);
+    if (kind === ISSUE) hideWeight(found, present, tier);
+    for (const one of found) {
+      written.set(`${kind.type} ${one[present.at("id")]}`, present.write(one, view));
+    }
+  }
+  for (const row of rows) row[at] = written.get(row[at] as Value) ?? "null";
+}
+
+async function shown(context: Showing, id: number) {
+  const row = await todos.row(context.db, context.shape, id);
+  await embedTargets(context, [row]);
+  return row;
+}
+
+const marking = (kind: issues.Kind, what: string) =>
+  post(`/projects/:id/${kind.path}/:target_iid/todo`, {
+    summary: `Put ${what} on the caller's list; 304 where it is there`,
+    input: { target_iid: is.recordId() },
+    present: todo,
+    handle: async (context) => {
+      const { db, source, caller, input, now } = context;
+      const { id } = await findTarget(context, kind, input.target_iid);
+      const userId = caller?.id ?? 0;
+      const about = { projectId: source.id, id, noteId: null };
+      const [made] = await todos.add(db, kind, about, [userId], "marked", userId, now);
+      if (made === undefined) throw notModified();
+      return shown(context, made);
+    },
+  });
+
+/** What asks for the caller's attention: gitlab-facts §13. */
+export const todoResource: Resource = {
+  name: "Todos",
+  migrations,
+  routes: [
+    get("/todos", {
+      summary: "List the caller's todos, newest first: those that are pending, unless told else",
+      input: {
+        action: is.optional(is.choice(todos.ACTIONS)),
+        author_id: is.optional(is.integer()),
+        project_id: is.optional(is.integer()),
+        group_id: is.optional(is.integer()),
+        state: is.optional(is.choice(["pending", "done"])),
+        type: is.optional(is.choice(["Issue", "MergeRequest"])),
+      },
+      present: todo,
+      handle: async (context) => {
+        const { db, shape, page, viewer, input } = context;
+        const listed = await todos.list(db, shape, page, viewer, {
+          action: input.action,
+          authorId: input.author_id,
+          projectId: input.project_id,
+          groupId: input.group_id,
+          state: input.state,
+          type: input.type,
+        });
+        await embedTargets(context, listed.rows);
+        return listed;
+      },
+    }),
+    post("/todos/mark_as_done", {
+      summary: "Mark all of the caller's todos as done",
+      status: 204,
+      handle: async ({ db, caller, now }) => {
+        await todos.finishAll(db, caller?.id ?? 0, now);
+        return undefined;
+      },
+    }),
+    post("/todos/:todo_id/mark_as_done", {
+      summary: "Mark a todo as done",
+      input: { todo_id: is.recordId() },
+      present: todo,
+      handle: async (context) => {
+        const { db, caller, input, now } = context;
+        if (!(await todos.isOf(db, input.todo_id, caller?.id ?? 0))) throw notFound();
+        await todos.finish(db, input.todo_id, now);
+        return shown(context, input.todo_id);
+      },
+    }),
+    marking(ISSUE, "an issue"),
+    marking(MERGE_REQUEST, "a merge request"),
+  ],
+};

@@ -1,0 +1,219 @@
+import { type Condition, type Viewer, visibleProjects } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import * as issues from "../issues/queries.ts";
+import { MERGE_REQUEST } from "../merge-requests/queries.ts";
+
+/** What can be filtered by; the middle ones never come up here. */
+export const ACTIONS = [
+  "assigned",
+  "mentioned",
+  "build_failed",
+  "marked",
+  "approval_required",
+  "unmergeable",
+  "directly_addressed",
+] as const;
+
+/** Why somebody's attention is asked for. */
+export type Action = "assigned" | "mentioned" | "marked" | "directly_addressed";
+
+/** What of a text's mentions is looked at: nobody means more people than this. */
+const MENTIONS = 100;
+
+const TODOS = `todos td join projects p on p.id = td.project_id
+  left join issues i on i.id = td.issue_id left join merge_requests mr on mr.id = td.merge_request_id`;
+
+const SHOWN = `${TODOS} join namespaces n on n.id = p.namespace_id
+  join users u on u.id = td.author_id left join notes nt on nt.id = td.note_id`;
+
+/** What a list can be narrowed by. */
+export interface TodoFilter {
+  action?: string | undefined;
+  authorId?: number | undefined;
+  projectId?: number | undefined;
+  groupId?: number | undefined;
+  state?: "pending" | "done" | undefined;
+  type?: issues.Kind["type"] | undefined;
+}
+
+function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
+  const conditions: Condition[] = [];
+  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
+  add("td.user_id = ?", viewer.caller?.id ?? 0);
+  add("td.state = ?", filter.state ?? "pending");
+  if (filter.action) add("td.action = ?", filter.action);
+  if (filter.authorId !== undefined) add("td.author_id = ?", filter.authorId);
+  if (filter.projectId !== undefined) add("td.project_id = ?", filter.projectId);
+  if (filter.groupId !== undefined) {
+    add(
+      "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      filter.groupId,
+    );
+  }
+  if (filter.type)
+    add(`td.${filter.type === "Issue" ? "issue_id" : "merge_request_id"} is not null`);
+  // What the caller may read no longer is nothing for them to do.
+  conditions.push(visibleProjects(viewer));
+  for (const kind of [issues.ISSUE, MERGE_REQUEST]) {
+    const { sql, values } = kind.visible(viewer);
+    conditions.push({ sql: `(td.${kind.column} is null or ${sql})`, values });
+  }
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" and "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** The caller's todos, newest first. */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  viewer: Viewer,
+  filter: TodoFilter,
+): Promise<Listed> {
+  const { sql, values } = conditionsOf(viewer, filter);
+  return paginate(db, shape, page, {
+    from: `${SHOWN} where ${sql}`,
+    countFrom: `${TODOS} where ${sql}`,
+    values,
+    order: "td.id desc",
+  });
+}
+
+/** One todo as a row of its shape. */
+export async function row(db: Reader, shape: Shape, todoId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${SHOWN} where td.id = ?`, [todoId]);
+  return found as Value[];
+}
+
+/** Whether a user has a todo of this id. */
+export async function isOf(db: Reader, todoId: number, userId: number): Promise<boolean> {
+  return (
+    (await db.rows("select 1 from todos where id = ? and user_id = ?", [todoId, userId])).length > 0
+  );
+}
+
+/** Marks a todo as done. */
+export async function finish(db: Database, todoId: number, now: number): Promise<void> {
+  await db.run("update todos set state = 'done', updated_at = ? where id = ?", [now, todoId]);
+}
+
+/** Marks all of a user's todos as done. */
+export async function finishAll(db: Database, userId: number, now: number): Promise<void> {
+  await db.run(
+    "update todos set state = 'done', updated_at = ? where user_id = ? and state = 'pending'",
+    [now, userId],
+  );
+}
+
+/** What a todo is about: an issue or merge request, and the note that asks, if one does. */
+export interface About {
+  projectId: number;
+  id: number;
+  noteId: number | null;
+}
+
+/** Gives users a todo where they have none pending there, and gives the ids of what was made. */
+export async function add(
+  db: Database,
+  { column }: issues.Kind,
+  { projectId, id, noteId }: About,
+  userIds: readonly number[],
+  action: Action,
+  authorId: number,
+  now: number,
+): Promise<number[]> {
+  const made: number[] = [];
+  for (const userId of userIds) {
+    const pending = await db.rows(
+      `select 1 from todos where ${column} = ? and user_id = ? and state = 'pending'`,
+      [id, userId],
+    );
+    if (pending.length > 0) continue;
+    const [inserted] = await db.rows(
+      `insert into todos (user_id, project_id, ${column}, note_id, author_id, action, created_at, updated_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+      [userId, projectId, id, noteId, authorId, action, now, now],
+    );
+    made.push(inserted?.[0] as number);
+  }
+  return made;
+}
+
+/** Who acted has seen what there was to do: their todos there are done. */
+export async function resolve(
+  db: Database,
+  { column }: issues.Kind,
+  id: number,
+  userId: number,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `update todos set state = 'done', updated_at = ?
+     where ${column} = ? and user_id = ? and state = 'pending'`,
+    [now, id, userId],
+  );
+}
+
+/** Those of these active users who may read an issue or merge request. */
+export async function readers(
+  db: Reader,
+  kind: issues.Kind,
+  id: number,
+  who: { ids: readonly number[] } | { usernames: readonly string[] },
+  today: string,
+): Promise<number[]> {
+  const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
+  if (wanted.length === 0) return [];
+  const among = placeholders(wanted);
+  const found = await db.all<{ id: number; username: string; admin: number; external: number }>(
+    `select id, username, admin, external from users
+     where ${"ids" in who ? "id" : "lower(username)"} in (${among.sql}) and state = 'active' order by id`,
+    among.values,
+  );
+  const able: number[] = [];
+  for (const { id: userId, username, admin, external } of found) {
+    const caller = {
+      id: userId,
+      username,
+      admin: admin === 1,
+      external: external === 1,
+      scopes: [],
+    };
+    if (await issues.mayRead(db, kind, id, { caller, today })) able.push(userId);
+  }
+  return able;
+}
+
+/** The user names a text mentions, in lower case; those of code are none. */
+export function mentions(text: string): string[] {
+  const prose = text.replace(/```[\s\S]*?(```|$)|`[^`\n]*`/g, " ");
+  const names = new Set<string>();
+  for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_][a-z0-9_.-]*)/gi)) {
+    names.add((name as string).replace(/[.-]+$/, "").toLowerCase());
+    if (names.size === MENTIONS) break;
+  }
+  return [...names];
+}
+
+/** Gives whom a text mentions a todo: those who may read it, but its author. */
+export async function mention(
+  db: Database,
+  kind: issues.Kind,
+  about: About,
+  text: { after: string | null | undefined; before?: string | null | undefined },
+  author: { id: number; today: string },
+  now: number,
+): Promise<void> {
+  const after = text.after ?? "";
+  const known = mentions(text.before ?? "");
+  const usernames = mentions(after).filter((name) => !known.includes(name));
+  const able = await readers(db, kind, about.id, { usernames }, author.today);
+  const userIds = able.filter((userId) => userId !== author.id);
+  const action = /^\s*@/.test(after) ? "directly_addressed" : "mentioned";
+  await add(db, kind, about, userIds, action, author.id, now);
+}

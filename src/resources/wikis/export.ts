@@ -1,0 +1,145 @@
+import { notFound } from "../../core/errors.ts";
+import { isoInstant } from "../../core/time.ts";
+import type { Reader } from "../../store/port.ts";
+import { bytesOf, type Format } from "./queries.ts";
+
+/** One file of a wiki that is written out. */
+export interface WikiFile {
+  /**
+   * Where it goes below the folder that is written to, with `/` between names: no name is `.`, `..` or empty, or holds
+   * what Windows, macOS or Linux would not take, and no two paths are the same but for case.
+   */
+  path: string;
+  /** What it holds, a piece at a time. */
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+const EXTENSIONS: Readonly<Record<Format, string>> = {
+  markdown: ".md",
+  rdoc: ".rdoc",
+  asciidoc: ".asciidoc",
+};
+
+const encoder = new TextEncoder();
+
+/**
+ * A project's wiki as files. What is changed meanwhile may be in it or not.
+ *
+ * @param idOrPath the project's id or full path
+ * @throws ApiError 404
+ */
+export async function* exportWiki(db: Reader, idOrPath: string): AsyncGenerator<WikiFile> {
+  const projectId = await findProject(db, idOrPath);
+  const taken = new Paths();
+  for await (const page of rowsOf<{ id: number; slug: string; format: Format; content: string }>(
+    db,
+    "select id, slug, format, content from wiki_pages",
+    projectId,
+    PAGES_AT_ONCE,
+  )) {
+    const path = taken.free(page.slug, EXTENSIONS[page.format]);
+    yield { path, bytes: once(page.content) };
+  }
+  for await (const file of rowsOf<{
+    id: number;
+    blob_id: number;
+    secret: string;
+    file_name: string;
+  }>(db, "select id, blob_id, secret, file_name from wiki_attachments", projectId, PAGES_AT_ONCE)) {
+    const path = taken.free(`uploads/${file.secret}/${file.file_name}`, "");
+    yield { path, bytes: bytesOfBlob(db, file.blob_id) };
+  }
+  yield { path: taken.free("history", ".jsonl"), bytes: historyOf(db, projectId) };
+}
+
+const PAGES_AT_ONCE = 20;
+
+async function findProject(db: Reader, idOrPath: string): Promise<number> {
+  const byId = /^\d{1,15}$/.test(idOrPath);
+  const [found] = await db.rows(
+    `select id from projects where ${byId ? "id = ?" : "lower(full_path) = lower(?)"}`,
+    [byId ? Number(idOrPath) : idOrPath],
+  );
+  if (!found) throw notFound("Project");
+  return found[0] as number;
+}
+
+/** All rows of a project, by id, some at a time. */
+async function* rowsOf<Row extends { id: number }>(
+  db: Reader,
+  select: string,
+  projectId: number,
+  most: number,
+): AsyncGenerator<Row> {
+  for (let after = 0; ; ) {
+    const rows = await db.all<Row>(
+      `${select} where project_id = ? and id > ? order by id limit ?`,
+      [projectId, after, most],
+    );
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield encoder.encode(text);
+}
+
+async function* bytesOfBlob(db: Reader, id: number): AsyncGenerator<Uint8Array> {
+  const [found] = await db.rows("select size from wiki_blobs where id = ?", [id]);
+  if (found) yield* bytesOf(db, { id, size: found[0] as number });
+}
+
+/** Every version, oldest first, as a line of JSON. */
+async function* historyOf(db: Reader, projectId: number): AsyncGenerator<Uint8Array> {
+  const versions = rowsOf<{ id: number; created_at: number }>(
+    db,
+    `select id, page_id, action, author_username as author, message, created_at, slug, title,
+       format, content from wiki_page_versions`,
+    projectId,
+    PAGES_AT_ONCE,
+  );
+  for await (const { id, ...version } of versions) {
+    const line = { ...version, created_at: isoInstant(version.created_at) };
+    yield encoder.encode(`${JSON.stringify(line)}\n`);
+  }
+}
+
+/** Gives out paths that are safe to write to. */
+class Paths {
+  readonly #taken = new Set<string>();
+
+  /** A path like the wanted one that nothing has yet. */
+  free(wanted: string, extension: string): string {
+    const names = wanted.split("/");
+    const name = safeName(names.pop() ?? "");
+    const folder = names.map((one) => `${safeFolder(one)}/`).join("");
+    for (let count = 1; ; count += 1) {
+      const path = `${folder}${count === 1 ? name : `${name}~${count}`}${extension}`;
+      const key = path.normalize("NFC").toLowerCase();
+      if (this.#taken.has(key)) continue;
+      this.#taken.add(key);
+      return path;
+    }
+  }
+}
+
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+/** Bytes of a name; file systems take 255, and an extension and a number may follow. */
+const LONGEST = 240;
+
+function safeName(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  let safe = name.replace(/[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029]/g, "_");
+  while (encoder.encode(safe).length > LONGEST) safe = [...safe].slice(0, -1).join("");
+  safe = safe.replace(/^\.|[. ]$/g, "_");
+  return safe === "" || RESERVED.test(safe) ? `_${safe}` : safe;
+}
+
+/** A folder is never called what a page is: the page `a` and the folder of the page `a.md/b` are both kept. */
+function safeFolder(name: string): string {
+  const safe = safeName(name);
+  return /\.(md|rdoc|asciidoc|jsonl)$/i.test(safe) ? `${safe}_` : safe;
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { forbidden, invalid, notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import {
+  type Context,
+  Download,
+  del,
+  get,
+  Plain,
+  post,
+  put,
+  type Resource,
+  under,
+} from "../../core/resource.ts";
+import { file } from "../../core/upload.ts";
+import type { Reader } from "../../store/port.ts";
+import * as wikis from "./queries.ts";
+import {
+  attachmentName,
+  directoryOf,
+  headersOf,
+  markdownOf,
+  nameOf,
+  type PageName,
+} from "./rules.ts";
+import { migrations } from "./table.ts";
+
+const fields = {
+  format: show.text("w.format"),
+  slug: show.text("w.slug"),
+  title: show.text("w.title"),
+};
+/** A wiki page in a list (contract §2). */
+const listedPage = show.shape(fields);
+/** A wiki page with what it holds. */
+const wikiPage = show.shape({ content: show.text("w.content"), ...fields });
+
+const slug = { slug: is.anyText() };
+const content = is.text({ max: Number.POSITIVE_INFINITY });
+const format = is.optional(is.choice(wikis.FORMATS));
+
+type In = Pick<Context, "source"> & { db: Reader };
+
+/** A wiki that is switched off is 403 for whoever may know its project. */
+async function requireWiki({ db, source }: In): Promise<void> {
+  if (!(await wikis.isEnabled(db, source.id))) throw forbidden();
+}
+
+const noSuchPage = () => notFound("Wiki Page");
+
+async function findPage({ db, source, input }: In & { input: { slug: string } }) {
+  const found = await wikis.find(db, source.id, input.slug);
+  if (!found) throw noSuchPage();
+  return found;
+}
+
+/** The title a page is shown with, sent back by a client, is no new one: not every slug is that of its shown title. */
+function renamed(page: PageName, title: string | undefined): PageName | undefined {
+  if (title === undefined || title === page.title) return undefined;
+  const name = nameOf(title, directoryOf(page.slug));
+  return name.title === page.title ? undefined : name;
+}
+
+const routes = [
+  get("", {
+    summary: "List the wiki pages of a project by title",
+    access: "anyone",
+    input: { with_content: is.optional(is.boolean()) },
+    before: requireWiki,
+    present: ({ input }) => (input.with_content ? wikiPage : listedPage),
+    handle: ({ db, shape, page, source }) => wikis.list(db, shape, page, source.id),
+  }),
+  get("/:slug*", {
+    summary: "Get a wiki page",
+    access: "anyone",
+    input: slug,
+    before: requireWiki,
+    present: wikiPage,
+    handle: async ({ db, shape, source, input }) => {
+      const found = await wikis.row(db, shape, source.id, input.slug);
+      if (!found) throw noSuchPage();
+      return found;
+    },
+  }),
+  post("", {
+    summary: "Create a wiki page",
+    access: "anyone",
+    role: "developer",
+    input: { title: is.text(), content, format },
+    before: requireWiki,
+    present: wikiPage,
+    handle: async ({ db, shape, source, input, caller, now }) => {
+      const { content, format = wikis.FORMATS[0] } = input;
+      const name = nameOf(input.title);
+      if (await wikis.isTaken(db, source.id, name.slug)) {
+        throw invalid({ base: ["Duplicate page: A page with that title already exists"] });
+      }
+      await wikis.insert(db, source.id, { ...name, content, format }, caller, now);
+      return wikis.row(db, shape, source.id, name.slug);
+    },
+  }),
+  put("/:slug*", {
+    summary: "Change or rename a wiki page",
+    access: "anyone",
+    role: "developer",
+    input: { ...slug, title: is.optional(is.text()), content: is.optional(content), format },
+    atLeastOne: ["content", "title"],
+    before: requireWiki,
+    present: wikiPage,
+    handle: async (context) => {
+      const { db, shape, source, input, caller, now } = context;
+      const found = await findPage(context);
+      const changed = {
+        ...found,
+        ...renamed(found, input.title),
+        content: input.content ?? found.content,
+        format: input.format ?? found.format,
+      };
+      const moves = changed.slug !== found.slug;
+      if (moves && (await wikis.isTaken(db, source.id, changed.slug))) {
+        throw invalid({ base: ["There is already a page with the same title in that path."] });
+      }
+      if (moves || changed.content !== found.content || changed.format !== found.format) {
+        await wikis.update(db, source.id, changed, caller, now);
+      }
+      return wikis.row(db, shape, source.id, changed.slug);
+    },
+  }),
+  del("/:slug*", {
+    summary: "Delete a wiki page; its versions are kept",
+    access: "anyone",
+    role: "maintainer",
+    input: slug,
+    before: requireWiki,
+    handle: async (context) => {
+      const { db, source, caller, now } = context;
+      await wikis.remove(db, source.id, await findPage(context), caller, now);
+      return undefined;
+    },
+  }),
+  post("/attachments", {
+    summary: "Attach a file to the wiki (multipart/form-data)",
+    access: "anyone",
+    role: "developer",
+    input: { file: file(), branch: is.clearable(is.text()) },
+    upload: {
+      part: "file",
+      begin: (db, source, now) => wikis.beginBlob(db, source.id, now),
+      append: wikis.appendToBlob,
+      discard: wikis.discardBlob,
+    },
+    before: requireWiki,
+    handle: async ({ db, source, input, caller, now }) => {
+      const file_name = attachmentName(input.file.name);
+      const secret = randomBytes(16).toString("hex");
+      const branch = input.branch ?? "master";
+      const blob_id = await wikis.finishBlob(db, source.id, input.file);
+      const attachment = { blob_id, secret, file_name, branch };
+      await wikis.insertAttachment(db, source.id, attachment, caller, now);
+      const file_path = `uploads/${secret}/${file_name}`;
+      const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
+      return new Plain({ file_name, file_path, branch, link });
+    },
+  }),
+  get("/uploads/:secret/:file_name", {
+    summary: "Download an attachment of the wiki",
+    access: "anyone",
+    input: { secret: is.anyText(), file_name: is.anyText() },
+    before: requireWiki,
+    handle: async ({ db, source, input }) => {
+      const { secret, file_name } = input;
+      const blob = await wikis.findAttachment(db, source.id, secret, file_name);
+      if (!blob) throw notFound();
+      return new Download(
+        { ...headersOf(file_name), etag: `"${blob.sha256}"` },
+        { length: blob.size, chunks: () => wikis.bytesOf(db, blob) },
+      );
+    },
+  }),
+];
+
+/** Wikis of projects: contract §4.2, gitlab-facts §3, docs/wikis.md. */
+export const wikiResource: Resource = {
+  name: "Wikis",
+  migrations,
+  routes: under("/projects/:id/wikis", routes),
+};

@@ -1,0 +1,265 @@
+import type { Caller } from "../../core/auth.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import type { PageName } from "./rules.ts";
+
+/** The formats a page can be in, the first by default. */
+export const FORMATS = ["markdown", "rdoc", "asciidoc"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** A page as handlers look at it. */
+export interface WikiPage extends PageName {
+  id: number;
+  format: Format;
+  content: string;
+}
+
+/** Whether a project's wiki is switched on. */
+export async function isEnabled(db: Reader, projectId: number): Promise<boolean> {
+  const [found] = await db.rows("select wiki_enabled from projects where id = ?", [projectId]);
+  return found?.[0] === 1;
+}
+
+/** The pages of a project by title. */
+export function list(db: Reader, shape: Shape, page: Page, projectId: number): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: "wiki_pages w where w.project_id = ?",
+    values: [projectId],
+    order: "w.title, w.id",
+  });
+}
+
+/** One page as a row of its shape, or `undefined`. */
+export async function row(
+  db: Reader,
+  shape: Shape,
+  projectId: number,
+  slug: string,
+): Promise<Value[] | undefined> {
+  const [found] = await db.rows(
+    `select ${shape.columns} from wiki_pages w where w.project_id = ? and w.slug = ?`,
+    [projectId, slug],
+  );
+  return found;
+}
+
+/** A page, or `undefined`. */
+export async function find(
+  db: Reader,
+  projectId: number,
+  slug: string,
+): Promise<WikiPage | undefined> {
+  const [found] = await db.all<WikiPage>(
+    `select id, slug, title, format, content from wiki_pages where project_id = ? and slug = ?`,
+    [projectId, slug],
+  );
+  return found;
+}
+
+/** Whether a project has a page of this slug. */
+export async function isTaken(db: Reader, projectId: number, slug: string): Promise<boolean> {
+  const found = await db.rows("select 1 from wiki_pages where project_id = ? and slug = ?", [
+    projectId,
+    slug,
+  ]);
+  return found.length > 0;
+}
+
+/** Who changes a page: nobody where an operator does. */
+export type Author = Pick<Caller, "id" | "username"> | undefined;
+
+/** Adds a page with its first version. */
+export async function insert(
+  db: Database,
+  projectId: number,
+  page: Omit<WikiPage, "id">,
+  author: Author,
+  now: number,
+): Promise<void> {
+  const [inserted] = await db.rows(
+    `insert into wiki_pages (project_id, slug, title, format, created_at, updated_at, content)
+     values (?, ?, ?, ?, ?, ?, ?) returning id`,
+    [projectId, page.slug, page.title, page.format, now, now, page.content],
+  );
+  const id = inserted?.[0] as number;
+  await keepVersion(db, projectId, { ...page, id }, "created", author, now);
+}
+
+/** Makes a page what is given, and keeps that as a version. */
+export async function update(
+  db: Database,
+  projectId: number,
+  page: WikiPage,
+  author: Author,
+  now: number,
+): Promise<void> {
+  await db.run(
+    "update wiki_pages set slug = ?, title = ?, format = ?, updated_at = ?, content = ? where id = ?",
+    [page.slug, page.title, page.format, now, page.content, page.id],
+  );
+  await keepVersion(db, projectId, page, "updated", author, now);
+}
+
+/** Removes a page; its versions stay. */
+export async function remove(
+  db: Database,
+  projectId: number,
+  page: WikiPage,
+  author: Author,
+  now: number,
+): Promise<void> {
+  await db.run("delete from wiki_pages where id = ?", [page.id]);
+  // What it held is in the version before.
+  await keepVersion(db, projectId, { ...page, content: "" }, "deleted", author, now);
+}
+
+async function keepVersion(
+  db: Database,
+  projectId: number,
+  page: WikiPage,
+  action: "created" | "updated" | "deleted",
+  author: Author,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `insert into wiki_page_versions (project_id, page_id, action, author_id, author_username, message,
+       created_at, slug, title, format, content) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      projectId,
+      page.id,
+      action,
+      author?.id ?? null,
+      author?.username ?? null,
+      `${author ? `${author.username} ` : ""}${action} page: ${page.title}`,
+      now,
+      page.slug,
+      page.title,
+      page.format,
+      page.content,
+    ],
+  );
+}
+
+/** How long an upload may take: what is older and unfinished was left behind by a process that died. */
+const ABANDONED_AFTER = 24 * 3_600_000;
+
+/** Makes room for an upload; what died earlier goes away on this occasion. */
+export async function beginBlob(db: Database, projectId: number, now: number): Promise<number> {
+  await db.run("delete from wiki_blobs where sha256 is null and created_at < ?", [
+    now - ABANDONED_AFTER,
+  ]);
+  const [inserted] = await db.rows(
+    "insert into wiki_blobs (project_id, created_at) values (?, ?) returning id",
+    [projectId, now],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Keeps one piece of an upload. */
+export async function appendToBlob(
+  db: Database,
+  blobId: number,
+  number: number,
+  bytes: Uint8Array,
+): Promise<void> {
+  await db.run("insert into wiki_blob_pieces (blob_id, number, bytes) values (?, ?, ?)", [
+    blobId,
+    number,
+    bytes,
+  ]);
+}
+
+/** Forgets an upload. */
+export async function discardBlob(db: Database, blobId: number): Promise<void> {
+  await db.run("delete from wiki_blobs where id = ?", [blobId]);
+}
+
+/** Ends an upload, and gives where its content is: in an older blob, where the project had it already. */
+export async function finishBlob(
+  db: Database,
+  projectId: number,
+  blob: { id: number; sha256: string; size: number },
+): Promise<number> {
+  const [same] = await db.rows("select id from wiki_blobs where project_id = ? and sha256 = ?", [
+    projectId,
+    blob.sha256,
+  ]);
+  if (same) {
+    await discardBlob(db, blob.id);
+    return same[0] as number;
+  }
+  await db.run("update wiki_blobs set sha256 = ?, size = ? where id = ?", [
+    blob.sha256,
+    blob.size,
+    blob.id,
+  ]);
+  return blob.id;
+}
+
+/** Adds an attachment. */
+export async function insertAttachment(
+  db: Database,
+  projectId: number,
+  attachment: { blob_id: number; secret: string; file_name: string; branch: string },
+  author: Author,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `insert into wiki_attachments (project_id, blob_id, secret, file_name, branch, author_id, created_at)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+    [
+      projectId,
+      attachment.blob_id,
+      attachment.secret,
+      attachment.file_name,
+      attachment.branch,
+      author?.id ?? null,
+      now,
+    ],
+  );
+}
+
+/** The content of an attachment. */
+export interface Blob {
+  id: number;
+  sha256: string;
+  size: number;
+}
+
+/** The content of an attachment, or `undefined` where the project has none of that path. */
+export async function findAttachment(
+  db: Reader,
+  projectId: number,
+  secret: string,
+  fileName: string,
+): Promise<Blob | undefined> {
+  const [found] = await db.all<Blob>(
+    `select b.id, b.sha256, b.size from wiki_attachments a join wiki_blobs b on b.id = a.blob_id
+     where a.project_id = ? and a.secret = ? and a.file_name = ?`,
+    [projectId, secret, fileName],
+  );
+  return found;
+}
+
+/**
+ * The bytes of a blob, a piece at a time.
+ *
+ * @throws Error where it went away in the middle
+ */
+export async function* bytesOf(
+  db: Reader,
+  blob: Pick<Blob, "id" | "size">,
+): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for (let number = 0; sent < blob.size; number += 1) {
+    const [found] = await db.rows(
+      "select bytes from wiki_blob_pieces where blob_id = ? and number = ?",
+      [blob.id, number],
+    );
+    if (!found) throw new Error("the attachment was deleted while it was read");
+    const bytes = found[0] as Uint8Array;
+    sent += bytes.length;
+    yield bytes;
+  }
+}

@@ -1,0 +1,576 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
+
+// Numbers are rows of the contract's list of cases.
+
+const NOW = Date.parse("2026-06-15T12:34:56.789Z");
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({
+    now: () => NOW,
+    seed: {
+      ...baseSeed,
+      users: [
+        ...(baseSeed.users ?? []),
+        { username: "external", external: true, tokens: [{ token: "token-of-external" }] },
+      ],
+      groups: [
+        ...(baseSeed.groups ?? []),
+        {
+          path: "inside",
+          visibility: "internal",
+          projects: [{ path: "p", visibility: "internal" }],
+        },
+        {
+          path: "upper",
+          subgroups: [
+            {
+              path: "lower",
+              projects: [{ path: "shared", members: { stranger: "guest" } }, { path: "hidden" }],
+            },
+          ],
+        },
+      ],
+    },
+  });
+});
+afterAll(() => app.dispose());
+
+const call: TestApp["call"] = (request, options) => app.call(request, { as: "owner", ...options });
+const paths = (groups: { full_path: string }[]) => groups.map(({ full_path }) => full_path);
+const external = { headers: { "private-token": "token-of-external" } };
+
+/** Makes a group as its owner, with what is given beside name and path, and gives its id. */
+let made = 0;
+async function newGroup(more: Record<string, unknown> = {}) {
+  made += 1;
+  const path = `made-${made}`;
+  const { status, json } = await call("POST /groups", {
+    json: { name: `Made ${made}`, path, ...more },
+  });
+  expect(status).toBe(201);
+  return { id: json.id as number, path: json.full_path as string };
+}
+
+const acme = {
+  id: expect.any(Number),
+  web_url: "http://pm.test/groups/acme",
+  name: "Acme",
+  path: "acme",
+  description: "",
+  visibility: "public",
+  lfs_enabled: true,
+  avatar_url: null,
+  request_access_enabled: false,
+  full_name: "Acme",
+  full_path: "acme",
+  created_at: "2026-06-15T12:34:56.789Z",
+  parent_id: null,
+};
+
+describe("who may do what", () => {
+  // In a public group                        anonymous stranger guest reporter developer maintainer owner admin
+  it.each<[string, object | undefined, number[]]>([
+    ["GET /groups", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/acme", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/acme/subgroups", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/acme/projects", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
+    ["PUT /groups/acme", { name: "Acme" }, [401, 403, 403, 403, 403, 403, 200, 200]], // 326
+    ["DELETE /groups/acme", undefined, [401, 403, 403, 403, 403, 403, 412, 412]], // 328
+    ["GET /groups/secret", undefined, [404, 404, 200, 200, 200, 200, 200, 200]], // 320
+    ["GET /groups/secret/subgroups", undefined, [404, 404, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/secret/projects", undefined, [404, 404, 200, 200, 200, 200, 200, 200]],
+    ["PUT /groups/secret", { name: "Secret" }, [401, 404, 403, 403, 403, 403, 200, 200]],
+    ["DELETE /groups/secret", undefined, [401, 404, 403, 403, 403, 403, 412, 412]],
+    ["GET /groups/inside", undefined, [404, 200, 200, 200, 200, 200, 200, 200]],
+  ])("%s %j", async (request, json, expected) => {
+    const statuses: number[] = [];
+    for (const as of everyone) {
+      // Those who may delete find that it was changed.
+      const headers = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
+      const answer = await app.call(request, { as, headers, ...(json && { json }) });
+      statuses.push(answer.status);
+      if (answer.status === 404) expect(answer.json).toEqual({ message: "404 Group Not Found" });
+    }
+    expect(statuses).toEqual(expected);
+  });
+
+  it("an external user sees no internal group, and a public one", async () => {
+    expect((await app.call("GET /groups/inside", external)).status).toBe(404);
+    expect((await app.call("GET /groups/acme", external)).status).toBe(200);
+    const all = await app.call("GET /groups?all_available=true", external);
+    expect(paths(all.json)).toEqual(["acme"]);
+  });
+
+  it("who belongs to a project below sees the groups above, and not what else is there", async () => {
+    for (const path of ["upper", "upper%2Flower"]) {
+      expect((await call(`GET /groups/${path}`, { as: "stranger" })).status).toBe(200);
+      expect((await call(`GET /groups/${path}`, { as: "guest" })).status).toBe(404);
+    }
+    const { json } = await call("GET /groups/upper%2Flower", { as: "stranger" });
+    expect(json.projects.map(({ path }: { path: string }) => path)).toEqual(["shared"]);
+    expect((await call("GET /groups/upper/boards", { as: "stranger" })).status).toBe(200);
+    expect((await call("PUT /groups/upper?name=x", { as: "stranger" })).status).toBe(403);
+  });
+
+  it("a role in a group is one in those below, and the highest counts", async () => {
+    const sub = "/groups/acme%2Fteam";
+    expect((await call(`PUT ${sub}`, { json: { description: "by the owner above" } })).status).toBe(
+      200,
+    );
+    expect((await call(`GET ${sub}`, { as: "guest" })).status).toBe(200);
+    expect((await call(`PUT ${sub}?name=x`, { as: "maintainer" })).status).toBe(403);
+  });
+});
+
+describe("GET /groups", () => {
+  it.each([
+    ["", "anonymous", ["acme"]],
+    ["", "stranger", ["upper/lower", "upper"]], // 316
+    ["", "guest", ["acme", "secret", "acme/team"]],
+    ["", "admin", ["acme", "secret", "acme/team", "inside", "upper/lower", "upper"]],
+    ["all_available=true", "anonymous", ["acme"]],
+    ["all_available=true", "stranger", ["acme", "inside", "upper/lower", "upper"]],
+    ["all_available=false", "stranger", ["upper/lower", "upper"]],
+    ["owned=true", "guest", []], // 317
+    ["owned=true", "owner", ["acme", "secret", "acme/team"]],
+    ["owned=true", "anonymous", []],
+    ["min_access_level=30", "reporter", []],
+    ["min_access_level=30", "developer", ["acme", "secret", "acme/team"]],
+    ["search=ACM", "owner", ["acme"]],
+    ["search=tea", "owner", ["acme/team"]],
+    ["search=%25", "owner", []],
+    ["search=", "owner", ["acme", "secret", "acme/team"]],
+    ["sort=desc", "owner", ["acme/team", "secret", "acme"]],
+    ["order_by=path", "owner", ["acme", "secret", "acme/team"]],
+    ["order_by=path&sort=desc", "owner", ["acme/team", "secret", "acme"]],
+    ["order_by=id", "owner", ["acme", "acme/team", "secret"]],
+    ["order_by=id&sort=desc", "owner", ["secret", "acme/team", "acme"]],
+    ["unknown=x", "owner", ["acme", "secret", "acme/team"]],
+  ] as const)("?%s as %s", async (query, as, expected) => {
+    const { status, json, headers } = await call(`GET /groups?${query}`, { as });
+    expect([status, paths(json)]).toEqual([200, expected]);
+    expect(headers.get("x-total")).toBe(String(expected.length));
+  });
+
+  it("gives groups without their projects", async () => {
+    const { json } = await app.call("GET /groups");
+    expect(json).toEqual([acme]);
+  });
+});
+
+describe("GET /groups/:id", () => {
+  it("gives the group with those of its projects the caller may read", async () => {
+    const { json } = await call("GET /groups/acme");
+    expect(json).toEqual({ ...acme, projects: [expect.anything()], shared_projects: [] });
+    expect(Object.keys(json)).toEqual([...Object.keys(acme), "projects", "shared_projects"]);
+    expect(json.projects[0]).toMatchObject({ path_with_namespace: "acme/site" });
+    expect(json.projects[0]).not.toHaveProperty("permissions");
+
+    await call(`POST /projects`, { json: { path: "hidden", namespace_id: json.id } });
+    const projects = async (as: "anonymous" | "guest") =>
+      (await call("GET /groups/acme", { as })).json.projects.map(
+        ({ path }: { path: string }) => path,
+      );
+    expect(await projects("anonymous")).toEqual(["site"]);
+    expect(await projects("guest")).toEqual(["site", "hidden"]);
+    await call("DELETE /projects/acme%2Fhidden");
+  });
+
+  it("319: leaves the projects out where they aren't wanted", async () => {
+    expect((await call("GET /groups/acme?with_projects=false")).json).toEqual(acme);
+    expect((await call("GET /groups/acme?with_projects=true")).json.projects).toHaveLength(1);
+  });
+
+  it("shows where a subgroup is", async () => {
+    const parent = (await call("GET /groups/acme")).json.id;
+    const { json } = await call("GET /groups/acme%2Fteam?with_projects=false");
+    expect(json).toEqual({
+      ...acme,
+      description: expect.any(String),
+      web_url: "http://pm.test/groups/acme/team",
+      name: "Team",
+      path: "team",
+      visibility: "private",
+      full_name: "Acme / Team",
+      full_path: "acme/team",
+      parent_id: parent,
+    });
+  });
+
+  it("is 404 for a user's own namespace", async () => {
+    const { status, json } = await call("GET /groups/guest", { as: "admin" });
+    expect([status, json]).toEqual([404, { message: "404 Group Not Found" }]);
+  });
+});
+
+describe("POST /groups", () => {
+  it("makes a private group of which the caller is the owner", async () => {
+    const { status, json } = await call("POST /groups", {
+      as: "stranger",
+      json: { name: "My group", path: "my-group" },
+    });
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      ...acme,
+      web_url: "http://pm.test/groups/my-group",
+      name: "My group",
+      path: "my-group",
+      visibility: "private",
+      full_name: "My group",
+      full_path: "my-group",
+      projects: [],
+      shared_projects: [],
+    });
+    const members = await call("GET /groups/my-group/members", { as: "stranger" });
+    expect(members.json).toMatchObject([{ username: "stranger", access_level: 50 }]);
+    expect((await call("GET /groups/my-group")).status).toBe(404);
+    await call("DELETE /groups/my-group", { as: "stranger" });
+  });
+
+  it("takes everything a group has", async () => {
+    const group = await newGroup({
+      description: "What it is for",
+      visibility: "internal",
+      lfs_enabled: false,
+      request_access_enabled: true,
+    });
+    expect((await call(`GET /groups/${group.id}`)).json).toMatchObject({
+      description: "What it is for",
+      visibility: "internal",
+      lfs_enabled: false,
+      request_access_enabled: true,
+    });
+  });
+
+  it.each([
+    [{ name: "x" }, '400 (Bad request) "path" not given'], // 323
+    [{ path: "x" }, '400 (Bad request) "name" not given'],
+    [{ name: "", path: "x" }, { name: ["can't be blank"] }],
+    [{ name: "x", path: "" }, { path: ["can't be blank"] }],
+    [
+      { name: "x", path: "x", visibility: "secret" },
+      { visibility: ["does not have a valid value"] },
+    ],
+    [{ name: "x", path: "x", parent_id: "acme" }, { parent_id: ["is invalid"] }],
+    [{ name: "x".repeat(256), path: "x" }, { name: ["is too long (maximum is 255 characters)"] }],
+    [{ name: "x", path: "api" }, { path: ["api is a reserved name"] }],
+    [{ name: "x", path: "Groups" }, { path: ["Groups is a reserved name"] }],
+  ])("refuses %j", async (json, message) => {
+    const answer = await call("POST /groups", { json });
+    expect([answer.status, answer.json]).toEqual([400, { message }]);
+  });
+
+  it.each(["a/b", "a b", ".a", "-a", "a.git", "a.atom", "é", "a%2Fb", "..", "a\n"])(
+    "refuses the path %j",
+    async (path) => {
+      const { status, json } = await call("POST /groups", { json: { name: "x", path } });
+      expect(status).toBe(400);
+      expect(Object.keys(json.message)).toEqual(["path"]);
+    },
+  );
+
+  it.each(["acme", "ACME", "guest"])("322: is 409 for the taken path %s", async (path) => {
+    const { status, json } = await call("POST /groups", { json: { name: "x", path } });
+    expect([status, json]).toEqual([409, { message: { path: ["has already been taken"] } }]);
+  });
+
+  it("is 403 to who may not make groups, though not below their own", async () => {
+    const user = await call("POST /users", {
+      as: "admin",
+      json: {
+        name: "N",
+        username: "nogroups",
+        email: "n@example.com",
+        password: "long enough",
+        can_create_group: false,
+      },
+    });
+    const { token } = await app.admin.createToken({ user: "nogroups", name: "t", scopes: ["api"] });
+    const headers = { "private-token": token };
+    const top = await app.call("POST /groups", { headers, json: { name: "x", path: "top" } });
+    expect([top.status, top.json]).toEqual([403, { message: "403 Forbidden" }]);
+    const group = await newGroup();
+    await call(`POST /groups/${group.id}/members`, {
+      json: { user_id: user.json.id, access_level: 50 },
+    });
+    const below = await app.call("POST /groups", {
+      headers,
+      json: { name: "x", path: "below", parent_id: group.id },
+    });
+    expect(below.status).toBe(201);
+  });
+
+  it("makes a subgroup for the owners of its parent only", async () => {
+    const { id } = await newGroup({ visibility: "public" });
+    const make = (as: "owner" | "guest" | "stranger", parent_id: number) =>
+      call("POST /groups", { as, json: { name: "Sub", path: `sub-of-${as}`, parent_id } });
+    const created = await make("owner", id);
+    expect(created.status).toBe(201);
+    expect(created.json).toMatchObject({ parent_id: id, full_name: `Made ${made} / Sub` });
+    expect((await make("stranger", id)).status).toBe(403);
+    const secret = (await call("GET /groups/secret")).json.id;
+    expect((await make("guest", secret)).status).toBe(403);
+    for (const parent of [secret, 4711, -1, 0]) {
+      const { status, json } = await make("stranger", parent);
+      expect([status, json]).toEqual([404, { message: "404 Group Not Found" }]);
+    }
+    const taken = await make("owner", id);
+    expect(taken.status).toBe(409);
+  });
+
+  it("makes nothing more visible than what it is in", async () => {
+    const { id } = await newGroup({ visibility: "internal" });
+    const make = (visibility: string) =>
+      call("POST /groups", { json: { name: "Sub", path: visibility, visibility, parent_id: id } });
+    const { status, json } = await make("public");
+    expect([status, json]).toEqual([
+      400,
+      { message: { visibility_level: ["cannot be higher than that of the parent group"] } },
+    ]);
+    for (const visibility of ["internal", "private"])
+      expect((await make(visibility)).status).toBe(201);
+  });
+
+  it("goes as deep as full paths of 255 characters do", async () => {
+    const segment = "s".repeat(84);
+    let parent: number | undefined;
+    for (const depth of [1, 2, 3]) {
+      const { status, json } = await call("POST /groups", {
+        json: { name: "deep", path: segment, ...(parent && { parent_id: parent }) },
+      });
+      expect([depth, status]).toEqual([depth, 201]);
+      parent = json.id;
+      const found = await call(`GET /groups/${encodeURIComponent(json.full_path)}`);
+      expect(found.json.id).toBe(parent);
+    }
+    const tooLong = { path: ["makes the full path too long (maximum is 255 characters)"] };
+    const group = await call("POST /groups", { json: { name: "x", path: "x", parent_id: parent } });
+    expect([group.status, group.json]).toEqual([400, { message: tooLong }]);
+    const project = await call("POST /projects", { json: { path: "x", namespace_id: parent } });
+    expect([project.status, project.json]).toEqual([400, { message: tooLong }]);
+
+    const renamed = await call(`PUT /groups/${segment}?path=${segment}ss`);
+    expect([renamed.status, renamed.json]).toEqual([400, { message: tooLong }]);
+    expect((await call(`GET /groups/${segment}`)).json.path).toBe(segment);
+    expect((await call(`PUT /groups/${segment}?path=s`)).status).toBe(200);
+    expect((await call(`DELETE /groups/s`)).status).toBe(202);
+  });
+});
+
+describe("PUT /groups/:id", () => {
+  it("325: changes what is sent, and nothing else", async () => {
+    const group = await newGroup({ description: "before", visibility: "public" });
+    const before = (await call(`GET /groups/${group.id}`)).json;
+    const { status, json } = await call(`PUT /groups/${group.id}`, { form: { name: "New name" } });
+    expect(status).toBe(200);
+    expect(json).toEqual({ ...before, name: "New name", full_name: "New name" });
+    const flags = await call(`PUT /groups/${group.id}`, {
+      json: { lfs_enabled: false, request_access_enabled: true, visibility: "internal" },
+    });
+    expect(flags.json).toEqual({
+      ...json,
+      lfs_enabled: false,
+      request_access_enabled: true,
+      visibility: "internal",
+    });
+    expect((await call(`PUT /groups/${group.id}`, { json: {} })).json).toEqual(flags.json);
+  });
+
+  it("empties the description", async () => {
+    const group = await newGroup();
+    for (const description of [null, ""]) {
+      await call(`PUT /groups/${group.id}`, { json: { description: "x" } });
+      const { json } = await call(`PUT /groups/${group.id}`, { json: { description } });
+      expect(json.description).toBe("");
+    }
+  });
+
+  it("renames everything below with it", async () => {
+    const top = await newGroup({ visibility: "public" });
+    const make = (path: string, parent_id: number) =>
+      call("POST /groups", { json: { name: path.toUpperCase(), path, parent_id } });
+    const middle = (await make("middle", top.id)).json.id;
+    const bottom = (await make("bottom", middle)).json.id;
+    const project = (await call("POST /projects", { json: { path: "p", namespace_id: bottom } }))
+      .json.id;
+    const other = await newGroup();
+
+    const { json } = await call(`PUT /groups/${top.id}`, {
+      json: { name: "É 😀", path: "renamed" },
+    });
+    expect(json).toMatchObject({
+      full_path: "renamed",
+      full_name: "É 😀",
+      web_url: "http://pm.test/groups/renamed",
+    });
+    const view = async (id: number) => (await call(`GET /groups/${id}`)).json;
+    expect(await view(bottom)).toMatchObject({
+      full_path: "renamed/middle/bottom",
+      full_name: "É 😀 / MIDDLE / BOTTOM",
+      path: "bottom",
+    });
+    const moved = await call("GET /projects/renamed%2Fmiddle%2Fbottom%2Fp");
+    expect(moved.json).toMatchObject({
+      id: project,
+      path_with_namespace: "renamed/middle/bottom/p",
+    });
+    expect((await call(`GET /groups/${top.path}`)).status).toBe(404);
+    expect((await view(other.id)).full_path).toBe(other.path);
+
+    await call(`PUT /groups/${middle}`, { json: { path: "mid" } });
+    expect((await view(bottom)).full_path).toBe("renamed/mid/bottom");
+    expect((await view(bottom)).full_name).toBe("É 😀 / MIDDLE / BOTTOM");
+    await call(`PUT /groups/${top.id}`, { json: { name: "Short" } });
+    expect((await view(bottom)).full_name).toBe("Short / MIDDLE / BOTTOM");
+  });
+
+  it("takes another case of its own path, and no taken or impossible one", async () => {
+    const group = await newGroup();
+    const path = group.path.toUpperCase();
+    expect((await call(`PUT /groups/${group.id}`, { json: { path } })).json.full_path).toBe(path);
+    expect((await call(`PUT /groups/${group.id}`, { json: { path } })).status).toBe(200);
+    const before = (await call(`GET /groups/${group.id}`)).json;
+    for (const [sent, status, message] of [
+      ["acme", 409, { path: ["has already been taken"] }],
+      ["Guest", 409, { path: ["has already been taken"] }],
+      ["oauth", 400, { path: ["oauth is a reserved name"] }],
+      ["", 400, { path: ["can't be blank"] }],
+    ] as const) {
+      const answer = await call(`PUT /groups/${group.id}`, {
+        json: { name: "changed", path: sent },
+      });
+      expect([answer.status, answer.json]).toEqual([status, { message }]);
+    }
+    expect((await call(`PUT /groups/${group.id}`, { json: { path: "a/b" } })).status).toBe(400);
+    expect((await call(`GET /groups/${group.id}`)).json).toEqual(before);
+  });
+
+  it("makes a subgroup no more visible than what it is in", async () => {
+    const { status, json } = await call("PUT /groups/secret?visibility=public");
+    expect([status, json.visibility]).toEqual([200, "public"]);
+    await call("PUT /groups/secret?visibility=private");
+    const top = await newGroup();
+    const sub = await call("POST /groups", { json: { name: "s", path: "s", parent_id: top.id } });
+    const refused = await call(`PUT /groups/${sub.json.id}?visibility=public`);
+    expect([refused.status, Object.keys(refused.json.message)]).toEqual([
+      400,
+      ["visibility_level"],
+    ]);
+  });
+});
+
+describe("DELETE /groups/:id", () => {
+  it("accepts, and everything below is gone", async () => {
+    const top = await newGroup();
+    const sub = await call("POST /groups", { json: { name: "s", path: "s", parent_id: top.id } });
+    const project = await call("POST /projects", {
+      json: { path: "p", namespace_id: sub.json.id },
+    });
+    const board = await call(`POST /groups/${top.id}/boards?name=b`);
+    const { status, json } = await call(`DELETE /groups/${top.id}`);
+    expect([status, json]).toEqual([202, { message: "202 Accepted" }]);
+    for (const path of [
+      `/groups/${top.id}`,
+      `/groups/${sub.json.id}`,
+      `/projects/${project.json.id}`,
+      `/groups/${top.id}/boards/${board.json.id}`,
+    ]) {
+      expect((await call(`GET ${path}`, { as: "admin" })).status).toBe(404);
+    }
+    expect((await call(`DELETE /groups/${top.id}`)).status).toBe(404);
+    expect((await call("POST /groups", { json: { name: "again", path: top.path } })).status).toBe(
+      201,
+    );
+  });
+
+  it("is 412 where the group was changed since, and goes on where it wasn't", async () => {
+    const group = await newGroup();
+    const del = (since: string) =>
+      call(`DELETE /groups/${group.id}`, { headers: { "if-unmodified-since": since } });
+    const { status, json } = await del("Mon, 15 Jun 2026 12:34:55 GMT");
+    expect([status, json]).toEqual([412, { message: "412 Precondition Failed" }]);
+    // Within the second of the change: dates of HTTP have no milliseconds.
+    expect((await del("Mon, 15 Jun 2026 12:34:56 GMT")).status).toBe(202);
+  });
+});
+
+describe("GET /groups/:id/subgroups", () => {
+  it("lists the groups directly below that the caller can see", async () => {
+    const top = await newGroup({ visibility: "public" });
+    const make = async (path: string, visibility: string, parent_id: number) =>
+      (await call("POST /groups", { json: { name: path, path, visibility, parent_id } })).json.id;
+    const open = await make("b-open", "public", top.id);
+    await make("a-closed", "private", top.id);
+    await make("deeper", "public", open);
+    const names = async (query: string, as: "owner" | "anonymous" | "stranger") => {
+      const { status, json } = await call(`GET /groups/${top.id}/subgroups${query}`, { as });
+      expect(status).toBe(200);
+      return json.map(({ path }: { path: string }) => path);
+    };
+    expect(await names("", "owner")).toEqual(["a-closed", "b-open"]);
+    expect(await names("?sort=desc", "owner")).toEqual(["b-open", "a-closed"]);
+    expect(await names("?search=closed", "owner")).toEqual(["a-closed"]);
+    expect(await names(`?skip_groups[]=${open}`, "owner")).toEqual(["a-closed"]);
+    expect(await names("?owned=true", "owner")).toEqual(["a-closed", "b-open"]);
+    expect(await names("", "stranger")).toEqual(["b-open"]);
+    expect(await names("", "anonymous")).toEqual(["b-open"]);
+    expect(
+      (await call(`GET /groups/${top.id}/subgroups`, { as: "anonymous" })).json[0],
+    ).not.toHaveProperty("projects");
+  });
+});
+
+describe("GET /groups/:id/projects", () => {
+  let group: { id: number; path: string };
+  beforeAll(async () => {
+    group = await newGroup({ visibility: "public" });
+    const sub = await call("POST /groups", {
+      json: { name: "s", path: "s", visibility: "public", parent_id: group.id },
+    });
+    const make = (namespace_id: number, path: string, more: object) =>
+      call("POST /projects", { json: { path, namespace_id, visibility: "public", ...more } });
+    await make(group.id, "one", { description: "the needle" });
+    await make(group.id, "two", { visibility: "private" });
+    await make(group.id, "three", { issues_enabled: false });
+    await make(group.id, "old", {});
+    await make(sub.json.id, "below", {});
+    await call(`POST /projects/${encodeURIComponent(`${group.path}/old`)}/archive`);
+    await call(`POST /projects/${encodeURIComponent(`${group.path}/one`)}/star`);
+  });
+
+  it.each([
+    ["", "owner", ["three", "two", "one"]],
+    ["", "stranger", ["three", "one"]],
+    ["", "anonymous", ["three", "one"]],
+    ["archived=true", "owner", ["old"]],
+    ["visibility=private", "owner", ["two"]],
+    ["visibility=public", "owner", ["three", "one"]],
+    ["search=NEEDLE", "owner", ["one"]],
+    ["order_by=name&sort=asc", "owner", ["one", "three", "two"]],
+    ["order_by=path&sort=desc", "owner", ["two", "three", "one"]],
+    ["order_by=id&sort=asc", "owner", ["one", "two", "three"]],
+    ["owned=true", "owner", ["three", "two", "one"]],
+    ["owned=true", "stranger", []],
+    ["starred=true", "owner", ["one"]],
+    ["starred=true", "stranger", []],
+    ["with_issues_enabled=true", "owner", ["two", "one"]],
+    ["min_access_level=40", "owner", ["three", "two", "one"]],
+    ["min_access_level=10", "stranger", []],
+    ["include_subgroups=true", "owner", ["below", "three", "two", "one"]],
+    ["include_subgroups=false", "owner", ["three", "two", "one"]],
+  ] as const)("?%s as %s", async (query, as, expected) => {
+    const { status, json } = await call(`GET /groups/${group.id}/projects?${query}`, { as });
+    expect([status, json.map(({ path }: { path: string }) => path)]).toEqual([200, expected]);
+  });
+
+  it("shows all of a project to users, and its basics to others", async () => {
+    const keys = async (query: string, as: "owner" | "anonymous") =>
+      Object.keys((await call(`GET /groups/${group.id}/projects?${query}`, { as })).json[0]);
+    expect(await keys("", "owner")).toContain("visibility");
+    expect(await keys("simple=true", "owner")).not.toContain("visibility");
+    expect(await keys("", "anonymous")).not.toContain("visibility");
+    expect(await keys("", "owner")).not.toContain("permissions");
+  });
+});

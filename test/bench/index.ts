@@ -1,0 +1,181 @@
+// `npm run bench`: how fast this application is beside a server that only answers, and beside hattip's own adapter.
+// It measures and never fails for being slow. docs/performance.md says what the figures mean.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createApp } from "../../src/index.ts";
+import { answerOf, load, measure, type Rate } from "./load.ts";
+import { HEADERS, type Operation, operationsOn } from "./operations.ts";
+import {
+  freePort,
+  pinDriver,
+  pinned,
+  type Server,
+  startServer,
+  timeNode,
+  timeStart,
+} from "./processes.ts";
+import { type Figures, type Footprint, median, printed } from "./report.ts";
+import { mediumSeed } from "./seed.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "7" },
+    seconds: { type: "string", default: "2" },
+    starts: { type: "string", default: "9" },
+    json: { type: "string" },
+  },
+});
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+const starts = Number(options.starts);
+const REQUESTS_BEFORE_MEMORY = 10_000;
+
+const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
+const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
+try {
+  pinDriver();
+  const { operations, callerId, copy } = await seeded();
+  const rates = await compare(operations, callerId, copy);
+  const footprint = await footprints(operations, callerId, copy);
+  const figures: Figures = {
+    machine: {
+      node: process.version,
+      platform: `${process.platform} ${process.arch}`,
+      cores: cpus().length,
+      cpu: cpus()[0]?.model.trim() ?? "",
+      pinned,
+    },
+    run: { rounds, seconds, starts, connections: 8 },
+    rates,
+    footprint,
+  };
+  console.log(printed(figures));
+  if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Fills a database; every contender gets a copy of it, so that all make the same ids. */
+async function seeded() {
+  say("seeding…");
+  const original = join(folder, "seeded.db");
+  const app = await createApp({ database: original });
+  await app.admin.seed(mediumSeed());
+  const operations = await operationsOn(app);
+  const response = await app.fetch(new Request("http://pm.test/api/v4/user", { headers: HEADERS }));
+  const { id: callerId } = (await response.json()) as { id: number };
+  await app.close();
+  return {
+    operations,
+    callerId: String(callerId),
+    copy: (name: string) => {
+      const file = join(folder, `${name}.db`);
+      copyFileSync(original, file);
+      return file;
+    },
+  };
+}
+
+/** Lets the contenders answer in turn, each round beginning with another. */
+async function compare(
+  operations: readonly Operation[],
+  callerId: string,
+  copy: (name: string) => string,
+): Promise<Figures["rates"]> {
+  const contenders: [name: string, server: Server][] = [
+    ["bare", await startServer([script("bare"), copy("bare"), callerId])],
+    ["app", await startServer([script("app"), copy("app")])],
+    ["stock", await startServer([script("stock"), copy("stock")])],
+    ["fast", await startServer([script("stock"), copy("fast"), "fast"])],
+  ];
+  const rates: Figures["rates"] = [];
+  for (const operation of operations) {
+    await requireSameBytes(operation, contenders);
+    for (const [, server] of contenders) await measure(server, operation, 1);
+    const measured: Record<string, Rate>[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      say(`${operation.name}: round ${round + 1} of ${rounds}`);
+      const results: Record<string, Rate> = {};
+      for (let turn = 0; turn < contenders.length; turn += 1) {
+        const [name, server] = contenders[(round + turn) % contenders.length] as [string, Server];
+        results[name] = await measure(server, operation, seconds);
+      }
+      measured.push(results);
+    }
+    rates.push({ operation: operation.name, floor: operation.floor, rounds: measured });
+  }
+  for (const [, server] of contenders) await server.stop();
+  return rates;
+}
+
+/** @throws Error where a contender answers something else than the others */
+async function requireSameBytes(
+  operation: Operation,
+  contenders: readonly [name: string, server: Server][],
+): Promise<void> {
+  let expected: string | undefined;
+  for (const [name, server] of contenders) {
+    const answer = await answerOf(server, operation);
+    expected ??= answer;
+    if (answer !== expected) {
+      throw new Error(`${operation.name}: ${name} answers\n${answer}\nand not\n${expected}`);
+    }
+  }
+}
+
+/** How long starting takes and how much memory it needs. */
+async function footprints(
+  operations: readonly Operation[],
+  callerId: string,
+  copy: (name: string) => string,
+): Promise<Footprint> {
+  const first = `/api/v4${operations[0]?.path}`;
+  const [appFile, bareFile] = [copy("start"), copy("bare-start")];
+  const served = spawnSync(process.execPath, [cli, "serve", "--help"], { encoding: "utf8" });
+  const hasCli = served.stdout.includes("--port");
+  const times = { node: [] as number[], bare: [] as number[], app: [] as number[] };
+  const startApp = async () => {
+    const port = await freePort();
+    const args = hasCli
+      ? [cli, "serve", "--db", appFile, "--port", String(port)]
+      : [script("app"), appFile, String(port)];
+    const origin = `http://127.0.0.1:${port}`;
+    return { origin, ...(await timeStart(args, origin + first, HEADERS)) };
+  };
+  for (let turn = 0; turn < starts; turn += 1) {
+    say(`start ${turn + 1} of ${starts}`);
+    times.node.push(await timeNode());
+    const port = String(await freePort());
+    const bare = await timeStart(
+      [script("bare"), bareFile, callerId, port],
+      `http://127.0.0.1:${port}${first}`,
+      HEADERS,
+    );
+    times.bare.push(bare.firstAnswer);
+    await bare.stop();
+    const app = await startApp();
+    times.app.push(app.firstAnswer);
+    await app.stop();
+  }
+
+  say(`memory, idle and after ${REQUESTS_BEFORE_MEMORY} requests`);
+  const app = await startApp();
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const idle = app.resident();
+  for (const operation of operations) {
+    await load(app.origin, operation, { amount: REQUESTS_BEFORE_MEMORY / operations.length });
+  }
+  const loaded = app.resident();
+  await app.stop();
+  return {
+    start: { node: median(times.node), bare: median(times.bare), app: median(times.app) },
+    memory: { idle, loaded },
+  };
+}

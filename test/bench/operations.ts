@@ -1,0 +1,53 @@
+import type { App } from "../../src/index.ts";
+import { CALLER } from "./seed.ts";
+
+/** What every request of the bench carries. The host is the same for all contenders, since answers have links. */
+export const HEADERS = { host: "pm.test", "private-token": CALLER.token };
+
+/** Something that is asked of every contender. */
+export interface Operation {
+  name: string;
+  method: "GET" | "POST";
+  /** Below `/api/v4`. */
+  path: string;
+  /** JSON with `[<id>]` where each request has another text. */
+  body?: string;
+  /** The least share of the bare server's rate that is good enough. */
+  floor: number;
+}
+
+/** The operations, on what the seed made. */
+export async function operationsOn(app: App): Promise<Operation[]> {
+  const ask = async (path: string) => {
+    const response = await app.fetch(
+      new Request(`http://pm.test/api/v4${path}`, { headers: HEADERS }),
+    );
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+    return response.json();
+  };
+  const [board] = (await ask("/groups/acme/boards")) as { id: number; lists: { id: number }[] }[];
+  const [project] = (await ask("/projects?membership=true&min_access_level=20")) as {
+    id: number;
+  }[];
+  const list = board?.lists[5];
+  if (!list || !project) throw new Error("the seed has no board with lists or no own project");
+  const lists = `/groups/acme/boards/${board.id}/lists`;
+  return [
+    { name: "one board list", method: "GET", path: `${lists}/${list.id}`, floor: 0.4 },
+    { name: "20 board lists", method: "GET", path: lists, floor: 0.5 },
+    { name: "20 projects", method: "GET", path: "/projects?per_page=20", floor: 0.5 },
+    {
+      name: "20 projects by key",
+      method: "GET",
+      path: "/projects?pagination=keyset&order_by=id&per_page=20",
+      floor: 0.5,
+    },
+    {
+      name: "create a label",
+      method: "POST",
+      path: `/projects/${project.id}/labels`,
+      body: JSON.stringify({ name: "bench-[<id>]", color: "#428bca", description: "Made" }),
+      floor: 0.4,
+    },
+  ];
+}

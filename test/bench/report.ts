@@ -1,0 +1,133 @@
+import Table from "cli-table3";
+import type { Rate } from "./load.ts";
+
+/** All that was measured. */
+export interface Figures {
+  machine: { node: string; platform: string; cores: number; cpu: string; pinned: boolean };
+  run: { rounds: number; seconds: number; starts: number; connections: number };
+  rates: {
+    operation: string;
+    /** The least share of the bare server's rate that is good enough. */
+    floor: number;
+    /** The rate of each contender in each round. */
+    rounds: Record<string, Rate>[];
+  }[];
+  footprint: Footprint;
+}
+
+/** Starting, in milliseconds, and memory, in bytes. */
+export interface Footprint {
+  start: { node: number; bare: number; app: number };
+  memory: { idle: number; loaded: number };
+}
+
+const STOCK_FLOOR = 2.5;
+const START_CEILING = 350;
+const IDLE_CEILING = 90;
+const LOADED_CEILING = 150;
+const MEGABYTE = 1e6;
+
+/** The middle one of some numbers, or the mean of the middle two. */
+export function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const half = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(half) - 1], sorted[Math.floor(half)]];
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
+}
+
+const RIVALS: { name: string; title: string; floorOf: (floor: number) => number | undefined }[] = [
+  { name: "bare", title: "bare node:http", floorOf: (floor) => floor },
+  { name: "stock", title: "hattip's adapter", floorOf: () => STOCK_FLOOR },
+  { name: "fast", title: "the same, fast-fetch", floorOf: () => undefined },
+];
+
+/** The figures as tables for people, with what they should be. */
+export function printed(figures: Figures): string {
+  const { machine, run } = figures;
+  const where = machine.pinned ? "servers on one core, driver on another" : "nothing pinned";
+  return [
+    `Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}; ${where}.`,
+    `Medians of ${run.rounds} rounds of ${run.seconds} s, ${run.connections} connections; ratios within a round.`,
+    `"By CPU" compares the servers' CPU time for a request, which a busy machine disturbs least.`,
+    ratesTable(figures.rates),
+    footprintTable(figures.footprint),
+    ...slowDrivers(figures.rates),
+  ].join("\n");
+}
+
+function ratesTable(rates: Figures["rates"]): string {
+  const table = new Table({
+    head: ["", "beside", "req/s", "app", "ratio", "from – to", "by CPU", "floor", ""],
+    style: { head: [], border: [], compact: true },
+    colAligns: ["left", "left", "right", "right", "right", "right", "right", "right", "left"],
+  });
+  for (const { operation, floor, rounds } of rates) {
+    for (const [index, rival] of RIVALS.entries()) {
+      const of = (name: string) => rounds.map((round) => round[name] as Rate);
+      const [theirs, ours] = [of(rival.name), of("app")];
+      const ratios = ours.map((rate, at) => rate.perSecond / (theirs[at] as Rate).perSecond);
+      const byCpu = ours.map((rate, at) => (theirs[at] as Rate).cpu / rate.cpu);
+      const least = rival.floorOf(floor);
+      table.push([
+        index === 0 ? operation : "",
+        rival.title,
+        Math.round(median(theirs.map((rate) => rate.perSecond))),
+        Math.round(median(ours.map((rate) => rate.perSecond))),
+        median(ratios).toFixed(2),
+        `${Math.min(...ratios).toFixed(2)} – ${Math.max(...ratios).toFixed(2)}`,
+        median(byCpu).toFixed(2),
+        least === undefined ? "" : `≥ ${least.toFixed(2)}`,
+        least === undefined ? "" : verdict(median(ratios) >= least),
+      ]);
+    }
+  }
+  return table.toString();
+}
+
+function footprintTable({ start, memory }: Footprint): string {
+  const table = new Table({
+    head: ["", "measured", "ceiling", ""],
+    style: { head: [], border: [], compact: true },
+    colAligns: ["left", "right", "right", "left"],
+  });
+  const milliseconds = (value: number) => `${Math.round(value)} ms`;
+  const megabytes = (value: number) => `${Math.round(value / MEGABYTE)} MB`;
+  const bounded = (value: number, ceiling: number, unit: string) => [
+    `${ceiling} ${unit}`,
+    verdict(value <= ceiling),
+  ];
+  table.push(
+    ["node -e 0", milliseconds(start.node), "", ""],
+    ["bare node:http, to the first 200", milliseconds(start.bare), "", ""],
+    ["app, to the first 200", milliseconds(start.app), ...bounded(start.app, START_CEILING, "ms")],
+    [
+      "app, memory when idle",
+      megabytes(memory.idle),
+      ...bounded(memory.idle / MEGABYTE, IDLE_CEILING, "MB"),
+    ],
+    [
+      "app, memory after load",
+      megabytes(memory.loaded),
+      ...bounded(memory.loaded / MEGABYTE, LOADED_CEILING, "MB"),
+    ],
+  );
+  return table.toString();
+}
+
+function verdict(met: boolean): string {
+  return met ? "met" : "NOT MET";
+}
+
+/** Where the bare server had time left, the driver set the pace, and ratios flatter the app. */
+function slowDrivers(rates: Figures["rates"]): string[] {
+  return rates
+    .map(({ operation, rounds }) => ({
+      operation,
+      busy: median(rounds.map((round) => (round["bare"] as Rate).busy)),
+    }))
+    .filter(({ busy }) => busy < 0.85)
+    .map(
+      ({ operation, busy }) =>
+        `Careful: ${operation}: the bare server was busy ${Math.round(busy * 100)}% of the time only; go by its CPU.`,
+    );
+}

@@ -1,0 +1,52 @@
+import type { Seed } from "../../src/seed.ts";
+
+/** Who calls: a member of eight groups, no administrator. */
+export const CALLER = { username: "user1", token: "token-of-the-bench" };
+
+const times = <T>(length: number, make: (index: number) => T) =>
+  Array.from({ length }, (_, index) => make(index));
+
+const labels = (length: number) =>
+  times(length, (index) => ({
+    name: `Label ${index}`,
+    color: "#428bca",
+    description: "What is meant by this label, in a sentence.",
+  }));
+
+const GROUPS = 60;
+const VISIBILITIES = ["private", "internal", "public"] as const;
+
+/**
+ * 800 users, 60 groups of one board with 20 lists, 500 projects, 10,000 labels. The three newest groups are public, so
+ * that a server that checks nothing lists the same newest projects as one that does.
+ */
+export function mediumSeed(): Seed {
+  return {
+    users: times(800, (index) => ({
+      username: `user${index}`,
+      name: `User ${index}`,
+      tokens: index === 1 ? [{ token: CALLER.token }] : [],
+    })),
+    groups: times(GROUPS, (group) => {
+      const visibility = group >= GROUPS - 3 ? "public" : VISIBILITIES[group % 3];
+      return {
+        path: group === 0 ? "acme" : `group-${group}`,
+        visibility,
+        description: "A group.",
+        members: {
+          [`user${group + 10}`]: "owner",
+          ...(group % 8 === 0 ? { [CALLER.username]: "developer" } : {}),
+        },
+        labels: labels(100),
+        boards: [{ name: "Board", lists: times(20, (index) => `Label ${index}`) }],
+        projects: times(group < 20 ? 9 : 8, (index) => ({
+          path: `project-${index}`,
+          name: `Project ${index}`,
+          description: "A project that does things, described in a sentence of moderate length.",
+          visibility,
+          labels: labels(8),
+        })),
+      };
+    }),
+  };
+}

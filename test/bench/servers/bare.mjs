@@ -1,0 +1,149 @@
+// What answering costs at least: node:http, one prepared statement and JSON.stringify. It checks nothing.
+import { createServer } from "node:http";
+import Database from "better-sqlite3";
+import { ready } from "./control.mjs";
+
+const [file, callerId, port = "0"] = process.argv.slice(2);
+const db = new Database(file);
+db.pragma("journal_mode = WAL");
+db.pragma("synchronous = NORMAL");
+
+const LIST = `select bl.id, l.name, l.color, l.description, bl.position
+  from board_lists bl join labels l on l.id = bl.label_id`;
+const oneList = db.prepare(`${LIST} where bl.id = ?`);
+const lists = db.prepare(`${LIST} where bl.board_id = ? order by bl.position limit 20`);
+
+const PROJECT = `select p.*, n.name as group_name, n.path as group_path, n.full_path as group_full_path, n.kind,
+    n.parent_id, n.avatar_url as group_avatar_url, pm.access_level as project_level, gm.access_level as group_level
+  from projects p join namespaces n on n.id = p.namespace_id
+  left join members pm on pm.project_id = p.id and pm.user_id = ${Number(callerId)}
+  left join members gm on gm.namespace_id = n.id and gm.user_id = ${Number(callerId)}`;
+const newest = db.prepare(`${PROJECT} order by p.created_at desc, p.id desc limit 20`);
+const byKey = db.prepare(`${PROJECT} order by p.id desc limit 20`);
+
+const insertLabel =
+  db.prepare(`insert into labels (project_id, name, color, description, created_at, updated_at)
+  values (?, ?, ?, ?, ?, ?) returning id, name, color, description, priority`);
+
+const BASE = "http://pm.test";
+const VISIBILITIES = { 0: "private", 10: "internal", 20: "public" };
+
+const listJson = (row) => ({
+  id: row.id,
+  label: { name: row.name, color: row.color, description: row.description },
+  position: row.position,
+});
+
+const levelJson = (level) =>
+  level === null ? null : { access_level: level, notification_level: 3 };
+
+const projectJson = (row) => {
+  const self = `${BASE}/api/v4/projects/${row.id}`;
+  const topics = JSON.parse(row.topics);
+  return {
+    id: row.id,
+    description: row.description,
+    name: row.name,
+    name_with_namespace: `${row.group_name} / ${row.name}`,
+    path: row.path,
+    path_with_namespace: row.full_path,
+    created_at: new Date(row.created_at).toISOString(),
+    default_branch: row.default_branch,
+    tag_list: topics,
+    topics,
+    ssh_url_to_repo: `git@pm.test:${row.full_path}.git`,
+    http_url_to_repo: `${BASE}/${row.full_path}.git`,
+    web_url: `${BASE}/${row.full_path}`,
+    readme_url: null,
+    avatar_url: row.avatar_url,
+    star_count: row.star_count,
+    forks_count: 0,
+    last_activity_at: new Date(row.last_activity_at).toISOString(),
+    namespace: {
+      id: row.namespace_id,
+      name: row.group_name,
+      path: row.group_path,
+      kind: row.kind,
+      full_path: row.group_full_path,
+      parent_id: row.parent_id,
+      avatar_url: row.group_avatar_url,
+      web_url: `${BASE}/groups/${row.group_full_path}`,
+    },
+    _links: {
+      self,
+      issues: `${self}/issues`,
+      merge_requests: `${self}/merge_requests`,
+      repo_branches: `${self}/repository/branches`,
+      labels: `${self}/labels`,
+      events: `${self}/events`,
+      members: `${self}/members`,
+    },
+    archived: row.archived === 1,
+    visibility: VISIBILITIES[row.visibility],
+    issues_enabled: row.issues_enabled === 1,
+    merge_requests_enabled: row.merge_requests_enabled === 1,
+    wiki_enabled: row.wiki_enabled === 1,
+    jobs_enabled: row.jobs_enabled === 1,
+    snippets_enabled: row.snippets_enabled === 1,
+    shared_runners_enabled: row.shared_runners_enabled === 1,
+    lfs_enabled: row.lfs_enabled === 1,
+    creator_id: row.creator_id,
+    import_status: "none",
+    open_issues_count: 0,
+    public_jobs: row.public_jobs === 1,
+    shared_with_groups: [],
+    merge_method: row.merge_method,
+    request_access_enabled: row.request_access_enabled === 1,
+    only_allow_merge_if_pipeline_succeeds: row.only_allow_merge_if_pipeline_succeeds === 1,
+    only_allow_merge_if_all_discussions_are_resolved:
+      row.only_allow_merge_if_all_discussions_are_resolved === 1,
+    permissions: {
+      project_access: levelJson(row.project_level),
+      group_access: levelJson(row.group_level),
+    },
+  };
+};
+
+const labelJson = (row) => ({
+  id: row.id,
+  name: row.name,
+  color: row.color,
+  description: row.description,
+  text_color: "#FFFFFF",
+  open_issues_count: 0,
+  closed_issues_count: 0,
+  open_merge_requests_count: 0,
+  subscribed: false,
+  priority: row.priority,
+  is_project_label: true,
+});
+
+function send(res, status, value) {
+  const body = JSON.stringify(value);
+  res.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  });
+  res.end(body);
+}
+
+const server = createServer((req, res) => {
+  // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
+  const [, , , , id, below, boardId, , listId] = req.url.split("/");
+  if (listId) send(res, 200, listJson(oneList.get(listId)));
+  else if (boardId) send(res, 200, lists.all(boardId).map(listJson));
+  else if (below === "labels") {
+    let text = "";
+    req.setEncoding("utf8");
+    req.on("data", (chunk) => {
+      text += chunk;
+    });
+    req.on("end", () => {
+      const { name, color, description = null } = JSON.parse(text);
+      const now = Date.now();
+      send(res, 201, labelJson(insertLabel.get(id, name, color, description, now, now)));
+    });
+  } else if (req.url.includes("keyset")) send(res, 200, byKey.all().map(projectJson));
+  else send(res, 200, newest.all().map(projectJson));
+});
+server.listen(Number(port), "127.0.0.1", () => ready(`http://127.0.0.1:${server.address().port}`));

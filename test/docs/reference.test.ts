@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { documents, openapi } from "../../docs/generate.ts";
+import { resources } from "../../src/resources/index.ts";
+
+const routes = resources.flatMap((resource) => resource.routes);
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters: { in?: string; name?: string; $ref?: string }[];
+}
+
+const document = openapi() as unknown as {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+};
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([method]) => method !== "servers")
+    .map(([method, operation]) => ({ path, method, operation })),
+);
+
+describe("docs", () => {
+  it.each(Object.entries(documents))("%s is current: else run `npm run docs`", (name, generate) => {
+    const written = readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
+    expect(written === generate()).toBe(true);
+  });
+
+  it("has a summary of one line for each route", () => {
+    const without = routes.filter(({ summary }) => !/^[A-Z][^\n]*[^.\s]$/.test(summary));
+    expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+});
+
+describe("openapi.json", () => {
+  it("has every route", () => {
+    const described = operations.map(
+      ({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`,
+    );
+    expect(described.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  it("has an id of its own for each operation", () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it("declares the parameters of each path", () => {
+    for (const { path, operation } of operations) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = operation.parameters.filter((parameter) => parameter.in === "path");
+      expect(declared.map(({ name }) => name)).toEqual(named);
+    }
+  });
+
+  it("refers only to what it has", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)];
+    const missing = references.filter(([, path]) => {
+      const [kind, name] = (path as string).split("/") as [string, string];
+      return document.components[kind]?.[name] === undefined;
+    });
+    expect(missing).toEqual([]);
+  });
+});

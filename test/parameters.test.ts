@@ -1,0 +1,319 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../src/core/errors.ts";
+import {
+  decodePath,
+  fromParsed,
+  PARAMETER_LIMITS,
+  type Parameter,
+  parseJson,
+  parseQuery,
+} from "../src/core/parameters.ts";
+
+const parse = (text: string) => parseQuery(text, PARAMETER_LIMITS);
+
+/** The same with ordinary objects, so that it can be compared. */
+const plain = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(plain)
+    : typeof value === "object" && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
+      : value;
+
+describe("a query or form is read as Rack does", () => {
+  it.each<[string, unknown]>([
+    ["", {}],
+    ["&&", {}],
+    ["a=1", { a: "1" }],
+    ["&a=1&&b=2&", { a: "1", b: "2" }],
+    ["a", { a: null }],
+    ["a=", { a: "" }],
+    ["a=1=2", { a: "1=2" }],
+    ["=1", {}],
+    ["a=1&a=2", { a: "2" }],
+    ["a=1&b=2&a=", { a: "", b: "2" }],
+    // Escapes
+    ["a+b=c+d", { "a b": "c d" }],
+    ["a=1%2B2", { a: "1+2" }],
+    ["t=2026-01-01T00:00:00%2B01:00", { t: "2026-01-01T00:00:00+01:00" }],
+    ["%61=%62", { a: "b" }],
+    ["a=%C3%A9%F0%9F%98%80", { a: "é😀" }],
+    ["a=é", { a: "é" }],
+    ["a=%26%3D%23", { a: "&=#" }],
+    ["a%5Bb%5D=1", { a: { b: "1" } }],
+    ["a%5B%5D=1&a[]=2", { a: ["1", "2"] }],
+    // Arrays
+    ["a[]=1", { a: ["1"] }],
+    ["a[]=1&a[]=2&a[]=1", { a: ["1", "2", "1"] }],
+    ["a[]=", { a: [""] }],
+    ["a[]", { a: [null] }],
+    // Hashes
+    ["a[b]=1", { a: { b: "1" } }],
+    ["a[b]=1&a[c]=2", { a: { b: "1", c: "2" } }],
+    ["a[b]=1&a[b]=2", { a: { b: "2" } }],
+    ["a[b][c][d]=1", { a: { b: { c: { d: "1" } } } }],
+    ["a[0]=x&a[1]=y", { a: { "0": "x", "1": "y" } }],
+    ["a[b][]=1&a[b][]=2", { a: { b: ["1", "2"] } }],
+    ["a[b]=1&a=2", { a: "2" }],
+    ["a[b c]=1", { a: { "b c": "1" } }],
+    // Arrays of hashes: a key that comes again opens a new one
+    ["v[][key]=A&v[][value]=1", { v: [{ key: "A", value: "1" }] }],
+    [
+      "v[][key]=A&v[][value]=1&v[][key]=B&v[][value]=2",
+      {
+        v: [
+          { key: "A", value: "1" },
+          { key: "B", value: "2" },
+        ],
+      },
+    ],
+    ["v[][key]=A&v[][key]=B", { v: [{ key: "A" }, { key: "B" }] }],
+    ["v[][key]=A&v[][value]=1&v[][key]=B", { v: [{ key: "A", value: "1" }, { key: "B" }] }],
+    ["x[][y][z]=1&x[][y][w]=2", { x: [{ y: { z: "1", w: "2" } }] }],
+    ["x[][y][z]=1&x[][y][z]=2", { x: [{ y: { z: "1" } }, { y: { z: "2" } }] }],
+    ["x[][y][]=1&x[][y][]=2", { x: [{ y: ["1", "2"] }] }],
+    ["x[y][][z]=1&x[y][][z]=2", { x: { y: [{ z: "1" }, { z: "2" }] } }],
+    ["x[y][][z]=1&x[y][][w]=a&x[y][][z]=2", { x: { y: [{ z: "1", w: "a" }, { z: "2" }] } }],
+    [
+      "x[][id]=1&x[][y][a]=5&x[][y][b]=7&x[][id]=2",
+      {
+        x: [{ id: "1", y: { a: "5", b: "7" } }, { id: "2" }],
+      },
+    ],
+  ])("%j", (text, expected) => {
+    expect(plain(parse(text))).toEqual(expected);
+  });
+
+  it.each([
+    ["a=%", "malformed percent-encoding"],
+    ["a=%zz", "malformed percent-encoding"],
+    ["%=1", "malformed percent-encoding"],
+    ["a=%ff", "malformed percent-encoding"],
+    ["a=%ed%a0%80", "malformed percent-encoding"],
+    ["a=1&a[b]=2", "expected a hash for parameter 'a'"],
+    ["a=1&a[]=2", "expected an array for parameter 'a'"],
+    ["a[]=1&a[b]=2", "expected a hash for parameter 'a'"],
+    ["a[b]=1&a[]=2", "expected an array for parameter 'a'"],
+    ["a[b]=1&a[b][c]=2", "expected a hash for parameter 'b'"],
+    ["a&a[b]=1", "expected a hash for parameter 'a'"],
+    [`a${"[b]".repeat(33)}=1`, "parameters are nested too deeply"],
+    [`a${"[]".repeat(33)}=1`, "parameters are nested too deeply"],
+    [`a${"[".repeat(20_000)}=1`, "parameters are nested too deeply"],
+    ["a=1&".repeat(4096), "too many parameters"],
+    ["&".repeat(5000), "too many parameters"],
+  ])("%j is 400", (text, error) => {
+    expect(() => parse(text)).toThrow(
+      expect.objectContaining({ name: "ApiError", status: 400, body: { error } }),
+    );
+  });
+
+  it("goes up to its limits", () => {
+    expect(parse(Array.from({ length: 4096 }, (_, i) => `a${i}=1`).join("&"))).toHaveProperty(
+      "a4095",
+      "1",
+    );
+    expect(plain(parse(`a${"[b]".repeat(32)}=1`))).toHaveProperty("a.b.b.b");
+    const limits = { depth: 1, count: 2 };
+    expect(plain(parseQuery("a[b]=1&c=2", limits))).toEqual({ a: { b: "1" }, c: "2" });
+    expect(() => parseQuery("a[b][c]=1", limits)).toThrow(ApiError);
+    expect(() => parseQuery("a=1&b=2&c=3", limits)).toThrow(ApiError);
+  });
+});
+
+describe("a JSON body", () => {
+  const json = (text: string) => parseJson(text, PARAMETER_LIMITS);
+
+  it("is an object of whatever JSON has", () => {
+    const value = { a: 1, b: "x", c: [1, { d: null }], e: { f: true }, "g[h]": 2, "": 0 };
+    expect(plain(json(JSON.stringify(value)))).toEqual(value);
+    expect(plain(json('{"a":1,"a":2}'))).toEqual({ a: 2 });
+    expect(plain(json("{}"))).toEqual({});
+  });
+
+  it.each([
+    "",
+    "{",
+    "[]",
+    "[1]",
+    "null",
+    "true",
+    "1",
+    '"a"',
+    "{'a':1}",
+    "{a:1}",
+    '{"a":1}x',
+    "NaN",
+  ])("%j is 400", (text) => {
+    expect(() => json(text)).toThrow(
+      expect.objectContaining({
+        status: 400,
+        body: { error: "message body does not match declared format" },
+      }),
+    );
+  });
+
+  it.each([
+    [`{"a":${"[".repeat(33)}${"]".repeat(33)}}`, "parameters are nested too deeply"],
+    [`${'{"a":'.repeat(34)}1${"}".repeat(34)}`, "parameters are nested too deeply"],
+    [`{"a":[${"1,".repeat(4096)}1]}`, "too many parameters"],
+  ])("beyond the limits is 400 (%#)", (text, error) => {
+    expect(() => json(text)).toThrow(expect.objectContaining({ status: 400, body: { error } }));
+  });
+
+  it("nested a hundred thousand deep is 400", () => {
+    const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    expect(() => json(deep)).toThrow(expect.objectContaining({ status: 400 }));
+  });
+
+  it("is taken over from a host's parser within the same limits", () => {
+    expect(plain(fromParsed({ a: { b: [1] } }, PARAMETER_LIMITS))).toEqual({ a: { b: [1] } });
+    for (const body of [[1], "a", null]) {
+      expect(() => fromParsed(body, PARAMETER_LIMITS)).toThrow(ApiError);
+    }
+    expect(() => fromParsed({ a: { b: 1 } }, { depth: 1, count: 9 })).toThrow(ApiError);
+    expect(() => fromParsed({ a: 1, b: 2 }, { depth: 9, count: 2 })).toThrow(ApiError);
+  });
+});
+
+describe("a path segment", () => {
+  it("is decoded without taking + for a space", () => {
+    expect(decodePath("a%2Fb+c%20d")).toBe("a/b+c d");
+    expect(() => decodePath("%zz")).toThrow(expect.objectContaining({ status: 400 }));
+    expect(() => decodePath("%c3")).toThrow(expect.objectContaining({ status: 400 }));
+  });
+});
+
+/** What can be seen of a polluted prototype. */
+const prototypes = () =>
+  [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
+    (one) => Reflect.ownKeys(one).length,
+  );
+
+const NAMES = ["a", "b", "__proto__", "constructor", "prototype", "toString", "0", "length", ""];
+const nameArbitrary = fc.oneof(fc.constantFrom(...NAMES), fc.string({ maxLength: 4 }));
+const bracketArbitrary = fc.oneof(
+  fc.constantFrom("[]", "[", "]", "[[", "]]", "[]]", "[][]", "%5B%5D"),
+  nameArbitrary.map((name) => `[${name}]`),
+);
+const pairArbitrary = fc
+  .tuple(
+    nameArbitrary,
+    fc.array(bracketArbitrary, { maxLength: 4 }),
+    fc.constantFrom("=", "", "=="),
+    fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("%", "%zz", "%00", "+", "%2B", "\0")),
+  )
+  .map(([name, brackets, equals, value]) => name + brackets.join("") + equals + value);
+const queryArbitrary = fc.oneof(
+  fc.array(pairArbitrary, { maxLength: 8 }).map((pairs) => pairs.join("&")),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.string({ unit: fc.constantFrom(..."ab[]=&%+0_;.5BD"), maxLength: 60 }),
+);
+
+/** Whether a value is made of nothing but what parameters can hold, and no object has a prototype. */
+const isClean = (value: unknown): boolean =>
+  typeof value === "object" && value !== null
+    ? Array.isArray(value)
+      ? value.every(isClean)
+      : Object.getPrototypeOf(value) === null &&
+        Reflect.ownKeys(value).every((key) =>
+          isClean((value as Record<string, unknown>)[String(key)]),
+        )
+    : ["string", "number", "boolean"].includes(typeof value) || value === null;
+
+/** Runs a parser: it gives parameters or throws a 400, and leaves every prototype alone. */
+const behaves = (run: () => unknown) => {
+  const before = prototypes();
+  try {
+    expect(isClean(run())).toBe(true);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    expect(error.status).toBe(400);
+    expect(Object.keys(error.body)).toEqual(["error"]);
+  }
+  expect(prototypes()).toEqual(before);
+  expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+};
+
+describe("whatever is sent", () => {
+  it("as a query gives parameters or 400", () => {
+    fc.assert(
+      fc.property(queryArbitrary, (text) => behaves(() => parse(text))),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("as JSON gives parameters or 400", () => {
+    const texts = fc.oneof(
+      fc.json({ maxDepth: 5 }),
+      fc.string(),
+      fc.dictionary(nameArbitrary, fc.jsonValue()).map((value) => JSON.stringify(value)),
+    );
+    fc.assert(
+      fc.property(texts, (text) => behaves(() => parseJson(text, PARAMETER_LIMITS))),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    "__proto__[polluted]=1",
+    "constructor[prototype][polluted]=1",
+    "a[__proto__][polluted]=1",
+    "a[][__proto__][polluted]=1",
+    "__proto__=1",
+    "__proto__[]=1",
+    "a[constructor][prototype][polluted]=1",
+  ])("%s is a name like any other", (text) => {
+    behaves(() => parse(text));
+    expect(Object.keys(parse(text))).toEqual([text.split(/[[=]/, 1)[0]]);
+  });
+
+  it("__proto__ in JSON is a name like any other", () => {
+    const parsed = parseJson('{"__proto__":{"polluted":1},"a":{"__proto__":2}}', PARAMETER_LIMITS);
+    behaves(() => parsed);
+    expect(Object.keys(parsed)).toEqual(["__proto__", "a"]);
+  });
+});
+
+describe("what a client writes down", () => {
+  type Tree = string | Tree[] | { [key: string]: Tree };
+  const word = fc.string({ unit: fc.constantFrom(...'ab é&=+%[]"😀'), minLength: 1, maxLength: 5 });
+  const key = fc.string({ unit: fc.constantFrom(..."abc_é"), minLength: 1, maxLength: 3 });
+  const tree = fc.letrec<{ tree: Tree; hash: { [key: string]: Tree } }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      word,
+      fc.array(word, { minLength: 1, maxLength: 3 }),
+      // An element is told from the one before by its first key.
+      fc.array(
+        fc.tuple(word, fc.option(word)).map(
+          ([first, second]): Tree => ({
+            first,
+            ...(second !== null && { second }),
+          }),
+        ),
+        { minLength: 1, maxLength: 3 },
+      ),
+      tie("hash"),
+    ),
+    hash: fc.dictionary(key, tie("tree"), { minKeys: 1, maxKeys: 3, noNullPrototype: true }),
+  })).hash;
+
+  const written = (name: string, value: Tree): string[] =>
+    typeof value === "string"
+      ? [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`]
+      : Array.isArray(value)
+        ? value.flatMap((element) => written(`${name}[]`, element))
+        : Object.entries(value).flatMap(([inner, one]) => written(`${name}[${inner}]`, one));
+
+  it("is what the server reads, in a form and in JSON", () => {
+    fc.assert(
+      fc.property(tree, (value) => {
+        const form = Object.entries(value).flatMap(([name, one]) => written(name, one));
+        expect(plain(parse(form.join("&")))).toEqual(value);
+        const json: Record<string, Parameter> = parseJson(JSON.stringify(value), PARAMETER_LIMITS);
+        expect(plain(json)).toEqual(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
