@@ -443,10 +443,12 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 function replyOfError(error: unknown, onError: (error: unknown) => void): Reply {
   const known = error instanceof ConstraintError ? conflictOf(error) : error;
   if (known instanceof ApiError) {
+    const { status, headers, body } = known;
+    if (status === 304) return { status, headers: { ...headers }, body: null };
     return {
-      status: known.status,
-      headers: { "content-type": "application/json", ...known.headers },
-      body: known.status === 304 ? null : JSON.stringify(known.body),
+      status,
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
     };
   }
   onError(error);

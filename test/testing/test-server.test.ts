@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { SeedError } from "../../src/index.ts";
 import {
   type Seed,
@@ -55,6 +55,24 @@ describe("starting", () => {
     expect(projects.headers.get("x-total")).toBe("2");
   });
 
+  it("takes milliseconds, and so does a reset", async () => {
+    const took = async (work: () => Promise<unknown>) => {
+      const started = performance.now();
+      await work();
+      return performance.now() - started;
+    };
+    const server = await start();
+    // The quickest of several: what it takes when nobody else has the machine.
+    const starts: number[] = [];
+    const resets: number[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      starts.push(await took(start));
+      resets.push(await took(server.reset));
+    }
+    expect(Math.min(...starts)).toBeLessThan(100);
+    expect(Math.min(...resets)).toBeLessThan(100);
+  });
+
   it("keeps servers apart", async () => {
     const [one, other] = [await start(), await start()];
     await call(one, "/groups", created);
@@ -78,9 +96,13 @@ describe("starting", () => {
   });
 
   it("can be disposed of", async () => {
-    const server = await startTestServer();
-    await server[Symbol.asyncDispose]();
-    await expect(fetch(server.url)).rejects.toThrow();
+    let url: string;
+    {
+      await using server = await startTestServer();
+      url = server.url;
+      expect((await call(server, "/user")).status).toBe(200);
+    }
+    await expect(fetch(url)).rejects.toThrow();
   });
 });
 
@@ -181,6 +203,16 @@ describe("the clock", () => {
     server.clock.set(0);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(server.clock.now()).toBe(0);
+  });
+
+  it("follows a fake of the machine's", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2001-02-03T04:05:06Z") });
+    try {
+      const server = await start();
+      expect(await newProject(server, "one")).toBe("2001-02-03T04:05:06.000Z");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("expires tokens", async () => {

@@ -1,0 +1,110 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Starts an example as its README says, and gives its lines as they come. */
+function start(file: string, env: Record<string, string> = {}) {
+  const process_ = spawn(process.execPath, [file], {
+    cwd: root,
+    env: { ...process.env, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
+  const line = async () => String((await lines.next()).value);
+  return { process: process_, line };
+}
+
+/** Asks an example to end, and gives the code it ends with. */
+async function stop(process_: ChildProcess): Promise<unknown> {
+  const ended = once(process_, "exit");
+  process_.kill("SIGTERM");
+  const [code] = await ended;
+  return code;
+}
+
+describe("examples/express-mount", () => {
+  let example: ReturnType<typeof start>;
+  let boards: string;
+  let origin: string;
+  beforeAll(async () => {
+    example = start("examples/express-mount/server.mjs");
+    boards = await example.line();
+    origin = new URL(boards).origin;
+  });
+  afterAll(async () => {
+    expect(await stop(example.process)).toBe(0);
+  });
+
+  it("prints an address that answers, with links below the prefix", async () => {
+    const response = await fetch(boards);
+    expect(response.status).toBe(200);
+    const base = `${origin}/tools/pm`;
+    const [board] = await response.json();
+    expect(board).toMatchObject({ name: "Development", group: { web_url: `${base}/groups/acme` } });
+    expect(response.headers.get("link")).toContain(`<${base}/api/v4/groups/acme/boards?`);
+  });
+
+  it("reads what the app's body parsers have read", async () => {
+    const headers = { "private-token": "ada-token", "content-type": "application/json" };
+    for (const [type, body] of [
+      ["application/json", '{"name":"By JSON"}'],
+      ["application/x-www-form-urlencoded", "name=By+form"],
+    ] as const) {
+      const init = { method: "POST", headers: { ...headers, "content-type": type }, body };
+      expect((await fetch(boards.split("?")[0] as string, init)).status).toBe(201);
+    }
+  });
+
+  it("leaves the app's own routes to the app", async () => {
+    const text = async (path: string) => (await fetch(origin + path)).text();
+    expect(await text("/")).toBe("The shop's front page");
+    expect(await text("/tools/pm/about")).toBe("About our project management");
+    const unknown = await fetch(`${origin}/tools/pm/api/v4/nowhere`);
+    expect(unknown.status).toBe(404);
+    expect(await unknown.json()).toEqual({ error: "There is no /tools/pm/api/v4/nowhere" });
+    expect((await fetch(`${origin}/api/v4/version`)).status).toBe(404);
+  });
+});
+
+describe("examples/node", () => {
+  it("serves a database that is there again at the next start", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pm-api-example-"));
+    const env = { DATABASE: join(folder, "pm.db") };
+    const first = start("examples/node/server.mjs", env);
+    const token = /^The token of root, shown only now: (\S+)$/.exec(await first.line())?.[1];
+    const user = async (line: string) => {
+      const url = /^The API is at (http:\/\/127\.0\.0\.1:\d+\/api\/v4)$/.exec(line)?.[1];
+      const headers = { "private-token": token as string };
+      return (await (await fetch(`${url}/user`, { headers })).json()).username;
+    };
+    expect(await user(await first.line())).toBe("root");
+    expect(await stop(first.process)).toBe(0);
+
+    const second = start("examples/node/server.mjs", env);
+    expect(await user(await second.line())).toBe("root");
+    expect(await stop(second.process)).toBe(0);
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("examples/in-a-test", () => {
+  // Its vitest half is run by vitest.config.ts like any other test.
+  it("passes with node:test", async () => {
+    const { NODE_OPTIONS: _, ...env } = process.env;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--test", "--test-reporter=tap", "examples/in-a-test/node-test.mjs"],
+      { cwd: root, env },
+    );
+    expect(stdout).toMatch(/^# pass 3$/m);
+    expect(stdout).toMatch(/^# fail 0$/m);
+  });
+});

@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const guide = await readFile(join(root, "docs/testing.md"), "utf8");
+
+interface Block {
+  section: string;
+  language: string;
+  code: string;
+}
+
+const blocks: Block[] = guide.split(/^## /m).flatMap((text) => {
+  const section = text.slice(0, text.indexOf("\n"));
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = "", code = ""]) => ({
+    section,
+    language,
+    code,
+  }));
+});
+
+const excerpts: Record<string, string[]> = {
+  js: ["examples/in-a-test/vitest.test.mjs", "examples/in-a-test/node-test.mjs"],
+  ts: ["test/testing/test-server.test.ts"],
+};
+
+/** Whether code stands in one of the files that are tests themselves, whatever its indentation. */
+async function isExcerpt({ language, code }: Block): Promise<boolean> {
+  const flat = (text: string) => text.replace(/^\s+/gm, "");
+  for (const file of excerpts[language] ?? []) {
+    if (flat(await readFile(join(root, file), "utf8")).includes(flat(code))) return true;
+  }
+  return false;
+}
+
+/** A user's project: the package and a client are installed in it. */
+let project: string;
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "pm-api-docs-"));
+  await mkdir(join(project, "node_modules/@gitbeaker"), { recursive: true });
+  await symlink(root, join(project, "node_modules/pm-api"));
+  const client = "node_modules/@gitbeaker/rest";
+  await symlink(join(root, client), join(project, client));
+});
+afterAll(() => rm(project, { recursive: true }));
+
+const programs = new Map<string, Block[]>();
+for (const block of blocks) {
+  if (await isExcerpt(block)) continue;
+  programs.set(block.section, [...(programs.get(block.section) ?? []), block]);
+}
+
+describe("docs/testing.md", () => {
+  it("has code of the known kinds", () => {
+    expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(["js", "ts", "json"]));
+    expect(blocks.length).toBeGreaterThan(12);
+    expect(programs.size).toBeGreaterThan(4);
+  });
+
+  it.concurrent.each([...programs])("%s: its code runs, block after block", async (name, parts) => {
+    const folder = await mkdtemp(join(project, "section-"));
+    const of = (language: string) => parts.filter((part) => part.language === language);
+    expect(parts).toHaveLength(of("js").length + of("json").length);
+    for (const { code } of of("json")) await writeFile(join(folder, "seed.json"), code);
+    const file = join(folder, `${name.replace(/\W+/g, "-")}.mjs`);
+    await writeFile(
+      file,
+      of("js")
+        .map(({ code }) => code)
+        .join("\n"),
+    );
+    await promisify(execFile)(process.execPath, [file]);
+  });
+});
