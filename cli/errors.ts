@@ -16,6 +16,8 @@ export interface Ending {
   code: 1 | 2;
 }
 
+/** What a command lists. */
+const LISTED = ["user", "token"];
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";
 
 /**
@@ -34,6 +36,8 @@ export function endingOf(error: unknown): Ending | undefined {
       return { line: "cancelled, nothing was done", code: 1 };
     case "ApiError":
       return endingOfRefusal(error as ApiError);
+    case "DependencyError":
+      return { line: `${message}. Nothing was changed: correct it and try again`, code: 1 };
     case "SeedError":
       return { line: `${message}. Nothing was written: correct the seed and try again`, code: 1 };
     case "ConstraintError":
@@ -60,10 +64,8 @@ function endingOfRefusal({ status, body }: ApiError): Ending {
   const said = textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
   const missing = /^404 (\w+) Not Found$/.exec(said)?.[1]?.toLowerCase();
   if (missing) {
-    return {
-      line: `there is no such ${missing}: \`pm-cli ${missing} list\` shows them all`,
-      code: 1,
-    };
+    const shown = LISTED.includes(missing) ? `: \`pm-cli ${missing} list\` shows them all` : "";
+    return { line: `there is no such ${missing}${shown}`, code: 1 };
   }
   if (status === 400) return { line: `${said}: correct it and try again`, code: 2 };
   return { line: status === 409 ? `${said}: choose another` : said, code: 1 };

@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json";
+import { addDependencyCommands } from "./commands/dependencies.ts";
+import { addEventCommands } from "./commands/events.ts";
+import { addHookCommands } from "./commands/hook.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUserCommands } from "./commands/user.ts";
+import { addWikiCommands } from "./commands/wiki.ts";
 import { describe, endingOf } from "./errors.ts";
 
 /** Runs a command line and gives its exit code: 0, 1 for a failure, 2 where it can't be understood. */
@@ -28,6 +32,10 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addUserCommands(program);
   addTokenCommands(program);
   addSeedCommand(program);
+  addEventCommands(program);
+  addHookCommands(program);
+  addWikiCommands(program);
+  addDependencyCommands(program);
   try {
     await program.parseAsync(argv);
     return 0;

@@ -117,14 +117,14 @@ export async function progressBar(label: string): Promise<{
     // Its own handler would keep Ctrl-C from ending the process.
     gracefulExit: false,
   });
-  let step = 0;
+  let shown = -1;
   return {
     update: (done, total) => {
-      if (done === 1) {
-        step = Math.ceil(total / 200);
-        bar.start(total, 0);
-      }
-      if (done % step === 0) bar.update(done);
+      if (shown < 0) bar.start(total, 0);
+      // Half a percent is the least that can be seen.
+      if (shown >= 0 && done - shown < total / 200) return;
+      shown = done;
+      bar.update(done);
     },
     stop: () => bar.stop(),
   };

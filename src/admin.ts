@@ -50,7 +50,7 @@ export interface TokenRecord {
 export interface PushRecord {
   /** The project's full path or id. */
   project: string;
-  /** The user name of who pushed. */
+  /** The user name, or e-mail address, of who pushed. */
   user: string;
   /** With `refs/heads/` or `refs/tags/`. */
   ref: string;
@@ -227,7 +227,10 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     },
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
-        const user = await findUser(db, username);
+        const user = username.includes("@")
+          ? await users.findByEmail(db, username)
+          : await users.findByUsername(db, username);
+        if (!user) throw notFound("User");
         const project = await findProject(db, name);
         const parts = /^refs\/(heads|tags)\/(.+)$/.exec(ref);
         if (!parts) throw invalid({ ref: ["must begin with refs/heads/ or refs/tags/"] });

@@ -1,22 +1,20 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type Command, Option } from "commander";
-import type { Admin, DependencyScan, TextFile } from "../../src/index.ts";
+import type { Command } from "commander";
+import type { DependencyScan, TextFile } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { Failure } from "../errors.ts";
+import { complete, JSON_OPTION, type JsonOptions, print } from "../ui.ts";
 
-/** Opens a database, lets `work` do what operators do there, and closes it. */
-export type WithAdmin = <T>(database: string, work: (admin: Admin) => Promise<T>) => Promise<T>;
-
-interface Options {
-  db: string;
-  project: string;
-  json?: boolean;
+interface DependencyOptions extends DatabaseOptions, JsonOptions {
+  project?: string;
 }
 
 /** Folders whose files say what somebody else depends on. */
 const SKIPPED = ["node_modules", ".git", "vendor"];
 
 /** Adds `dependencies scan|import`. */
-export function registerDependencies(program: Command, withAdmin: WithAdmin): void {
+export function addDependencyCommands(program: Command): void {
   const dependencies = program
     .command("dependencies")
     .description("keep what projects depend on")
@@ -44,11 +42,7 @@ Examples:
   $ pm-cli dependencies scan . --project acme/site
   $ pm-cli dependencies scan checkout --project acme/site --db pm.db --json`,
     )
-    .action(async (dir: string, options: Options) => {
-      const { DEPENDENCY_FILES } = await import("../../src/index.ts");
-      const files = await findFiles(dir, DEPENDENCY_FILES);
-      await report(options, (admin) => admin.scanDependencies(options.project, files));
-    });
+    .action(scan);
 
   withOptions(
     dependencies
@@ -63,27 +57,33 @@ Examples:
   $ pm-cli dependencies import sbom.cdx.json --project acme/site
   $ pm-cli dependencies import gl-dependency-scanning-report.json --project acme/site --json`,
     )
-    .action(async (file: string, options: Options) => {
-      const read = { path: basename(file), content: await readText(file) };
-      await report(options, (admin) => admin.importDependencies(options.project, read));
-    });
+    .action(importReport);
+}
 
-  async function report(
-    options: Options,
-    work: (admin: Admin) => Promise<DependencyScan>,
-  ): Promise<void> {
-    const scan = await withAdmin(options.db, work);
-    console.log(options.json ? JSON.stringify(scan) : describe(scan, options.project));
-  }
+async function scan(dir: string, options: DependencyOptions): Promise<void> {
+  const { project } = await projectOf(options);
+  const { DEPENDENCY_FILES } = await import("../../src/index.ts");
+  const files = await findFiles(dir, DEPENDENCY_FILES);
+  const scanned = await withAdmin(options.db, (admin) => admin.scanDependencies(project, files));
+  await print(scanned, options, (all) => describe(all, project));
+}
+
+async function importReport(file: string, options: DependencyOptions): Promise<void> {
+  const { project } = await projectOf(options);
+  const report = { path: basename(file), content: await readText(file) };
+  const taken = await withAdmin(options.db, (admin) => admin.importDependencies(project, report));
+  await print(taken, options, (all) => describe(all, project));
+}
+
+async function projectOf(options: DependencyOptions): Promise<{ project: string }> {
+  return (await complete({ project: options.project }, { project: "Project" })).values;
 }
 
 function withOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option("--db <file>", "SQLite file, or a postgres:// URL").env("PM_DB").default("pm.db"),
-    )
-    .requiredOption("--project <project>", "full path of the project, or its id")
-    .option("--json", "print JSON, for scripts");
+    .addOption(databaseOption())
+    .option("--project <project>", "full path of the project, or its id")
+    .option(...JSON_OPTION);
 }
 
 /** Files of these names in a folder and below, in order. Links are not followed. */
@@ -106,7 +106,7 @@ async function findFiles(root: string, names: readonly string[]): Promise<TextFi
 const readText = (file: string) => readFile(file, "utf8").catch(cannotRead);
 
 function cannotRead(error: Error): never {
-  throw new Error(`cannot read it: ${error.message}`, { cause: error });
+  throw new Failure(`cannot read it: ${error.message}`, { cause: error });
 }
 
 function describe({ files, skipped }: DependencyScan, project: string): string {

@@ -17,7 +17,11 @@ interface ServeOptions extends DatabaseOptions {
   url?: string;
   tier: Tier;
   trustProxy?: boolean;
+  smtp?: string;
+  mailFrom?: string;
 }
+
+const DAY = 86_400_000;
 
 /** npm and npx pass on a Ctrl-C that the terminal has sent already: within this time two signals are one. */
 const ECHO_MILLISECONDS = 100;
@@ -54,9 +58,21 @@ export function addServeCommand(program: Command): void {
         "believe X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
       ).env("PM_TRUST_PROXY"),
     )
+    .addOption(
+      new Option(
+        "--smtp <url>",
+        "send notifications through this server; needs --mail-from and --url",
+      )
+        .env("PM_SMTP")
+        .argParser(readSmtp),
+    )
+    .addOption(
+      new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
+    )
     .addHelpText(
       "after",
       `
+Events older than two years are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 
@@ -64,6 +80,7 @@ Examples:
   $ pm-cli serve
   $ pm-cli serve --db /var/lib/pm.db --host 0.0.0.0 --port 8080
   $ pm-cli serve --url https://pm.example.com --trust-proxy
+  $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
   $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
     )
     .action(serve);
@@ -72,20 +89,39 @@ Examples:
 async function serve(options: ServeOptions, command: Command): Promise<void> {
   const { db, host, port, url, tier } = options;
   const trustProxy = readTrustProxy(command);
+  const mail = readMail(options);
   const node = await import("../../src/node.ts");
   const app = await openApp({
     database: db,
     tier,
     ...(url === undefined ? {} : { url }),
+    ...(mail === undefined ? {} : { mail }),
     log: (entry) => console.log(JSON.stringify(entry)),
-    onError: (error) => console.error(JSON.stringify({ time: now(), ...describe(error) })),
+    onError: report,
   });
   const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
 
+  const stopPurging = purgeDaily(app);
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });
+  stopPurging();
   await Promise.race([drain(server, app), secondSignal()]);
+}
+
+function report(error: unknown): void {
+  console.error(JSON.stringify({ time: now(), ...describe(error) }));
+}
+
+/** Removes old events now and every day; gives what ends that. */
+function purgeDaily(app: App): () => void {
+  const purge = () =>
+    app.admin.purgeEvents().then(({ events, before }) => {
+      if (events > 0) say("purged", { events, before });
+    }, report);
+  const timer = setInterval(purge, DAY);
+  void purge();
+  return () => clearInterval(timer);
 }
 
 function say(message: string, more: object): void {
@@ -162,6 +198,20 @@ function readUrl(text: string): string {
     );
   }
   return text;
+}
+
+function readSmtp(text: string): string {
+  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol)) {
+    throw new InvalidArgumentError("It must be like smtp://user:password@mail.example.com:587.");
+  }
+  return text;
+}
+
+function readMail({ smtp, mailFrom, url }: ServeOptions): AppOptions["mail"] {
+  if (smtp === undefined) return undefined;
+  if (mailFrom === undefined) throw new UsageError("--smtp needs --mail-from");
+  if (url === undefined) throw new UsageError("--smtp needs --url: links in mails begin with it");
+  return { smtp, from: mailFrom };
 }
 
 /** For commander a flag is set by its variable whatever the value, also by `PM_TRUST_PROXY=false`. */
