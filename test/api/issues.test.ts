@@ -623,3 +623,80 @@ describe("labels", () => {
     expect(within.json.open_issues_count).toBe(1);
   });
 });
+
+it("a milestone lists its issues and merge requests", async () => {
+  const project = await newProject("planned");
+  const make = async (path: string) =>
+    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: "planned" } }))
+      .json.id as number;
+  const own = `/projects/${project}/milestones/${await make(`/projects/${project}`)}`;
+  const above = `/groups/acme/milestones/${await make("/groups/acme")}`;
+  for (const path of [own, above]) {
+    const milestone_id = Number(path.split("/").at(-1));
+    await newIssue("reporter", { title: path, milestone_id }, project);
+    await newIssue("reporter", { title: "hidden", milestone_id, confidential: true }, project);
+    await app.call(`POST /projects/${project}/merge_requests`, {
+      as: "developer",
+      json: { title: path, milestone_id, source_branch: path, target_branch: "main" },
+    });
+  }
+  for (const path of [own, above]) {
+    expect(titles(await app.call(`GET ${path}/issues`, { as: "guest" }))).toEqual([path]);
+    expect(titles(await app.call(`GET ${path}/issues?state=closed`, { as: "guest" }))).toEqual([]);
+    expect(titles(await app.call(`GET ${path}/merge_requests`, { as: "guest" }))).toEqual([path]);
+    expect((await app.call(`GET ${path}/issues`)).status).toBe(401);
+    expect((await app.call(`GET ${path}999/issues`, { as: "guest" })).status).toBe(404);
+  }
+});
+
+it("issues made at the same time have numbers of their own", async () => {
+  const project = await newProject("busy");
+  const made = await Promise.all(
+    Array.from({ length: 12 }, (_, at) => newIssue("guest", { title: `${at}` }, project)),
+  );
+  const iids = made.map(({ iid }) => iid).sort((a, b) => a - b);
+  expect(iids).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
+});
+
+describe("a seed", () => {
+  const seeded = (project: object) => ({
+    users: [{ username: "ada" }],
+    groups: [{ path: "g", projects: [{ path: "p", ...project }] }],
+  });
+
+  it("says how much it made", async () => {
+    const own = await testApp({ seed: {} });
+    const made = await own.admin.seed(
+      seeded({
+        labels: [{ name: "red" }],
+        issues: [
+          {
+            title: "One",
+            author: "ada",
+            labels: ["red", "made"],
+            state: "closed",
+            created_at: "2024-05-06T07:08:09Z",
+            notes: [{ author: "ada", body: "b" }],
+          },
+        ],
+        merge_requests: [{ title: "Two", author: "ada", source_branch: "s" }],
+        pushes: [{ author: "ada", ref: "s", commit_to: "f".repeat(40) }],
+      }),
+    );
+    expect(made).toMatchObject({ issues: 1, merge_requests: 1, notes: 1, events: 5 });
+    await own.dispose();
+  });
+
+  it.each([
+    [{ issues: [{ title: "x", author: "bob" }] }, "the seed has no user bob"],
+    [{ issues: [{ title: "x", author: "ada", milestone: "m" }] }, "g/p has no milestone m"],
+    [
+      { pushes: [{ author: "ada", ref: "x", created_at: "yesterday" }] },
+      "groups.0.projects.0.pushes.0.created_at: Invalid instant",
+    ],
+  ])("that can't be used names the place: %j", async (project, message) => {
+    const own = await testApp({ seed: {} });
+    await expect(own.admin.seed(seeded(project))).rejects.toThrow(message);
+    await own.dispose();
+  });
+});

@@ -51,18 +51,21 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "ca
 
 async function listed(
   { db, shape, page, viewer, view, tier, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number },
+  within: { projectId?: number; groupId?: number; milestoneId?: number },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
   const { state, confidential } = input;
+  const { milestoneId } = within;
   const found = await issues.list(db, ISSUE, shape, page, viewer, {
     ...filterOf(input, caller, defaultScope),
     ...within,
     state: state === "all" ? undefined : state,
-    own:
-      confidential === undefined
+    own: [
+      ...(confidential === undefined
         ? []
-        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }],
+        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }]),
+      ...(milestoneId === undefined ? [] : [{ sql: "i.milestone_id = ?", values: [milestoneId] }]),
+    ],
   });
   await issues.embed(db, ISSUE, found.rows, shape, view);
   hideWeight(found.rows, shape, tier);
@@ -223,6 +226,19 @@ export const issueResource: Resource = {
       present: issue,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
+    ...(["group", "project"] as const).map((kind) =>
+      get(`/${kind}s/:id/milestones/:milestone_id/issues`, {
+        summary: `List the issues of a milestone of a ${kind}`,
+        input: { ...filters, milestone_id: is.recordId() },
+        present: issue,
+        handle: async (context) => {
+          const { db, source, input } = context;
+          const milestone = await milestones.find(db, source, input.milestone_id);
+          if (!milestone) throw notFound();
+          return listed(context, { milestoneId: milestone.id });
+        },
+      }),
+    ),
     post("/projects/:id/issues", {
       summary: "Create an issue",
       input: { title: is.text(), created_at: is.optional(is.anyText()), ...attributes },

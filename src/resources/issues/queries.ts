@@ -182,7 +182,8 @@ function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Co
   return [
     {
       sql: `${alias}.id in (select x.${column} from ${prefix}_labels x
-        join labels l on l.id = x.label_id where l.name in (${among.sql})
+        join labels l on l.id = x.label_id
+        where x.label_id in (select id from labels where name in (${among.sql}))
         group by x.${column} having count(distinct l.name) = ?)`,
       values: [...among.values, wanted.length],
     },

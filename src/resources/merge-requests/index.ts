@@ -1,5 +1,5 @@
 import { ROLES, requireRole } from "../../core/access.ts";
-import { ApiError, notModified, unauthorized } from "../../core/errors.ts";
+import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
 import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
@@ -16,6 +16,7 @@ import {
   planningInput,
   requireChanger,
 } from "../issues/rules.ts";
+import * as milestones from "../milestones/queries.ts";
 import * as todos from "../todos/queries.ts";
 import { isDraft, mergeRequest, simpleMergeRequest, singleMergeRequest } from "./json.ts";
 import * as requests from "./queries.ts";
@@ -47,9 +48,10 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & 
 
 async function listed(
   { db, shape, page, viewer, view, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number },
+  within: { projectId?: number; groupId?: number; milestoneId?: number },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
+  const { milestoneId } = within;
   const branches = (["source_branch", "target_branch"] as const).flatMap((column) => {
     const value = input[column];
     return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
@@ -58,7 +60,10 @@ async function listed(
     ...filterOf(input, caller, defaultScope),
     ...within,
     state: input.state === "all" ? undefined : input.state,
-    own: branches,
+    own: [
+      ...branches,
+      ...(milestoneId === undefined ? [] : [{ sql: "mr.milestone_id = ?", values: [milestoneId] }]),
+    ],
   });
   if (shape === mergeRequest) await issues.embed(db, MERGE_REQUEST, found.rows, shape, view);
   return found;
@@ -177,6 +182,19 @@ export const mergeRequestResource: Resource = {
       present,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
+    ...(["group", "project"] as const).map((kind) =>
+      get(`/${kind}s/:id/milestones/:milestone_id/merge_requests`, {
+        summary: `List the merge requests of a milestone of a ${kind}`,
+        input: { ...filters, milestone_id: is.recordId() },
+        present,
+        handle: async (context) => {
+          const { db, source, input } = context;
+          const milestone = await milestones.find(db, source, input.milestone_id);
+          if (!milestone) throw notFound();
+          return listed(context, { milestoneId: milestone.id });
+        },
+      }),
+    ),
     post("/projects/:id/merge_requests", {
       summary: "Create a merge request between two branches of a project",
       role: "developer",
