@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
+import { PAGE_LIMITS } from "../../src/core/pagination.ts";
+import { createApp } from "../../src/index.ts";
+import { issue as shownIssue } from "../../src/resources/issues/json.ts";
+import { embed, ISSUE, list } from "../../src/resources/issues/queries.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Reader } from "../../src/store/port.ts";
+import { type CallOptions, newDatabase, type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -647,6 +653,44 @@ it("a milestone lists its issues and merge requests", async () => {
     expect((await app.call(`GET ${path}/issues`)).status).toBe(401);
     expect((await app.call(`GET ${path}999/issues`, { as: "guest" })).status).toBe(404);
   }
+});
+
+it("a list costs as many queries for many issues as for one", async () => {
+  const { database, drop } = await newDatabase();
+  const own = await createApp({ database });
+  const issue = { title: "t", author: "ada", assignees: ["ada"], labels: ["a", "b"] };
+  await own.admin.seed({
+    users: [{ username: "ada", admin: true }],
+    groups: [{ path: "g", projects: [{ path: "p", issues: Array(30).fill(issue) }] }],
+  });
+  const store = await openStore(database);
+  const cost = async (size: number) => {
+    let queries = 0;
+    const counting: Reader = {
+      all: (sql, values) => {
+        queries += 1;
+        return store.all(sql, values);
+      },
+      rows: (sql, values) => {
+        queries += 1;
+        return store.rows(sql, values);
+      },
+    };
+    const caller = { id: 1, username: "ada", admin: true, external: false, scopes: [] };
+    const viewer = { caller, today: "2026-11-21" };
+    const page = { number: 1, size, limits: PAGE_LIMITS };
+    const order = { orderBy: "created_at", sort: "desc" } as const;
+    const listed = await list(counting, ISSUE, shownIssue, page, viewer, order);
+    const view = { base: "", host: "", now: 0 };
+    await embed(counting, ISSUE, listed.rows, shownIssue, view);
+    expect(listed.rows).toHaveLength(size);
+    return queries;
+  };
+  expect(await cost(1)).toBe(6);
+  expect(await cost(29)).toBe(6);
+  await store.close();
+  await own.close();
+  await drop();
 });
 
 it("issues made at the same time have numbers of their own", async () => {
