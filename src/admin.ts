@@ -1,7 +1,15 @@
 import { newSecret } from "./core/auth.ts";
-import { notFound } from "./core/errors.ts";
+import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
+import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import * as events from "./resources/events/queries.ts";
+import {
+  findEvent,
+  type Recipient,
+  recipients,
+} from "./resources/notification-settings/recipients.ts";
+import * as projects from "./resources/projects/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import { requireScopes } from "./resources/tokens/rules.ts";
 import * as users from "./resources/users/queries.ts";
@@ -32,6 +40,23 @@ export interface TokenRecord {
   revoked: boolean;
   /** Neither revoked nor expired. */
   active: boolean;
+}
+
+/** A push as Git's post-receive hook knows it. */
+export interface PushRecord {
+  /** The project's full path or id. */
+  project: string;
+  /** The user name of who pushed. */
+  user: string;
+  /** With `refs/heads/` or `refs/tags/`. */
+  ref: string;
+  /** The commit before, `null` for a ref that is new. */
+  from: string | null;
+  /** The commit after, `null` for a ref that is gone. */
+  to: string | null;
+  commitCount: number;
+  /** The first line of the last commit's message. */
+  commitTitle: string | null;
 }
 
 /** What operators do. Users are named by their user name, whatever its case. */
@@ -67,12 +92,34 @@ export interface Admin {
   listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
+  /**
+   * Who is to be told of an event, and why, by their notification settings.
+   *
+   * @throws ApiError 404 for an unknown event
+   */
+  recipients(eventId: number): Promise<Recipient[]>;
+  /**
+   * Removes events older than the retention (contract §6). With the retention switched off and no `olderThan`, nothing.
+   *
+   * @throws RangeError where `olderThan` is no age
+   */
+  purgeEvents(options?: PurgeOptions): Promise<Purged>;
+  /**
+   * Keeps a push in a project's activity.
+   *
+   * @throws ApiError 404 for an unknown project or user
+   */
+  recordPush(push: PushRecord): Promise<{ id: number }>;
   /** Fills the database with plain data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
-/** Makes the operators' side of an application. */
-export function createAdmin(store: Store, now: () => number): Admin {
+/**
+ * Makes the operators' side of an application.
+ *
+ * @param retention how long events are kept, `false` for ever
+ */
+export function createAdmin(store: Store, now: () => number, retention: string | false): Admin {
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
@@ -115,6 +162,40 @@ export function createAdmin(store: Store, now: () => number): Admin {
         await tokens.revoke(db, id, now());
         return tokenRecord(db, id, now());
       }),
+    recipients: async (eventId) => {
+      const event = await findEvent(store, eventId);
+      if (!event) throw notFound("Event");
+      return recipients(store, event, dayOf(now()));
+    },
+    purgeEvents: async (options = {}) => {
+      const age = options.olderThan ?? retention;
+      const before = age === false ? 0 : startOfRetention(age, now());
+      return purgeEvents(store, before, options);
+    },
+    recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
+      store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const project = await findProject(db, name);
+        const parts = /^refs\/(heads|tags)\/(.+)$/.exec(ref);
+        if (!parts) throw invalid({ ref: ["must begin with refs/heads/ or refs/tags/"] });
+        const id = await events.recordPush(
+          db,
+          {
+            project_id: project.id,
+            author_id: user.id,
+            ref: parts[2] as string,
+            ref_type: parts[1] === "tags" ? "tag" : "branch",
+            push_action: from === null ? "created" : to === null ? "removed" : "pushed",
+            commit_count: commitCount,
+            commit_from: from,
+            commit_to: to,
+            commit_title: commitTitle,
+          },
+          now(),
+        );
+        await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
+        return { id };
+      }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };
 }
@@ -122,6 +203,14 @@ export function createAdmin(store: Store, now: () => number): Admin {
 async function findUser(db: Reader, username: string): Promise<users.User> {
   const found = await users.findByUsername(db, username);
   if (!found) throw notFound("User");
+  return found;
+}
+
+async function findProject(db: Reader, name: string): Promise<projects.Project> {
+  const found = /^\d+$/.test(name)
+    ? await projects.find(db, Number(name))
+    : await projects.findByPath(db, name);
+  if (!found) throw notFound("Project");
   return found;
 }
 

@@ -5,9 +5,11 @@ import type { Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
+import { type MailOptions, startMailer } from "./mail.ts";
 import { resources } from "./resources/index.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
+import type { Store } from "./store/port.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -26,8 +28,15 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /**
+   * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
+   * removes what is older. Default `"2y"`.
+   */
+  eventRetention?: string | false;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
+  /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
+  mail?: MailOptions;
   limits?: Partial<PageLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
@@ -62,8 +71,13 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal", now = Date.now } = options;
-  const store = await openStore(database, { durability });
+  const { database = ":memory:", durability = "normal" } = options;
+  return createAppOn(await openStore(database, { durability }), options);
+}
+
+/** {@link createApp} on a store that is open already, which the application then closes. */
+export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
+  const { now = Date.now } = options;
   try {
     await migrate(
       store,
@@ -74,6 +88,14 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     await store.close();
     throw error;
   }
+  const url = options.url?.replace(/\/+$/, "");
+  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  if (options.mail && url === undefined) {
+    await store.close();
+    throw new TypeError("mail needs `url`: the address that links in mails begin with");
+  }
+  const mailer =
+    options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const { bodyBytes = MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
@@ -81,11 +103,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
-    url: options.url?.replace(/\/+$/, ""),
+    url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     log: options.log,
-    onError: options.onError ?? ((error) => console.error(error)),
+    onError,
   });
 
   const handler = async (context: AdapterRequestContext): Promise<Response> => {
@@ -106,8 +128,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now),
-    close: () => store.close(),
+    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
+    close: async () => {
+      await mailer?.stop();
+      await store.close();
+    },
   };
 }
 

@@ -1,6 +1,7 @@
-export type { Admin, TokenRecord, UserRecord } from "./admin.ts";
+export type { Admin, PushRecord, TokenRecord, UserRecord } from "./admin.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
+export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
 export { StoreError } from "./store/port.ts";

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
 import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
+import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
 import * as events from "./resources/events/queries.ts";
 import * as groups from "./resources/groups/queries.ts";
@@ -51,6 +52,11 @@ const SeedMilestone = v.strictObject({
   state: v.optional(v.picklist(["active", "closed"]), "active"),
   start_date: v.optional(Day),
   due_date: v.optional(Day),
+});
+const SeedBadge = v.strictObject({
+  name: v.optional(v.string()),
+  link_url: v.string(),
+  image_url: v.string(),
 });
 /** Members by user name, with the role they have. */
 const SeedMembers = v.record(v.string(), words(ROLES));
@@ -119,6 +125,7 @@ const SeedProject = v.strictObject({
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
   /** In the order of their numbers. What happened to them is told by events of their times. */
@@ -134,6 +141,7 @@ const groupEntries = {
   members: v.optional(SeedMembers, {}),
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
+  badges: v.optional(v.array(SeedBadge), []),
   boards: v.optional(v.array(SeedBoard), []),
   projects: v.optional(v.array(SeedProject), []),
 };
@@ -167,6 +175,7 @@ export interface Seeded {
   labels: number;
   milestones: number;
   boards: number;
+  badges: number;
   issues: number;
   merge_requests: number;
   notes: number;
@@ -246,6 +255,7 @@ class Seeding {
     labels: 0,
     milestones: 0,
     boards: 0,
+    badges: 0,
     issues: 0,
     merge_requests: 0,
     notes: 0,
@@ -524,7 +534,7 @@ class Seeding {
 
   async #belongings(
     owner: Owner,
-    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones">,
+    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones" | "badges">,
   ) {
     for (const [username, role] of Object.entries(has.members)) {
       await this.#member(owner, this.#userId(username), role);
@@ -539,6 +549,10 @@ class Seeding {
       const { state } = milestone;
       if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, this.#now);
       this.#made.milestones += 1;
+    }
+    for (const badge of has.badges) {
+      await badges.insert(this.#db, owner, badge, this.#now);
+      this.#made.badges += 1;
     }
   }
 

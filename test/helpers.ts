@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
-import { type App, type AppOptions, createApp } from "../src/index.ts";
+import { createAppOn } from "../src/app.ts";
+import type { App, AppOptions } from "../src/index.ts";
 import type { Seed } from "../src/seed.ts";
+import { openStore } from "../src/store/open.ts";
+import type { Database, Reader, Store } from "../src/store/port.ts";
 
 /** The engine the running project tests: see vitest.config.ts. */
 export const engine = process.env["TEST_ENGINE"] === "postgres" ? "postgres" : "sqlite";
@@ -55,6 +58,18 @@ export const people = {
   stranger: {},
   blocked: {},
 } as const;
+
+/** Everybody whose role decides, from none to all: the order of the columns in tables of statuses. */
+export const everyone = [
+  "anonymous",
+  "stranger",
+  "guest",
+  "reporter",
+  "developer",
+  "maintainer",
+  "owner",
+  "admin",
+] as const satisfies Person[];
 
 const members = {
   owner: "owner",
@@ -135,6 +150,10 @@ export interface CallOptions {
 
 /** An application under test. */
 export interface TestApp extends App {
+  /** Its database, to look into or to open again. */
+  readonly store: Store;
+  /** The texts of the statements it has sent since this was last emptied. */
+  readonly statements: string[];
   /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`, paths below `/api/v4` unless they say else. */
   call(request: string, options?: CallOptions): Promise<Answer>;
   /** Closes the application and drops its database. */
@@ -145,15 +164,45 @@ export interface TestApp extends App {
 export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promise<TestApp> {
   const { seed = baseSeed, ...appOptions } = options;
   const { database, drop } = await newDatabase();
-  const app = await createApp({ database, ...appOptions });
+  const store = await openStore(database);
+  const statements: string[] = [];
+  const app = await createAppOn(watched(store, statements), appOptions);
   await app.admin.seed(seed);
   return {
     ...app,
+    store,
+    statements,
     call: (request, callOptions) => call(app, request, callOptions),
     dispose: async () => {
       await app.close();
       await drop();
     },
+  };
+}
+
+/** A store that notes the text of each statement, and does the same as before. */
+function watched(store: Store, statements: string[]): Store {
+  const noting = <R extends Reader>(reader: R): R => ({
+    ...reader,
+    all: (sql, values) => {
+      statements.push(sql);
+      return reader.all(sql, values);
+    },
+    rows: (sql, values) => {
+      statements.push(sql);
+      return reader.rows(sql, values);
+    },
+  });
+  const notingAll = (db: Database): Database => ({
+    ...noting(db),
+    run: (sql, values) => {
+      statements.push(sql);
+      return db.run(sql, values);
+    },
+  });
+  return {
+    ...noting(store),
+    transaction: (work, options) => store.transaction((db) => work(notingAll(db)), options),
   };
 }
 

@@ -76,6 +76,7 @@ const FALSE = ["false", "0", "f", "no", "off"];
 export function boolean(): Attribute<boolean> {
   return attribute({ type: "boolean" }, (value) => {
     if (typeof value === "boolean") return value;
+    if (!isScalar(value)) return REFUSED;
     const spelled = String(value).toLowerCase();
     if (TRUE.includes(spelled)) return true;
     return FALSE.includes(spelled) ? false : REFUSED;
@@ -131,7 +132,7 @@ export function date(): Attribute<string> {
 export function accessLevel(): Attribute<Role> {
   return attribute(
     { type: "integer", values: Object.values(ROLES).map(String) },
-    (value) => roleOf(Number(value)) ?? REFUSED,
+    (value) => (isScalar(value) && roleOf(Number(value))) || REFUSED,
     "does not have a valid value",
   );
 }

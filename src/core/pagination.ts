@@ -54,11 +54,17 @@ export function readPage(input: Readonly<Record<string, unknown>>, limits: PageL
 
 function wholeNumber(name: string, value: unknown): number | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  const number = Number(value);
-  if (!/^[+-]?\d+$/.test(String(value)) || !Number.isSafeInteger(number)) {
+  const digits = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  const number = Number(digits);
+  if (!/^[+-]?\d+$/.test(digits) || !Number.isSafeInteger(number)) {
     throw invalid({ [name]: ["is invalid"] });
   }
   return number;
+}
+
+/** How many items lie before a page. */
+export function offsetOf(page: Page): number {
+  return Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER);
 }
 
 /** A list query without its columns, order and limits. */
@@ -82,7 +88,7 @@ export async function paginate(
   page: Page,
   query: ListQuery,
 ): Promise<Listed> {
-  const offset = Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER);
+  const offset = offsetOf(page);
   const rows = await db.rows(
     `select ${shape.columns} from ${query.from} order by ${query.order} limit ? offset ?`,
     [...query.values, page.size + 1, offset],
@@ -93,12 +99,31 @@ export async function paginate(
     const total = offset + rows.length;
     return { rows, hasNext, total: total > page.limits.countedTotal ? undefined : total };
   }
-  const counted = await db.rows(
-    `select count(*) from (select 1 from ${query.countFrom ?? query.from} limit ?) as counted`,
-    [...query.values, page.limits.countedTotal + 1],
+  return {
+    rows,
+    hasNext,
+    total: await countUpTo(db, page, query.countFrom ?? query.from, query.values),
+  };
+}
+
+/**
+ * Counts the rows of a query, `undefined` where there are more than are counted.
+ *
+ * @param from all that follows `select … from`
+ */
+export async function countUpTo(
+  db: Reader,
+  page: Page,
+  from: string,
+  values: readonly Value[],
+): Promise<number | undefined> {
+  const most = page.limits.countedTotal;
+  const [counted] = await db.rows(
+    `select count(*) from (select 1 from ${from} limit ?) as counted`,
+    [...values, most + 1],
   );
-  const total = Number(counted[0]?.[0]);
-  return { rows, hasNext, total: total > page.limits.countedTotal ? undefined : total };
+  const total = counted?.[0] as number;
+  return total > most ? undefined : total;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 import { visibleCode } from "../merge-requests/queries.ts";
@@ -58,7 +59,16 @@ export async function record(db: Database, event: NewEvent, now: number): Promis
       now,
     ],
   );
+  await count(db, project_id, author_id, 1);
   return inserted?.[0] as number;
+}
+
+async function count(db: Database, projectId: number, authorId: number, more: number) {
+  await db.run(
+    `insert into event_counts (project_id, author_id, events) values (?, ?, ?)
+     on conflict (project_id, author_id) do update set events = event_counts.events + excluded.events`,
+    [projectId, authorId, more],
+  );
 }
 
 /** A push to a ref of a repository, as Git tells of it. */
@@ -104,6 +114,7 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       shortened(push.commit_title),
     ],
   );
+  await count(db, push.project_id, push.author_id, 1);
   return inserted?.[0] as number;
 }
 
@@ -124,6 +135,11 @@ export async function insertMany(db: Database, past: readonly PastEvent[]): Prom
       batch.flat(),
     );
   }
+  await countEach(
+    db,
+    past.map(({ project_id, author_id }) => [project_id, author_id]),
+    1,
+  );
 }
 
 function valuesOf(past: PastEvent): Value[] {
@@ -182,19 +198,21 @@ export type EventScope =
 
 const DAY = 86_400_000;
 
-const COUNTED = `events e join projects p on p.id = e.project_id
-  left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
-  left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end`;
-
-const EVENTS = `${COUNTED}
+const EVENTS = `events e join projects p on p.id = e.project_id
   join users u on u.id = e.author_id
+  left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
+  left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
   left join merge_requests mr
     on mr.id = case when e.target_type = 'MergeRequest' then e.target_id else nt.merge_request_id end
   left join milestones ms on e.target_type = 'Milestone' and ms.id = e.target_id
   left join users nu on nu.id = nt.author_id`;
 
-/** The events of a scope that the caller may see, in the order they happened or the other way round. */
-export function list(
+/**
+ * The events of a scope, in the order they happened or the other way round. Which events a page has is found in an
+ * index alone; then they are read, without those the caller may not see. So a page can hold fewer than it has room
+ * for, and totals count what is hidden, as GitLab's do (gitlab-facts §7.5).
+ */
+export async function list(
   db: Reader,
   shape: Shape,
   page: Page,
@@ -202,28 +220,133 @@ export function list(
   scope: EventScope,
   filter: EventFilter,
 ): Promise<Listed> {
-  const conditions: Condition[] = [];
-  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
+  const picked = await pick(db, page, viewer, scope, filter);
+  const hasNext = picked.length > page.size;
+  if (hasNext) picked.pop();
+  const offset = offsetOf(page);
+  const isLast = !hasNext && (picked.length > 0 || offset === 0);
+  const total = isLast ? offset + picked.length : await countAll(db, page, viewer, scope, filter);
+  return {
+    rows: await read(db, shape, viewer, picked, filter.sort),
+    hasNext,
+    total: total !== undefined && total > page.limits.countedTotal ? undefined : total,
+  };
+}
 
-  if (scope === "callers-projects") conditions.push(memberProjects(viewer));
-  else if ("projectId" in scope) add("e.project_id = ?", scope.projectId);
-  else {
-    add("e.author_id = ?", scope.authorId);
-    conditions.push(visibleProjects(viewer));
-  }
+async function read(
+  db: Reader,
+  shape: Shape,
+  viewer: Viewer,
+  ids: readonly Value[],
+  sort: EventFilter["sort"],
+): Promise<Value[][]> {
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  const visible = visibleProjects(viewer);
+  const open = visibleTargets(viewer);
+  return db.rows(
+    `select ${shape.columns} from ${EVENTS}
+     where e.id in (${among.sql}) and ${visible.sql} and ${open.sql}
+     order by e.created_at ${sort}, e.id ${sort}`,
+    [...among.values, ...visible.values, ...open.values],
+  );
+}
+
+/** What a filter leaves of the events a query calls `e`. */
+function filtered(filter: EventFilter): Condition {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  const add = (sql: string, value: Value) => {
+    conditions.push(` and ${sql}`);
+    values.push(value);
+  };
   if (filter.action) add("e.action = ?", filter.action);
   if (filter.targetType) add("e.target_type = ?", TARGET_TYPES[filter.targetType]);
   if (filter.before) add("e.created_at < ?", Date.parse(filter.before));
   if (filter.after) add("e.created_at >= ?", Date.parse(filter.after) + DAY);
-  conditions.push(visibleTargets(viewer));
+  return { sql: conditions.join(""), values };
+}
 
-  const where = conditions.map(({ sql }) => sql).join(" and ");
-  return paginate(db, shape, page, {
-    from: `${EVENTS} where ${where}`,
-    countFrom: `${COUNTED} where ${where}`,
-    values: conditions.flatMap(({ values }) => values),
-    order: `e.created_at ${filter.sort}, e.id ${filter.sort}`,
-  });
+/** The ids of a page, and one more where there is a next one. */
+async function pick(
+  db: Reader,
+  page: Page,
+  viewer: Viewer,
+  scope: EventScope,
+  filter: EventFilter,
+): Promise<Value[]> {
+  const { sort } = filter;
+  const some = filtered(filter);
+  const order = `order by e.created_at ${sort}, e.id ${sort} limit ? offset ?`;
+  const offset = offsetOf(page);
+  const limits = [page.size + 1, offset];
+  if (scope !== "callers-projects") {
+    const own = scoped(viewer, scope);
+    const rows = await db.rows(
+      `select e.id from ${own.from} where ${own.sql}${some.sql} ${order}`,
+      [...own.values, ...some.values, ...limits],
+    );
+    return rows.map(([id]) => id as Value);
+  }
+  // The newest events of many projects are among the newest of those that were last active: of each of as many
+  // projects as there can be on the page, as many events as there can be.
+  const most = offset + page.size + 1;
+  const mine = memberProjects(viewer);
+  const edge = sort === "desc" ? "max" : "min";
+  const rows = await db.rows(
+    `select e.id from (
+       select id, latest from (
+         select p.id, (select ${edge}(e.created_at) from events e where e.project_id = p.id${some.sql}) as latest
+         from projects p where ${mine.sql}) as active
+       where latest is not null order by latest ${sort} limit ?) as recent
+     join events e on e.id in (
+       select e.id from events e where e.project_id = recent.id${some.sql}
+       order by e.created_at ${sort}, e.id ${sort} limit ?)
+     ${order}`,
+    [...some.values, ...mine.values, most, ...some.values, most, ...limits],
+  );
+  return rows.map(([id]) => id as Value);
+}
+
+/** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
+function scoped(
+  viewer: Viewer,
+  scope: Exclude<EventScope, "callers-projects">,
+): Condition & { from: string } {
+  if ("projectId" in scope) {
+    return { from: "events e", sql: "e.project_id = ?", values: [scope.projectId] };
+  }
+  if (scope.authorId === viewer.caller?.id) {
+    return { from: "events e", sql: "e.author_id = ?", values: [scope.authorId] };
+  }
+  const visible = visibleProjects(viewer);
+  return {
+    from: "events e join projects p on p.id = e.project_id",
+    sql: `e.author_id = ? and ${visible.sql}`,
+    values: [scope.authorId, ...visible.values],
+  };
+}
+
+async function countAll(
+  db: Reader,
+  page: Page,
+  viewer: Viewer,
+  scope: EventScope,
+  filter: EventFilter,
+): Promise<number | undefined> {
+  const some = filtered(filter);
+  const mine = memberProjects(viewer);
+  const own =
+    scope === "callers-projects"
+      ? { from: "events e join projects p on p.id = e.project_id", ...mine }
+      : scoped(viewer, scope);
+  if (some.sql !== "") {
+    const values = [...own.values, ...some.values];
+    return countUpTo(db, page, `${own.from} where ${own.sql}${some.sql}`, values);
+  }
+  const counts = own.from.replace("events e", "event_counts e");
+  const [found] = await db.rows(`select sum(e.events) from ${counts} where ${own.sql}`, own.values);
+  return (found?.[0] as number | null) ?? 0;
 }
 
 /** What is told of a confidential issue, or of code, is for those who may read that (gitlab-facts §7.5). */
@@ -244,10 +367,64 @@ export async function countOlder(db: Reader, than: number): Promise<number> {
 }
 
 /** Removes at most `batch` events older than an instant, the oldest first, and gives how many. */
-export function removeOlder(db: Database, than: number, batch: number) {
-  return db.run(
+export async function removeOlder(db: Database, than: number, batch: number): Promise<number> {
+  const removed = await db.rows(
     `delete from events where id in
-      (select id from events where created_at < ? order by created_at, id limit ?)`,
+       (select id from events where created_at < ? order by created_at, id limit ?)
+     returning project_id, author_id`,
     [than, batch],
+  );
+  await countEach(db, removed as [number, number][], -1);
+  return removed.length;
+}
+
+/** Removes what is told of something that is gone, and of the notes on it. */
+export async function forget(
+  db: Database,
+  target: { type: "issue" | "merge_request" | "note"; id: number },
+): Promise<void> {
+  const removed: Value[][] = [];
+  if (target.type !== "note") {
+    removed.push(
+      ...(await db.rows(
+        `delete from events where target_type = 'Note'
+           and target_id in (select id from notes where ${target.type}_id = ?)
+         returning project_id, author_id`,
+        [target.id],
+      )),
+    );
+  }
+  removed.push(
+    ...(await db.rows(
+      "delete from events where target_type = ? and target_id = ? returning project_id, author_id",
+      [TARGET_TYPES[target.type], target.id],
+    )),
+  );
+  await countEach(db, removed as [number, number][], -1);
+}
+
+/** Counts one event more, or less, for each project and author. */
+async function countEach(
+  db: Database,
+  events: readonly (readonly [number, number])[],
+  step: 1 | -1,
+): Promise<void> {
+  const pairs = new Map<string, [number, number, number]>();
+  for (const [projectId, authorId] of events) {
+    const pair = pairs.get(`${projectId} ${authorId}`) ?? [projectId, authorId, 0];
+    pair[2] += step;
+    pairs.set(`${projectId} ${authorId}`, pair);
+  }
+  for (const [projectId, authorId, more] of pairs.values()) {
+    await count(db, projectId, authorId, more);
+  }
+}
+
+/** Counts the events of every author in every project anew: after many were inserted past {@link record}. */
+export async function recount(db: Database): Promise<void> {
+  await db.run("delete from event_counts");
+  await db.run(
+    `insert into event_counts (project_id, author_id, events)
+     select project_id, author_id, count(*) from events group by project_id, author_id`,
   );
 }

@@ -3,6 +3,9 @@ import type { Migration } from "../../store/migrate.ts";
 /**
  * What people did. `action` is the contract's word (§6); `target_type` is the class name that answers show, null for
  * pushes and memberships. The columns from `commit_count` on belong to pushes.
+ *
+ * `event_counts` says how many events there are of each author in each project, so that a total costs as many rows as
+ * there are such pairs, and not as many as there are events. It goes wherever its events go.
  */
 export const migrations: Migration[] = [
   {
@@ -27,9 +30,16 @@ create table events (
   commit_title $text
 );
 create index events_of_project on events (project_id, created_at, id);
-create index events_by_author on events (author_id, created_at, id);
+create index events_by_author on events (author_id, created_at, id, project_id);
 create index events_by_age on events (created_at, id);
 create index events_of_target on events (target_type, target_id);
+create table event_counts (
+  project_id $int not null references projects (id) on delete cascade,
+  author_id $int not null references users (id) on delete cascade,
+  events $int not null,
+  primary key (project_id, author_id)
+);
+create index event_counts_by_author on event_counts (author_id, project_id, events);
 `,
   },
   {

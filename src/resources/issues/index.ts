@@ -326,6 +326,7 @@ export const issueResource: Resource = {
         const found = await findTarget(context, ISSUE, input.issue_iid, "Issue");
         requireRole(source, "owner");
         context.requireUnmodified(found.updated_at);
+        await events.forget(db, { type: "issue", id: found.id });
         await issues.remove(db, ISSUE, found.id);
         return undefined;
       },

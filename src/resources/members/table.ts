@@ -20,6 +20,7 @@ create table members (
 create unique index members_of_namespace on members (namespace_id, user_id) where namespace_id is not null;
 create unique index members_of_project on members (project_id, user_id) where project_id is not null;
 create index members_by_user on members (user_id, namespace_id, project_id);
+create index members_by_creator on members (created_by_id);
 `,
   },
 ];

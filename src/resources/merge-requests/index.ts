@@ -344,6 +344,7 @@ export const mergeRequestResource: Resource = {
         const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
         requireRole(source, "owner");
         context.requireUnmodified(found.updated_at);
+        await events.forget(db, { type: "merge_request", id: found.id });
         await issues.remove(db, MERGE_REQUEST, found.id);
         return undefined;
       },

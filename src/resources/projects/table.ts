@@ -49,6 +49,7 @@ create table project_stars (
   primary key (project_id, user_id)
 );
 create index project_stars_by_user on project_stars (user_id, project_id);
+create index projects_by_creator on projects (creator_id);
 `,
   },
 ];

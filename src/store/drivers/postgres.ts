@@ -47,23 +47,38 @@ export async function openPostgres(url: string): Promise<Store> {
     throw new StoreError(`cannot reach the PostgreSQL server: ${reason}`, { cause: error });
   }
   const reads = statements(pool);
+  const running = new Set<Promise<unknown>>();
+
+  const transaction: Store["transaction"] = async (work, options = {}) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await attemptTransaction(pool, work, options.exclusive === true);
+      } catch (error) {
+        if (attempt >= ATTEMPTS || !isRetryable(error)) throw error;
+        const most = Math.min(2 ** attempt, 200);
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * most));
+      }
+    }
+  };
 
   return {
     dialect: "postgres",
     all: reads.all,
     rows: reads.rows,
-    async transaction(work, options = {}) {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await attemptTransaction(pool, work, options.exclusive === true);
-        } catch (error) {
-          if (attempt >= ATTEMPTS || !isRetryable(error)) throw error;
-          const most = Math.min(2 ** attempt, 200);
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * most));
-        }
+    async transaction(work, options) {
+      const result = transaction(work, options);
+      running.add(result);
+      try {
+        return await result;
+      } finally {
+        running.delete(result);
       }
     },
-    close: () => pool.end(),
+    async close() {
+      // A pool that ends leaves those who still wait for a connection, or for their next attempt, without one.
+      await Promise.allSettled(running);
+      await pool.end();
+    },
   };
 }
 
@@ -96,13 +111,16 @@ function isRetryable(error: unknown): boolean {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK;
 }
 
+/** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
+const FOLDED = /\blower\(\?\)/g;
+
 const prepared = new Map<string, { name: string; text: string }>();
 
 function named(sql: string): { name: string; text: string } {
   let statement = prepared.get(sql);
   if (!statement) {
     let count = 0;
-    const text = sql.replace(/\?/g, () => {
+    const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
       count += 1;
       return `$${count}`;
     });

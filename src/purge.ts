@@ -1,0 +1,71 @@
+import * as events from "./resources/events/queries.ts";
+import type { Progress } from "./seed.ts";
+import type { Store } from "./store/port.ts";
+
+/** How long one batch may hold the write lock, in milliseconds; the next one is made smaller or larger by it. */
+const AIM = 15;
+const MOST = 2000;
+
+/** What a purge takes. */
+export interface PurgeOptions {
+  /** What is older is removed: a number and `d`, `w`, `m` or `y`, such as `"2y"`. Default: the retention that is set. */
+  olderThan?: string;
+  /** Only counts. Default false. */
+  dryRun?: boolean;
+  onProgress?: Progress;
+}
+
+/** What a purge did, or would do. */
+export interface Purged {
+  /** Events removed; with `dryRun`, events that would be. */
+  events: number;
+  /** Events before this instant are too old, as an ISO 8601 instant. */
+  before: string;
+  dryRun: boolean;
+}
+
+/**
+ * The instant before which events are too old.
+ *
+ * @param age a number and `d`, `w`, `m` or `y`
+ * @throws RangeError where it is something else
+ */
+export function startOfRetention(age: string, now: number): number {
+  const parts = /^(\d{1,4})([dwmy])$/.exec(age);
+  if (!parts)
+    throw new RangeError(`"${age}" is no age: give a number and d, w, m or y, such as 2y`);
+  const number = Number(parts[1]);
+  const date = new Date(now);
+  if (parts[2] === "d") date.setUTCDate(date.getUTCDate() - number);
+  else if (parts[2] === "w") date.setUTCDate(date.getUTCDate() - 7 * number);
+  else if (parts[2] === "m") date.setUTCMonth(date.getUTCMonth() - number);
+  else date.setUTCFullYear(date.getUTCFullYear() - number);
+  return date.getTime();
+}
+
+/**
+ * Removes events that are too old (contract §6), the oldest first, in transactions small enough for others to write in
+ * between. Ended early, it goes on where it was at the next call.
+ */
+export async function purgeEvents(
+  store: Store,
+  before: number,
+  { dryRun = false, onProgress }: PurgeOptions = {},
+): Promise<Purged> {
+  const report = (events: number) => ({ events, before: new Date(before).toISOString(), dryRun });
+  const total = dryRun || onProgress ? await events.countOlder(store, before) : 0;
+  if (dryRun) return report(total);
+  let removed = 0;
+  let batch = 100;
+  for (;;) {
+    const started = performance.now();
+    const gone = await store.transaction((db) => events.removeOlder(db, before, batch));
+    removed += gone;
+    onProgress?.(removed, Math.max(total, removed));
+    if (gone < batch) return report(removed);
+    const took = performance.now() - started;
+    batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
+    // Lets requests that came meanwhile be read, and not only those that already wait.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

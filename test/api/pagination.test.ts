@@ -1,0 +1,649 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NAMES } from "../../src/resources/award-emoji/names.ts";
+import { baseSeed, type CallOptions, type TestApp, testApp } from "../helpers.ts";
+import { pathOf, placesIn, routes } from "./routes.ts";
+
+// Numbers are rows of the contract's list of cases.
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({
+    seed: {
+      ...baseSeed,
+      groups: [
+        ...(baseSeed.groups ?? []),
+        {
+          path: "three",
+          visibility: "public",
+          labels: ["a", "b", "c"].map((name) => ({ name })),
+        },
+        {
+          path: "full",
+          visibility: "public",
+          labels: Array.from({ length: 120 }, (_, index) => ({
+            name: `label ${String(index).padStart(3, "0")}`,
+          })),
+        },
+      ],
+    },
+  });
+});
+afterAll(() => app.dispose());
+
+const call = (request: string, options: CallOptions = {}, on: TestApp = app) =>
+  on.call(request, { as: "owner", ...options });
+
+/** All paging headers of an answer; `undefined` for those that are missing. */
+async function paging(request: string, on: TestApp = app) {
+  const { status, json, headers } = await call(request, {}, on);
+  expect([request, status]).toEqual([request, 200]);
+  const of = (name: string) => headers.get(name) ?? undefined;
+  return {
+    items: json.length as number,
+    total: of("x-total"),
+    pages: of("x-total-pages"),
+    size: of("x-per-page"),
+    page: of("x-page"),
+    next: of("x-next-page"),
+    previous: of("x-prev-page"),
+    links: Object.keys(links(headers)).join(" "),
+  };
+}
+
+/** The URLs of a `Link` header by their `rel`, in order. */
+function links(headers: Headers): Record<string, string> {
+  const found = [...(headers.get("link") ?? "").matchAll(/<([^>]*)>; rel="(\w+)"/g)];
+  return Object.fromEntries(found.map(([, url, rel]) => [rel, url]));
+}
+
+const LABELS = "http://pm.test/api/v4/groups/three/labels";
+
+describe("offset pagination", () => {
+  it("268: begins at page 1, with links to first, next and last", async () => {
+    const { headers } = await call("GET /groups/three/labels?per_page=2");
+    expect(headers.get("link")).toBe(
+      `<${LABELS}?page=2&per_page=2>; rel="next", ` +
+        `<${LABELS}?page=1&per_page=2>; rel="first", ` +
+        `<${LABELS}?page=2&per_page=2>; rel="last"`,
+    );
+    expect(await paging("GET /groups/three/labels?per_page=2")).toEqual({
+      items: 2,
+      total: "3",
+      pages: "2",
+      size: "2",
+      page: "1",
+      next: "2",
+      previous: "",
+      links: "next first last",
+    });
+  });
+
+  it("269: ends at the last page, with links to prev, first and last", async () => {
+    const { headers, json } = await call("GET /groups/three/labels?per_page=2&page=2");
+    expect(json.map(({ name }: { name: string }) => name)).toEqual(["c"]);
+    expect(headers.get("link")).toBe(
+      `<${LABELS}?page=1&per_page=2>; rel="prev", ` +
+        `<${LABELS}?page=1&per_page=2>; rel="first", ` +
+        `<${LABELS}?page=2&per_page=2>; rel="last"`,
+    );
+    expect(await paging("GET /groups/three/labels?per_page=2&page=2")).toEqual({
+      items: 1,
+      total: "3",
+      pages: "2",
+      size: "2",
+      page: "2",
+      next: "",
+      previous: "1",
+      links: "prev first last",
+    });
+  });
+
+  it("has all four links in the middle, in GitLab's order", async () => {
+    expect(await paging("GET /groups/three/labels?per_page=1&page=2")).toEqual({
+      items: 1,
+      total: "3",
+      pages: "3",
+      size: "1",
+      page: "2",
+      next: "3",
+      previous: "1",
+      links: "prev next first last",
+    });
+  });
+
+  it("is one page where everything fits", async () => {
+    expect(await paging("GET /groups/three/labels")).toEqual({
+      items: 3,
+      total: "3",
+      pages: "1",
+      size: "20",
+      page: "1",
+      next: "",
+      previous: "",
+      links: "first last",
+    });
+    expect(await paging("GET /groups/three/labels?per_page=3")).toMatchObject({
+      items: 3,
+      pages: "1",
+      next: "",
+    });
+  });
+
+  it("of nothing has one page", async () => {
+    expect(await paging("GET /groups/three/boards")).toEqual({
+      items: 0,
+      total: "0",
+      pages: "1",
+      size: "20",
+      page: "1",
+      next: "",
+      previous: "",
+      links: "first last",
+    });
+  });
+
+  it("271: is empty past the end, with neither next nor prev", async () => {
+    expect(await paging("GET /groups/three/labels?page=99")).toEqual({
+      items: 0,
+      total: "3",
+      pages: "1",
+      size: "20",
+      page: "99",
+      next: "",
+      previous: "",
+      links: "first last",
+    });
+    expect(await paging("GET /groups/three/labels?page=2&per_page=3")).toMatchObject({
+      items: 0,
+      page: "2",
+      previous: "",
+    });
+  });
+
+  it.each([
+    ["", { page: "1", size: "20", items: 20 }],
+    ["page=0", { page: "1", size: "20", items: 20 }], // 272
+    ["page=-3", { page: "1", size: "20", items: 20 }],
+    ["page=", { page: "1", size: "20", items: 20 }],
+    ["page", { page: "1", size: "20", items: 20 }],
+    ["page=%2B2", { page: "2", size: "20", items: 20 }],
+    ["page=007", { page: "7", size: "20", items: 0 }],
+    ["per_page=500", { page: "1", size: "100", items: 100 }], // 275
+    ["per_page=101", { page: "1", size: "100", items: 100 }],
+    ["per_page=100", { page: "1", size: "100", items: 100 }],
+    ["per_page=-1", { page: "1", size: "20", items: 20 }],
+    ["per_page=", { page: "1", size: "20", items: 20 }],
+    ["page=9007199254740991&per_page=100", { page: "9007199254740991", size: "100", items: 0 }],
+    ["page=2&page=3", { page: "3", size: "20", items: 20 }],
+  ])("reads ?%s", async (query, expected) => {
+    const { page, size, items } = await paging(`GET /groups/full/labels?${query}`);
+    expect({ page, size, items }).toEqual(expected);
+  });
+
+  it.each([
+    ["page=abc", { page: ["is invalid"] }], // 274
+    ["page=1.5", { page: ["is invalid"] }],
+    ["page=1e3", { page: ["is invalid"] }],
+    ["page=%201", { page: ["is invalid"] }],
+    ["page=99999999999999999999", { page: ["is invalid"] }],
+    ["page[]=1", { page: ["is invalid"] }],
+    ["page[a]=1", { page: ["is invalid"] }],
+    ["page[a][b]=1", { page: ["is invalid"] }],
+    ["per_page=x", { per_page: ["is invalid"] }],
+    ["per_page[a]=1", { per_page: ["is invalid"] }],
+    ["per_page=0", { per_page: ["has a value not allowed"] }], // 277
+    ["per_page=-0", { per_page: ["has a value not allowed"] }],
+  ])("refuses ?%s", async (query, message) => {
+    const { status, json } = await call(`GET /groups/three/labels?${query}`);
+    expect([status, json]).toEqual([400, { message }]);
+  });
+
+  it("has the page as cut off in its links", async () => {
+    const { headers } = await call("GET /groups/full/labels?per_page=500&page=-1");
+    expect(links(headers)).toEqual({
+      next: "http://pm.test/api/v4/groups/full/labels?page=2&per_page=100",
+      first: "http://pm.test/api/v4/groups/full/labels?page=1&per_page=100",
+      last: "http://pm.test/api/v4/groups/full/labels?page=2&per_page=100",
+    });
+  });
+
+  it("278: keeps the other parameters in every link, sorted by key", async () => {
+    const { headers } = await call(
+      "GET /groups/full/labels?search=label&foo=bar&per_page=50&page=2&bar=baz&a[]=1&a[]=2,3&x=%C3%A9+%26",
+    );
+    const kept = "a%5B%5D=1&a%5B%5D=2%2C3&bar=baz&foo=bar";
+    const at = "http://pm.test/api/v4/groups/full/labels";
+    const tail = "per_page=50&search=label&x=%C3%A9+%26";
+    expect(links(headers)).toEqual({
+      prev: `${at}?${kept}&page=1&${tail}`,
+      next: `${at}?${kept}&page=3&${tail}`,
+      first: `${at}?${kept}&page=1&${tail}`,
+      last: `${at}?${kept}&page=3&${tail}`,
+    });
+    // Clients split the header at its commas.
+    expect(headers.get("link")?.split(", ")).toHaveLength(4);
+    expect(headers.get("link")?.match(/,/g)).toHaveLength(3);
+  });
+
+  it.each([
+    "private_token=token-of-owner",
+    "access_token=token-of-owner",
+    "bearer_token=token-of-owner",
+    "private%5Ftoken=token-of-owner",
+    "job_token=token-of-owner&private_token=token-of-owner",
+    "private_token=old&private_token=token-of-owner",
+  ])("never shows the credentials of ?%s in a link", async (query) => {
+    const { status, headers } = await app.call(`GET /groups/three/labels?per_page=1&${query}`);
+    expect(status).toBe(200);
+    expect(headers.get("link")).not.toMatch(/token|old/);
+    expect(Object.keys(links(headers))).toEqual(["next", "first", "last"]);
+  });
+
+  it("keeps the path as it was called, and links that can be followed", async () => {
+    const { headers } = await call("GET /projects/acme%2Fsite/labels?per_page=2");
+    expect(links(headers)["first"]).toBe(
+      "http://pm.test/api/v4/projects/acme%2Fsite/labels?page=1&per_page=2",
+    );
+    const seen: string[] = [];
+    let next: string | undefined = "http://pm.test/api/v4/groups/full/labels?per_page=50";
+    while (next) {
+      const answer = await call(`GET ${next.slice("http://pm.test".length)}`);
+      seen.push(...answer.json.map(({ name }: { name: string }) => name));
+      next = links(answer.headers)["next"];
+    }
+    expect(seen).toHaveLength(120);
+    expect(new Set(seen).size).toBe(120);
+    expect(seen).toEqual(seen.toSorted());
+  });
+
+  it("says the same to HEAD as to GET", async () => {
+    const get = await call("GET /groups/three/labels?per_page=2");
+    const head = await call("HEAD /groups/three/labels?per_page=2");
+    expect([head.status, head.text]).toEqual([200, ""]);
+    for (const name of ["link", "x-total", "x-total-pages", "x-page", "x-next-page", "etag"]) {
+      expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
+    }
+  });
+
+  it("is on no answer that is not a list", async () => {
+    const { headers } = await call("GET /groups/three");
+    for (const name of ["link", "x-total", "x-page", "x-per-page"]) {
+      expect(headers.get(name)).toBeNull();
+    }
+  });
+});
+
+describe("with a public address", () => {
+  it("has links below that, whatever the request says", async () => {
+    const behind = await testApp({ url: "https://pm.example.com/prefix/" });
+    const { headers } = await call("GET /groups/acme/labels?per_page=1", {}, behind);
+    expect(links(headers)["next"]).toBe(
+      "https://pm.example.com/prefix/api/v4/groups/acme/labels?page=2&per_page=1",
+    );
+    await behind.dispose();
+  });
+});
+
+describe("280: more items than are counted", () => {
+  let counting: TestApp;
+  beforeAll(async () => {
+    const labels = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ name: `label ${index}` }));
+    counting = await testApp({
+      limits: { countedTotal: 10 },
+      seed: {
+        ...baseSeed,
+        groups: [
+          { path: "ten", visibility: "public", labels: labels(10) },
+          { path: "eleven", visibility: "public", labels: labels(11) },
+        ],
+      },
+    });
+  });
+  afterAll(() => counting.dispose());
+
+  it("has no totals and no last page", async () => {
+    const { headers } = await call("GET /groups/eleven/labels?per_page=4&page=2", {}, counting);
+    for (const name of ["x-total", "x-total-pages"]) expect(headers.has(name)).toBe(false);
+    expect(await paging("GET /groups/eleven/labels?per_page=4&page=2", counting)).toEqual({
+      items: 4,
+      total: undefined,
+      pages: undefined,
+      size: "4",
+      page: "2",
+      next: "3",
+      previous: "1",
+      links: "prev next first",
+    });
+  });
+
+  it.each([
+    ["per_page=4&page=1", { items: 4, next: "2", previous: "", links: "next first" }],
+    ["per_page=4&page=3", { items: 3, next: "", previous: "2", links: "prev first" }],
+    ["per_page=20", { items: 11, next: "", previous: "", links: "first" }],
+    ["per_page=11", { items: 11, next: "", previous: "", links: "first" }],
+    ["per_page=4&page=9", { items: 0, next: "", previous: "", links: "first" }],
+  ])("says nothing of them at ?%s", async (query, expected) => {
+    expect(await paging(`GET /groups/eleven/labels?${query}`, counting)).toMatchObject({
+      ...expected,
+      total: undefined,
+      pages: undefined,
+    });
+  });
+
+  it("has them up to that number", async () => {
+    for (const query of ["per_page=4", "per_page=4&page=3", "per_page=10", "page=7&per_page=5"]) {
+      const { total, links: found } = await paging(`GET /groups/ten/labels?${query}`, counting);
+      expect([query, total]).toEqual([query, "10"]);
+      expect(found).toContain("last");
+    }
+  });
+});
+
+describe("the sizes of pages", () => {
+  it("can be made small", async () => {
+    const small = await testApp({ limits: { perPage: 1, maxPerPage: 2 } });
+    expect(await paging("GET /groups/acme/labels", small)).toMatchObject({ items: 1, size: "1" });
+    expect(await paging("GET /groups/acme/labels?per_page=100", small)).toMatchObject({
+      items: 2,
+      size: "2",
+      pages: "2",
+    });
+    await small.dispose();
+  });
+});
+
+describe("keyset pagination", () => {
+  let keyed: TestApp;
+  let all: number[];
+  beforeAll(async () => {
+    keyed = await testApp({
+      seed: {
+        ...baseSeed,
+        groups: [
+          {
+            path: "open",
+            visibility: "public",
+            projects: Array.from({ length: 7 }, (_, index) => ({
+              path: `p${index}`,
+              visibility: index % 3 === 0 ? "private" : "public",
+            })),
+          },
+        ],
+      },
+    });
+    const { json } = await keyed.call("GET /projects?order_by=id&sort=asc", { as: "stranger" });
+    all = json.map(({ id }: { id: number }) => id);
+    expect(all).toHaveLength(4);
+  });
+  afterAll(() => keyed.dispose());
+
+  const KEYSET = "/projects?pagination=keyset&order_by=id";
+  const page = async (request: string) => {
+    const answer = await keyed.call(request, { as: "stranger" });
+    expect([request, answer.status]).toEqual([request, 200]);
+    const others = [...answer.headers.keys()].filter((name) =>
+      /^x-(total|page|per|next|prev)/.test(name),
+    );
+    expect(others).toEqual([]);
+    return {
+      ids: answer.json.map(({ id }: { id: number }) => id) as number[],
+      links: links(answer.headers),
+      link: answer.headers.get("link"),
+    };
+  };
+
+  it("281: links to the next page by the last id, and to nothing else", async () => {
+    const { ids, link } = await page(`GET ${KEYSET}&sort=asc&per_page=1`);
+    expect(ids).toEqual([all[0]]);
+    expect(link).toBe(
+      `<http://pm.test/api/v4/projects?id_after=${all[0]}&order_by=id&pagination=keyset&per_page=1&sort=asc>; rel="next"`,
+    );
+  });
+
+  it("284: goes down by id_before, which is the default order", async () => {
+    for (const sort of ["&sort=desc", ""]) {
+      const { ids, links: found } = await page(`GET ${KEYSET}${sort}&per_page=2`);
+      expect(ids).toEqual([all[3], all[2]]);
+      expect(new URL(found["next"] as string).searchParams.get("id_before")).toBe(String(all[2]));
+      expect(found["next"]).not.toContain("id_after");
+    }
+  });
+
+  it("283: ends with an empty page without a link", async () => {
+    for (const query of [`sort=asc&id_after=${all[3]}`, `sort=desc&id_before=${all[0]}`]) {
+      expect(await page(`GET ${KEYSET}&${query}`)).toEqual({ ids: [], links: {}, link: null });
+    }
+    const full = await page(`GET ${KEYSET}&sort=asc&per_page=4`);
+    expect(full.ids).toEqual(all);
+    expect(Object.keys(full.links)).toEqual(["next"]);
+  });
+
+  it.each([
+    ["asc", 1],
+    ["asc", 2],
+    ["asc", 3],
+    ["desc", 1],
+    ["desc", 3],
+    ["desc", 100],
+  ])("286: visits every project once, %s by %s", async (sort, size) => {
+    const seen: number[] = [];
+    let next: string | undefined =
+      `http://pm.test/api/v4${KEYSET}&sort=${sort}&per_page=${size}&simple=true`;
+    for (let pages = 0; next && pages < 10; pages += 1) {
+      const found = await page(`GET ${next.slice("http://pm.test".length)}`);
+      seen.push(...found.ids);
+      next = found.links["next"];
+      if (next) expect(next).toContain("simple=true");
+    }
+    expect(seen).toEqual(sort === "asc" ? all : all.toReversed());
+    expect(next).toBeUndefined();
+  });
+
+  it("keeps what narrows the list, and drops page", async () => {
+    const { links: found } = await page(
+      `GET ${KEYSET}&sort=asc&per_page=1&search=p&page=3&private_token=token-of-stranger`,
+    );
+    const query = Object.fromEntries(new URL(found["next"] as string).searchParams);
+    expect(query).toEqual({
+      id_after: String(all[0]),
+      order_by: "id",
+      pagination: "keyset",
+      per_page: "1",
+      search: "p",
+      sort: "asc",
+    });
+  });
+
+  it("shows what the caller can see, as ever", async () => {
+    const anonymous = await keyed.call(`GET ${KEYSET}&sort=asc`);
+    expect(anonymous.json.map(({ id }: { id: number }) => id)).toEqual(all);
+    const admin = await keyed.call(`GET ${KEYSET}&sort=asc`, { as: "admin" });
+    expect(admin.json).toHaveLength(7);
+  });
+
+  it("takes the sizes of offset pages", async () => {
+    expect((await page(`GET ${KEYSET}&per_page=500`)).links["next"]).toContain("per_page=500");
+    expect((await page(`GET ${KEYSET}&per_page=-1`)).ids).toHaveLength(4);
+  });
+
+  it.each(["&order_by=name", "&order_by=created_at", ""])(
+    "is 405 in an order that has no key: %j",
+    async (order) => {
+      const { status, json } = await keyed.call(`GET /projects?pagination=keyset${order}`);
+      expect([status, json]).toEqual([
+        405,
+        { error: "Keyset pagination is not yet available for this type of request" },
+      ]);
+    },
+  );
+
+  it.each([
+    ["pagination=cursor", { pagination: ["does not have a valid value"] }],
+    ["pagination=keyset&order_by=id&sort=up", { sort: ["does not have a valid value"] }],
+    ["pagination=keyset&order_by=id&id_after=x", { id_after: ["is invalid"] }],
+    ["pagination=keyset&order_by=id&id_before[]=1", { id_before: ["is invalid"] }],
+    ["pagination=keyset&order_by=size", { order_by: ["does not have a valid value"] }],
+    ["pagination=keyset&order_by=id&per_page=0", { per_page: ["has a value not allowed"] }],
+  ])("refuses ?%s", async (query, message) => {
+    const { status, json } = await keyed.call(`GET /projects?${query}`);
+    expect([status, json]).toEqual([400, { message }]);
+  });
+
+  it("is ignored where lists have none, and id_after filters offset pages too", async () => {
+    const labels = await keyed.call("GET /groups/open/labels?pagination=keyset", {
+      as: "stranger",
+    });
+    expect([labels.status, labels.headers.get("x-page")]).toEqual([200, "1"]);
+    const { json, headers } = await keyed.call(
+      `GET /projects?order_by=id&sort=asc&id_after=${all[0]}&id_before=${all[3]}`,
+    );
+    expect(json.map(({ id }: { id: number }) => id)).toEqual([all[1], all[2]]);
+    expect(headers.get("x-total")).toBe("2");
+  });
+});
+
+describe("every list", () => {
+  const MANY = 51;
+  const numbered = <T>(make: (index: number) => T) =>
+    Array.from({ length: MANY }, (_, i) => make(i));
+  let full: TestApp;
+  beforeAll(async () => {
+    const users = numbered((index) => ({ username: `user${index}` }));
+    const members = Object.fromEntries(users.map(({ username }) => [username, "guest" as const]));
+    const labels = numbered((index) => ({ name: `label ${index}` }));
+    const milestones = numbered((index) => ({ title: `milestone ${index}` }));
+    const badges = numbered(() => ({
+      link_url: "http://example.com",
+      image_url: "http://example.com/%{project_path}.svg",
+    }));
+    const notes = numbered(() => ({ author: "owner", body: "A note" }));
+    const planned = (["owner", "admin"] as const).flatMap((author) =>
+      numbered((index) => ({
+        title: `by ${author}`,
+        author,
+        assignees: ["owner", "user1"],
+        labels: ["label 1", "label 2"],
+        milestone: "of all",
+        notes: index === 0 ? notes : [],
+      })),
+    );
+    full = await testApp({
+      seed: {
+        users: [
+          ...(baseSeed.users ?? []),
+          ...users,
+          {
+            username: "tokens",
+            tokens: numbered(() => ({ impersonation: true })),
+          },
+        ],
+        groups: [
+          {
+            path: "group",
+            visibility: "public",
+            members: { ...members, owner: "owner" },
+            labels,
+            milestones: [...milestones, { title: "of all" }],
+            badges,
+            boards: numbered((index) => ({
+              name: `board ${index}`,
+              lists: index === 0 ? labels.map(({ name }) => name) : ["label 1", "label 2"],
+            })),
+            projects: [
+              {
+                path: "project",
+                visibility: "public",
+                members,
+                labels,
+                milestones,
+                badges,
+                issues: planned,
+                merge_requests: planned.map((one) => ({ ...one, source_branch: "topic" })),
+              },
+              ...numbered((index) => ({ path: `p${index}` })),
+            ],
+            subgroups: numbered((index) => ({
+              path: `g${index}`,
+              milestones: [{ title: "of a subgroup" }],
+            })),
+          },
+        ],
+      },
+    });
+    for (const user of ["owner", "admin"]) {
+      for (let push = 0; push < MANY; push += 1) {
+        await full.admin.recordPush({
+          project: "group/project",
+          user,
+          ref: "refs/heads/main",
+          from: null,
+          to: "b".repeat(40),
+          commitCount: 1,
+          commitTitle: "A commit",
+        });
+      }
+    }
+    const at = "/projects/group%2Fproject";
+    for (const as of ["owner", "admin"] as const) {
+      for (let iid = 1; iid <= MANY; iid += 1) {
+        await full.call(`POST ${at}/issues/${iid}/todo`, { as });
+      }
+    }
+    const { json: issueNotes } = await full.call(`GET ${at}/issues/1/notes`, { as: "admin" });
+    for (const path of ["issues/1", "merge_requests/1", `issues/1/notes/${issueNotes[0].id}`]) {
+      for (const name of [...NAMES].slice(0, MANY)) {
+        await full.call(`POST ${at}/${path}/award_emoji`, { as: "owner", json: { name } });
+      }
+    }
+    const { json } = await full.call("GET /users?username=owner", { as: "admin" });
+    await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {
+      as: "admin",
+      json: { name: "one", scopes: ["api"] },
+    });
+  });
+  afterAll(() => full.dispose());
+
+  const reading = routes.filter(({ method }) => method === "GET");
+  const lists: string[] = [];
+
+  it.each(reading.map((route) => [route.path, route] as const))(
+    "GET %s costs the same for 1 item and for 50",
+    async (_, route) => {
+      const places = await placesIn(full, "group", "group/project");
+      const tokens = await full.call("GET /users?username=tokens", { as: "admin" });
+      const user_id = route.path.includes("impersonation") ? tokens.json[0].id : undefined;
+      const path = pathOf(route, {
+        ...places,
+        params: { ...places.params, ...(user_id && { user_id }) },
+      });
+      for (const as of ["owner", "admin"] as const) {
+        const ask = async (size: number) => {
+          full.statements.length = 0;
+          const answer = await full.call(`GET ${path}?per_page=${size}`, { as });
+          return { ...answer, statements: [...full.statements] };
+        };
+        if (route.access === "admin" && as !== "admin") continue;
+        const one = await ask(1);
+        if (!Array.isArray(one.json)) continue;
+        lists.push(route.path);
+        const fifty = await ask(50);
+        expect([one.json.length, fifty.json.length]).toEqual([1, 50]);
+        expect(fifty.statements.length).toBe(one.statements.length);
+        expect(fifty.statements.length).toBeLessThanOrEqual(7);
+        for (const name of ["x-total", "x-total-pages", "x-per-page", "x-page", "link"]) {
+          expect([name, fifty.headers.has(name)]).toEqual([name, true]);
+        }
+        expect(fifty.headers.get("x-next-page")).toBe("2");
+        const next = await full.call(`GET ${path}?per_page=50&page=2`, { as });
+        expect(next.json.length).toBeGreaterThan(0);
+        const ids = [...fifty.json, ...next.json].map(({ id }) => id);
+        expect(new Set(ids).size).toBe(ids.length);
+      }
+    },
+  );
+
+  it("was among them", () => {
+    expect(new Set(lists).size).toBeGreaterThanOrEqual(15);
+  });
+});

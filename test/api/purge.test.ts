@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type TestApp, testApp } from "../helpers.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+let clock = NOW;
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({ now: () => clock });
+});
+afterAll(() => app.dispose());
+
+/** Pushes made on these days, so that there is one event each. */
+async function pushesOn(...days: string[]) {
+  for (const day of days) {
+    clock = Date.parse(`${day}T12:00:00Z`);
+    await app.admin.recordPush({
+      project: "acme/site",
+      user: "developer",
+      ref: "refs/heads/main",
+      from: "a".repeat(40),
+      to: "b".repeat(40),
+      commitCount: 1,
+      commitTitle: day,
+    });
+  }
+  clock = NOW;
+}
+
+const titles = async () => {
+  const { json, headers } = await app.call("GET /projects/acme%2Fsite/events?per_page=100");
+  expect(headers.get("x-total")).toBe(String(json.length));
+  return json.map((event: { push_data: { commit_title: string } }) => event.push_data.commit_title);
+};
+
+it("removes what is older than two years, and only that", async () => {
+  await pushesOn("2024-11-20", "2024-11-22", "2026-01-01", "2020-02-02");
+  const dry = await app.admin.purgeEvents({ dryRun: true });
+  expect(dry).toEqual({ events: 2, before: "2024-11-21T12:00:00.000Z", dryRun: true });
+  expect(await titles()).toHaveLength(4);
+  expect(await app.admin.purgeEvents()).toEqual({ ...dry, dryRun: false });
+  expect(await titles()).toEqual(["2026-01-01", "2024-11-22"]);
+  expect((await app.admin.purgeEvents()).events).toBe(0);
+});
+
+it("takes another age, and tells how far it is", async () => {
+  const told: [number, number][] = [];
+  const purged = await app.admin.purgeEvents({
+    olderThan: "6m",
+    onProgress: (done, total) => told.push([done, total]),
+  });
+  expect(purged.events).toBe(2);
+  expect(told.at(-1)).toEqual([2, 2]);
+  expect(await titles()).toEqual([]);
+  await expect(app.admin.purgeEvents({ olderThan: "soon" })).rejects.toThrow(RangeError);
+});
+
+it("removes nothing where the retention is switched off", async () => {
+  const keeping = await testApp({ now: () => clock, eventRetention: false });
+  expect((await keeping.admin.purgeEvents()).events).toBe(0);
+  await keeping.dispose();
+});
+
+it("keeps totals right through many batches", async () => {
+  const days = Array.from({ length: 300 }, () => "2023-03-03");
+  await pushesOn(...days, "2026-11-01");
+  const told: number[] = [];
+  const { events } = await app.admin.purgeEvents({ onProgress: (done) => told.push(done) });
+  expect(events).toBe(300);
+  expect(told.length).toBeGreaterThan(1);
+  const { headers } = await app.call("GET /users/developer/events?per_page=1", { as: "guest" });
+  expect(headers.get("x-total")).toBe("1");
+});

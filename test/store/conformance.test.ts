@@ -1,0 +1,579 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+import { contains } from "../../src/store/patterns.ts";
+import { placeholders } from "../../src/store/placeholders.ts";
+import { ConstraintError, type Store, StoreError, type Value } from "../../src/store/port.ts";
+import { updateRow } from "../../src/store/update.ts";
+import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
+
+/** Tables that have every kind of column and constraint. */
+const schema = {
+  id: "20260101-01-conformance",
+  sql: `
+create table parents (
+  id $id,
+  name $text
+);
+create table things (
+  id $id,
+  name $text not null,
+  number $int,
+  bytes $bytes,
+  parent_id $int references parents (id) on delete cascade,
+  updated_at $int not null default 0,
+  check (number is null or number <> -13)
+);
+create unique index things_name on things (name);
+`,
+};
+
+let database: TestDatabase;
+let store: Store;
+
+beforeAll(async () => {
+  database = await newDatabase();
+  store = await openStore(database.database);
+  await migrate(store, [schema], 0);
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+beforeEach(() =>
+  store.transaction(async (db) => {
+    await db.run("delete from things");
+    await db.run("delete from parents");
+  }),
+);
+
+const add = (name: string, number: Value = null) =>
+  store.transaction((db) =>
+    db.run("insert into things (name, number) values (?, ?)", [name, number]),
+  );
+const count = async (from: Store = store) =>
+  (await from.rows("select count(*) from things"))[0]?.[0];
+const names = async (order = "name") =>
+  (await store.rows(`select name from things order by ${order}`)).map(([name]) => name);
+
+describe("statements", () => {
+  it("give rows as objects by column name, and as arrays in select order", async () => {
+    await add("one", 1);
+    await add("two", 2);
+    const sql = "select number, name as label from things where number >= ? order by number";
+    expect(await store.all(sql, [1])).toEqual([
+      { number: 1, label: "one" },
+      { number: 2, label: "two" },
+    ]);
+    expect(await store.rows(sql, [1])).toEqual([
+      [1, "one"],
+      [2, "two"],
+    ]);
+    expect(await store.rows(sql, [3])).toEqual([]);
+    expect(await store.all(sql, [3])).toEqual([]);
+  });
+
+  it("give the number of rows they changed", async () => {
+    await add("one", 1);
+    await add("two", 2);
+    await store.transaction(async (db) => {
+      expect(await db.run("update things set number = 5")).toBe(2);
+      expect(await db.run("update things set number = 6 where name = ?", ["none"])).toBe(0);
+      expect(await db.run("insert into things (name) values (?), (?)", ["three", "four"])).toBe(2);
+      expect(await db.run("delete from things where name <> ?", ["one"])).toBe(3);
+    });
+  });
+
+  it("read in their own transaction what it wrote", async () => {
+    await store.transaction(async (db) => {
+      const inserted = await db.rows(
+        "insert into things (name, number) values (?, ?) returning id, name",
+        ["one", 1],
+      );
+      expect(inserted).toEqual([[expect.any(Number), "one"]]);
+      const id = inserted[0]?.[0] as number;
+      expect(await db.all("select number from things where id = ?", [id])).toEqual([{ number: 1 }]);
+      expect(
+        await db.all<{ number: number }>(
+          "update things set number = number + 1 where id = ? returning number",
+          [id],
+        ),
+      ).toEqual([{ number: 2 }]);
+    });
+  });
+
+  it("skip or change on conflict, and say which", async () => {
+    await add("one", 1);
+    const insert = "insert into things (name, number) values (?, ?)";
+    const skip = `${insert} on conflict do nothing`;
+    const change = `${insert} on conflict (name) do update set number = excluded.number`;
+    await store.transaction(async (db) => {
+      expect(await db.run(skip, ["one", 2])).toBe(0);
+      expect(await db.run(skip, ["two", 2])).toBe(1);
+      expect(await db.run(change, ["one", 3])).toBe(1);
+    });
+    expect(await store.rows("select name, number from things order by name")).toEqual([
+      ["one", 3],
+      ["two", 2],
+    ]);
+  });
+
+  it("take many values, and the same text with other values", async () => {
+    const sql = "select count(*) from things where number = ? or name = ?";
+    await add("one", 1);
+    expect(await store.rows(sql, [1, "none"])).toEqual([[1]]);
+    expect(await store.rows(sql, [2, "none"])).toEqual([[0]]);
+    const many = placeholders(Array.from({ length: 500 }, (_, index) => index));
+    expect(
+      await store.rows(`select name from things where number in (${many.sql})`, many.values),
+    ).toEqual([["one"]]);
+  });
+
+  it("run the same text on two stores at once", async () => {
+    const other = await openStore(database.database);
+    try {
+      await add("one", 1);
+      const sql = "select name from things where number = ?";
+      const found = await Promise.all([store.rows(sql, [1]), other.rows(sql, [1])]);
+      expect(found).toEqual([[["one"]], [["one"]]]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("fail on malformed SQL with an error that is no ConstraintError", async () => {
+    const failure = await (async () => store.rows("select nothing from nowhere"))().catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(ConstraintError);
+    expect(await count()).toBe(0);
+  });
+});
+
+describe("values", () => {
+  const roundTrip = async (column: string, value: Value) => {
+    await store.transaction(async (db) => {
+      await db.run("delete from things");
+      await db.run(`insert into things (name, ${column}) values ('x', ?)`, [value]);
+    });
+    return (await store.rows(`select ${column} from things`))[0]?.[0];
+  };
+
+  it.each([
+    0,
+    1,
+    -1,
+    2 ** 31,
+    -(2 ** 31) - 1,
+    1_777_777_777_777,
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER,
+    null,
+  ])("keep the integer %s", async (value) => {
+    expect(await roundTrip("number", value)).toBe(value);
+  });
+
+  it("take a bigint and give a number", async () => {
+    expect(await roundTrip("number", 9_007_199_254_740_991n)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it("give counts and sums as numbers", async () => {
+    await add("one", 2);
+    await add("two", 3);
+    expect(await store.rows("select count(*), sum(number), max(number) from things")).toEqual([
+      [2, 5, 3],
+    ]);
+  });
+
+  it.each(["", "a'b\"c\\d?e", "Straße 😀 ￿", "line\nbreak\t", "x".repeat(100_000)])(
+    "keep the text %j",
+    async (value) => {
+      await add(value);
+      expect(await names()).toEqual([value]);
+    },
+  );
+
+  it("keep bytes, and nothing for null", async () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+    const kept = await roundTrip("bytes", bytes);
+    expect(kept).toBeInstanceOf(Uint8Array);
+    expect([...(kept as Uint8Array)]).toEqual([...bytes]);
+    expect([...((await roundTrip("bytes", new Uint8Array())) as Uint8Array)]).toEqual([]);
+    expect(await roundTrip("bytes", null)).toBe(null);
+  });
+
+  it("never use an id again", async () => {
+    await add("one");
+    const [first] = await store.rows("select id from things");
+    await store.transaction((db) => db.run("delete from things"));
+    await add("two");
+    const [second] = await store.rows("select id from things");
+    expect(second?.[0]).toBeGreaterThan(first?.[0] as number);
+  });
+});
+
+describe("constraints", () => {
+  it.each([
+    ["unique", "insert into things (name) values ('one')"],
+    ["foreign key", "insert into things (name, parent_id) values ('two', 4711)"],
+    ["not null", "insert into things (name) values (null)"],
+    ["check", "insert into things (name, number) values ('two', -13)"],
+  ])("refuse a write with the rule %s", async (rule, sql) => {
+    await add("one");
+    const failure: unknown = await store.transaction((db) => db.run(sql)).catch((error) => error);
+    expect(failure).toBeInstanceOf(ConstraintError);
+    expect(failure).toMatchObject({ name: "ConstraintError", rule, cause: expect.any(Error) });
+    expect(await names()).toEqual(["one"]);
+  });
+
+  it("are told of by rows and all, too", async () => {
+    await add("one");
+    const sql = "insert into things (name) values ('one') returning id";
+    for (const how of ["rows", "all"] as const) {
+      const refused = store.transaction(async (db) => db[how](sql));
+      await expect(refused).rejects.toMatchObject({ rule: "unique" });
+    }
+  });
+
+  it("follow on delete cascade", async () => {
+    await store.transaction(async (db) => {
+      const [parent] = await db.rows("insert into parents (name) values ('p') returning id");
+      await db.run("insert into things (name, parent_id) values ('child', ?)", [
+        parent?.[0] as number,
+      ]);
+      await db.run("insert into things (name) values ('orphan')");
+    });
+    await store.transaction((db) => db.run("delete from parents"));
+    expect(await names()).toEqual(["orphan"]);
+  });
+});
+
+describe("transactions", () => {
+  it("give what their work gives", async () => {
+    expect(await store.transaction(() => "result")).toBe("result");
+    expect(await store.transaction(async () => 42)).toBe(42);
+  });
+
+  it("undo everything when their work throws, and throw the same", async () => {
+    const mine = new Error("mine");
+    const failing = store.transaction(async (db) => {
+      await db.run("insert into things (name) values ('one')");
+      await db.run("insert into parents (name) values ('p')");
+      throw mine;
+    });
+    await expect(failing).rejects.toBe(mine);
+    const failingAtOnce = store.transaction(() => {
+      throw mine;
+    });
+    await expect(failingAtOnce).rejects.toBe(mine);
+    expect(await count()).toBe(0);
+    expect(await store.rows("select count(*) from parents")).toEqual([[0]]);
+    await add("two");
+    expect(await names()).toEqual(["two"]);
+  });
+
+  it("undo everything when a statement is refused", async () => {
+    await add("one");
+    const failing = store.transaction(async (db) => {
+      await db.run("insert into things (name) values ('two')");
+      await db.run("insert into things (name) values ('one')");
+    });
+    await expect(failing).rejects.toBeInstanceOf(ConstraintError);
+    expect(await names()).toEqual(["one"]);
+  });
+
+  it("keep 200 that interleave apart, half of them failing", async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, index) =>
+        store.transaction(async (db) => {
+          const [made] = await db.rows("insert into things (name) values (?) returning id", [
+            `first ${index}`,
+          ]);
+          if (index % 4 === 1) throw new Error("refused by the work");
+          await new Promise((resolve) => setImmediate(resolve));
+          await db.run("update things set number = ? where id = ?", [index, made?.[0] as number]);
+          // The row of the very transaction: refused by the schema.
+          if (index % 4 === 3) {
+            await db.run("insert into things (name) values (?)", [`first ${index}`]);
+          }
+          await db.run("insert into things (name, number) values (?, ?)", [
+            `second ${index}`,
+            index,
+          ]);
+        }),
+      ),
+    );
+    const expected = Array.from({ length: 100 }, (_, half) => half * 2);
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? "fulfilled" : "rejected")),
+    );
+    const rows = await store.rows("select name, number from things order by number, name");
+    expect(rows).toEqual(
+      expected.flatMap((index) => [
+        [`first ${index}`, index],
+        [`second ${index}`, index],
+      ]),
+    );
+  });
+
+  it("run as if alone: what each reads and writes back is never lost", async () => {
+    await add("counter", 0);
+    await Promise.all(
+      Array.from({ length: 40 }, () =>
+        store.transaction(async (db) => {
+          const [read] = await db.rows("select number from things where name = 'counter'");
+          await new Promise((resolve) => setImmediate(resolve));
+          await db.run("update things set number = ? where name = 'counter'", [
+            (read?.[0] as number) + 1,
+          ]);
+        }),
+      ),
+    );
+    expect(await store.rows("select number from things")).toEqual([[40]]);
+  });
+
+  it("go on after one that failed", async () => {
+    const all = await Promise.allSettled([
+      store.transaction((db) => db.run("insert into nowhere values (1)")),
+      add("one"),
+      store.transaction((db) => db.run("insert into things (name) values (null)")),
+      add("two"),
+    ]);
+    expect(all.map(({ status }) => status)).toEqual([
+      "rejected",
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+    ]);
+    expect(await names()).toEqual(["one", "two"]);
+  });
+});
+
+describe("reads outside a transaction", () => {
+  it("see what was committed, and don't wait", async () => {
+    await add("before");
+    await store.transaction(async (db) => {
+      await db.run("insert into things (name) values ('within')");
+      expect(await names()).toEqual(["before"]);
+      await db.run("delete from things where name = 'before'");
+      expect(await names()).toEqual(["before"]);
+      expect(await store.all("select name from things")).toEqual([{ name: "before" }]);
+    });
+    expect(await names()).toEqual(["within"]);
+  });
+
+  it("see their own commit at once", async () => {
+    for (let index = 0; index < 50; index += 1) {
+      await count();
+      await add(`thing ${index}`);
+      expect(await count()).toBe(index + 1);
+    }
+  });
+
+  it("see a commit of another process at once", async () => {
+    const other = await openStore(database.database);
+    try {
+      for (let index = 0; index < 20; index += 1) {
+        expect(await count(other)).toBe(index);
+        await add(`thing ${index}`);
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(await count(other)).toBe(index + 1);
+      }
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe.runIf(engine === "sqlite")("a database in memory", () => {
+  it("has one connection: a read asked for during a transaction waits for its end", async () => {
+    const memory = await openStore(":memory:");
+    try {
+      await migrate(memory, [schema], 0);
+      let during: Promise<unknown> | undefined;
+      await memory.transaction(async (db) => {
+        await db.run("insert into things (name) values ('one')");
+        during = count(memory);
+        await new Promise((resolve) => setImmediate(resolve));
+        await db.run("insert into things (name) values ('two')");
+      });
+      expect(await during).toBe(2);
+      const failing = memory.transaction(async (db) => {
+        await db.run("insert into things (name) values ('three')");
+        during = count(memory);
+        throw new Error("mine");
+      });
+      await expect(failing).rejects.toThrow("mine");
+      expect(await during).toBe(2);
+    } finally {
+      await memory.close();
+    }
+  });
+
+  it("is each store's own", async () => {
+    const [one, other] = await Promise.all([openStore(":memory:"), openStore(":memory:")]);
+    await migrate(one, [schema], 0);
+    await expect((async () => count(other))()).rejects.toThrow("things");
+    await Promise.all([one.close(), other.close()]);
+  });
+});
+
+describe("text", () => {
+  it("sorts by code point", async () => {
+    const inOrder = ["", " ", "-", "10", "9", "A", "B", "Z", "_", "a", "b", "É", "é", "ｚ", "😀"];
+    for (const name of inOrder.toReversed()) await add(name);
+    expect(await names()).toEqual(inOrder);
+    expect(await names("name desc")).toEqual(inOrder.toReversed());
+  });
+
+  it("is equal only where it is the same", async () => {
+    await add("name");
+    const found = "select 1 from things where name = ?";
+    expect(await store.rows(found, ["name"])).toHaveLength(1);
+    for (const other of ["Name", "name ", " name", "nam"]) {
+      expect(await store.rows(found, [other])).toEqual([]);
+    }
+  });
+
+  it("is folded by lower in its ASCII letters only", async () => {
+    await add("ACME É");
+    const found = "select 1 from things where lower(name) = lower(?)";
+    expect(await store.rows("select lower(name) from things")).toEqual([["acme É"]]);
+    for (const same of ["ACME É", "acme É", "AcMe É"]) {
+      expect(await store.rows(found, [same])).toHaveLength(1);
+    }
+    expect(await store.rows(found, ["acme é"])).toEqual([]);
+  });
+});
+
+describe("placeholders", () => {
+  it.each([
+    [1, 1],
+    [2, 2],
+    [3, 4],
+    [5, 8],
+    [100, 128],
+  ])("stand for %s values in %s places", (given, places) => {
+    const values = Array.from({ length: given }, (_, index) => index);
+    const made = placeholders(values);
+    expect(made.sql.split(", ")).toEqual(Array.from({ length: places }, () => "?"));
+    expect(made.values.slice(0, given)).toEqual(values);
+    expect(new Set(made.values.slice(given))).toEqual(new Set(places === given ? [] : [given - 1]));
+  });
+
+  it("find exactly the values", async () => {
+    for (const number of [1, 2, 3, 4, 5]) await add(`n${number}`, number);
+    const made = placeholders([5, 1, 4]);
+    expect(
+      await store.rows(
+        `select number from things where number in (${made.sql}) order by number`,
+        made.values,
+      ),
+    ).toEqual([[1], [4], [5]]);
+  });
+});
+
+describe("contains", () => {
+  const stored = ["100%", "1000", "a_b", "axb", "back\\slash", "Acme", "acme corp", "É", "é"];
+
+  it.each([
+    ["100%", ["100%"]],
+    ["%", ["100%"]],
+    ["_", ["a_b"]],
+    ["a_b", ["a_b"]],
+    ["\\", ["back\\slash"]],
+    ["k\\s", ["back\\slash"]],
+    ["ACME", ["Acme", "acme corp"]],
+    ["é", ["é"]],
+    ["É", ["É"]],
+    ["'; drop table things; --", []],
+    ["?", []],
+  ])("finds %j where it stands, and nothing else", async (text, expected) => {
+    for (const name of stored) await add(name);
+    const { sql, values } = contains(["name"], text);
+    const found = await store.rows(`select name from things where ${sql} order by name`, values);
+    expect(found.map(([name]) => name)).toEqual(expected);
+  });
+
+  it("looks in any of the columns", async () => {
+    await store.transaction(async (db) => {
+      const [parent] = await db.rows("insert into parents (name) values ('needle') returning id");
+      await db.run("insert into things (name, parent_id) values ('hay', ?)", [
+        parent?.[0] as number,
+      ]);
+      await db.run("insert into things (name) values ('needles')");
+      await db.run("insert into things (name) values ('straw')");
+    });
+    const { sql, values } = contains(["t.name", "p.name"], "NEEDLE");
+    const found = await store.rows(
+      `select t.name from things t left join parents p on p.id = t.parent_id where ${sql} order by t.name`,
+      values,
+    );
+    expect(found).toEqual([["hay"], ["needles"]]);
+  });
+});
+
+describe("updateRow", () => {
+  it("changes what is given, clears what is null, and leaves the rest", async () => {
+    await add("one", 1);
+    await add("two", 2);
+    const [row] = await store.rows("select id from things where name = 'one'");
+    const id = row?.[0] as number;
+    await store.transaction((db) =>
+      updateRow(db, "things", id, { name: "new", number: undefined }, 1234),
+    );
+    const all = "select name, number, updated_at from things order by name";
+    expect(await store.rows(all)).toEqual([
+      ["new", 1, 1234],
+      ["two", 2, 0],
+    ]);
+    await store.transaction((db) => updateRow(db, "things", id, { number: null }, 1235));
+    await store.transaction((db) => updateRow(db, "things", id, {}, 1236));
+    expect(await store.rows(all)).toEqual([
+      ["new", null, 1236],
+      ["two", 2, 0],
+    ]);
+  });
+});
+
+describe("close", () => {
+  it("waits for the transactions that run and wait", async () => {
+    const closing = await openStore(database.database);
+    const running = Array.from({ length: 30 }, (_, index) =>
+      closing.transaction(async (db) => {
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        await db.run("insert into things (name) values (?)", [`thing ${index}`]);
+      }),
+    );
+    await closing.close();
+    expect(await count()).toBe(30);
+    await Promise.all(running);
+  });
+
+  it("leaves nothing that can be used", async () => {
+    const closed = await openStore(database.database);
+    await closed.close();
+    await expect((async () => closed.rows("select 1"))()).rejects.toThrow();
+    await expect(closed.transaction(() => undefined)).rejects.toThrow();
+  });
+});
+
+describe("opening", () => {
+  it("says in one line what can't be opened", async () => {
+    const nowhere =
+      engine === "sqlite"
+        ? `${database.database}/not/a/folder.db`
+        : "postgres://nobody:secret@127.0.0.1:1/nothing";
+    const failure: unknown = await openStore(nowhere).catch((error) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    const { message } = failure as StoreError;
+    expect(message).toMatch(/^cannot (open|reach) /);
+    expect(message).not.toContain("\n");
+    expect(message).not.toContain("secret");
+  });
+
+  it("has the dialect of the engine", () => {
+    expect(store.dialect).toBe(engine);
+  });
+});

@@ -1,0 +1,216 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { resources } from "../../src/resources/index.ts";
+import { type Migration, migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+import { type Store, StoreError } from "../../src/store/port.ts";
+import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
+
+/**
+ * The SHA-256 of each released migration. They are frozen: databases out there have run them. A changed line here is
+ * a mistake; a new step adds its own line.
+ */
+const FROZEN: Record<string, string> = {
+  "20261121-01-users": "78aab21bacd48139dc3d652aebf7337af971e0a6e5299f44e672f79b38b32bd0",
+  "20261121-02-namespaces": "21f277960e715ca8db25ce310a9b0c71cbc81c209e24f990cd9171ea67cb67dd",
+  "20261121-03-projects": "c87251364c91839047ce0d4dc131b63b7e77581e993e8a5a5b83c06ee40759a7",
+  "20261121-04-members": "10f78fe40322ce6bac4233391455671ce4f00649863320b21010dda9001408ab",
+  "20261121-05-tokens": "d8bc5714d5a6dc36cb9df1f81bf4c387412a7302d65cc99928faee4033050bb2",
+  "20261121-06-labels": "d8b9ab1a3c94505ce655ff6a2ab8f2b53ae1180a45191f5d3deadf2b8a86ee31",
+  "20261121-07-milestones": "9589d2a82b893eae86110f2101164c1656e672aa9e646bae5415fa62c855c681",
+  "20261121-08-boards": "8526839e9cc36e1ae13660fa310fdf65850574b647361cc4597427a258e5d3d5",
+  "20261121-09-badges": "af7da93e412d8d9a3dd4174453e69551bc8c40b20abe090bb3ba7bd7f871334a",
+  "20261121-10-notification-settings":
+    "788440b00ebd9df792c4eae1e42a41675d6f3dfe8a83bab7b1ae5f5704ef7611",
+  "20261121-11-issues": "94f28f5ff60f7f49ef409784d7a6fb90df3750c898fc79570a581ef29c42ae41",
+  "20261121-12-merge-requests": "970df2dbd2149e66b8f0b7a4c109a078a60e651b0346b6641b8645ca761f0ae5",
+  "20261121-13-notes": "d4fae12fd16801a1c762c8cd3eb2931af9ce951b14e078d77535694f7a53d04b",
+  "20261121-14-events": "3f72acd60f4413040825bb2d96d016062ee50433aaaa0a2083595423a118b844",
+  "20261121-15-mail-outbox": "85ce0c30ccf661dd6012486986ae7457024a534cfc5087a9c2857fdf0905bd48",
+  "20261121-15-events-of-branches":
+    "ee670f89e5cc566a4bfbc28f122d5a7d6f20608a820ece24d3c39ebb54494ab4",
+  "20261121-15-issue-subscriptions":
+    "e44288745232b4c0dad0f186cea853537c5d14806450b2ca742a4505214fec5e",
+  "20261121-15-labels-by-name": "a5c1a6ebdb58967ad636577e143f96b6c58cc8548d95ada10254a83919399b24",
+  "20261121-15-merge-request-subscriptions":
+    "2fbfc9078b39314b081ad47aa200776a4c016656e7f722b05177d62f3d45c19e",
+  "20261121-16-todos": "8ac9aeb5484446f17e8e4a8e68210c441dee5c58ba48c63a2af5844e3b463a41",
+  "20261121-17-award-emoji": "a43c6efa9e9844a452d037188b7f4a219caeba637cbfadd79952bffc5508a862",
+};
+
+const released = resources.flatMap(({ migrations }) => migrations);
+
+let database: TestDatabase;
+let store: Store;
+beforeEach(async () => {
+  database = await newDatabase();
+  store = await openStore(database.database);
+});
+afterEach(async () => {
+  await store.close();
+  await database.drop();
+});
+
+const one: Migration = { id: "20260101-01-one", sql: "create table one (id $id, name $text);\n" };
+const two: Migration = {
+  id: "20260102-01-two",
+  sql: "alter table one add column two $int;\ncreate index one_by_two on one (two);\n",
+};
+
+const journal = () => store.rows("select id, applied_at from schema_migrations order by id");
+
+describe("migrate", () => {
+  it("runs each step once, in the order of their ids, and journals when", async () => {
+    expect(await migrate(store, [two, one], 1000)).toEqual([one.id, two.id]);
+    expect(await journal()).toEqual([
+      [one.id, 1000],
+      [two.id, 1000],
+    ]);
+    await store.transaction((db) => db.run("insert into one (name, two) values ('x', 2)"));
+    expect(await migrate(store, [one, two], 2000)).toEqual([]);
+    expect(await journal()).toEqual([
+      [one.id, 1000],
+      [two.id, 1000],
+    ]);
+    expect(await store.rows("select name, two from one")).toEqual([["x", 2]]);
+  });
+
+  it("runs what is new on a database of an older version", async () => {
+    expect(await migrate(store, [one], 1000)).toEqual([one.id]);
+    await store.transaction((db) => db.run("insert into one (name) values ('old')"));
+    expect(await migrate(store, [one, two], 2000)).toEqual([two.id]);
+    expect(await journal()).toEqual([
+      [one.id, 1000],
+      [two.id, 2000],
+    ]);
+    expect(await store.rows("select name, two from one")).toEqual([["old", null]]);
+  });
+
+  it("refuses a database that is newer than the code, naming what it doesn't know", async () => {
+    await migrate(store, [one, two], 1000);
+    const failure: unknown = await migrate(store, [one], 2000).catch((error) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as Error).message).toContain(two.id);
+    expect((failure as Error).message).not.toContain(one.id);
+    expect(await journal()).toHaveLength(2);
+  });
+
+  it("leaves nothing of a run in which a step fails", async () => {
+    const broken: Migration = {
+      id: "20260103-01-broken",
+      sql: "create table three (id $id);\ninsert into nowhere values (1);\n",
+    };
+    await expect(migrate(store, [one, broken], 1000)).rejects.toThrow("nowhere");
+    expect(await migrate(store, [one, two], 2000)).toEqual([one.id, two.id]);
+    await expect((async () => store.rows("select 1 from three"))()).rejects.toThrow("three");
+
+    await expect(migrate(store, [one, two, broken], 3000)).rejects.toThrow("nowhere");
+    expect(await journal()).toEqual([
+      [one.id, 2000],
+      [two.id, 2000],
+    ]);
+    await expect((async () => store.rows("select 1 from three"))()).rejects.toThrow("three");
+  });
+
+  it("gives the kinds of columns that both engines share", async () => {
+    const kinds: Migration = {
+      id: "20260101-01-kinds",
+      sql: "create table kinds (id $id, i $int, t $text, b $bytes);\n",
+    };
+    await migrate(store, [kinds], 0);
+    const bytes = new Uint8Array([1, 2]);
+    await store.transaction((db) =>
+      db.run("insert into kinds (i, t, b) values (?, ?, ?)", [2 ** 40, "text", bytes]),
+    );
+    expect(await store.all("select * from kinds")).toEqual([
+      { id: 1, i: 2 ** 40, t: "text", b: expect.any(Uint8Array) },
+    ]);
+  });
+});
+
+describe("released migrations", () => {
+  it("are frozen", () => {
+    const hashes = released.map(({ id, sql }) => [
+      id,
+      createHash("sha256").update(sql).digest("hex"),
+    ]);
+    expect(Object.fromEntries(hashes)).toEqual(FROZEN);
+  });
+
+  it("have ids that sort by age and never come twice", () => {
+    const ids = released.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^\d{8}-\d{2}-[a-z0-9-]+$/);
+  });
+
+  it("can be run one by one, as databases of every age will", async () => {
+    const ordered = [...released].sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const [index, migration] of ordered.entries()) {
+      expect(await migrate(store, ordered.slice(0, index + 1), index)).toEqual([migration.id]);
+    }
+    expect(await journal()).toHaveLength(ordered.length);
+  });
+
+  it("give every foreign key an index, so that deleting a parent doesn't read whole tables", async () => {
+    await migrate(store, released, 0);
+    expect(await unindexedForeignKeys()).toEqual([]);
+  });
+});
+
+/** `table.column` of foreign keys that are not the first column of an index. */
+async function unindexedForeignKeys(): Promise<string[]> {
+  const { keys, indexed } =
+    engine === "sqlite"
+      ? {
+          keys: `select t.name || '.' || k."from" from sqlite_schema t
+            join pragma_foreign_key_list(t.name) k where t.type = 'table' order by 1`,
+          indexed: `select t.name || '.' || c.name from sqlite_schema t
+            join pragma_index_list(t.name) i join pragma_index_info(i.name) c
+            where t.type = 'table' and c.seqno = 0`,
+        }
+      : {
+          keys: `select c.conrelid::regclass || '.' || a.attname from pg_constraint c
+            join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+            where c.contype = 'f' order by 1`,
+          indexed: `select i.indrelid::regclass || '.' || a.attname from pg_index i
+            join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]`,
+        };
+  const have = new Set((await store.rows(indexed)).map(([name]) => name));
+  return (await store.rows(keys)).map(([name]) => String(name)).filter((name) => !have.has(name));
+}
+
+describe("createApp", () => {
+  it.runIf(engine === "postgres")("opens one database ten times at once", async () => {
+    const apps = await Promise.all(
+      Array.from({ length: 10 }, () => createApp({ database: database.database })),
+    );
+    await apps[0]?.admin.createUser({ username: "one", name: "One", email: "one@example.com" });
+    for (const app of apps) expect(await app.admin.listUsers()).toHaveLength(1);
+    await Promise.all(apps.map((app) => app.close()));
+    expect(await journal()).toHaveLength(released.length);
+  });
+
+  it("opens one database in several processes at once, which all can write", async () => {
+    const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
+    const program = `
+      const { createApp } = await import(${app});
+      const app = await createApp({ database: process.argv[1] });
+      const username = "user" + process.pid;
+      await app.admin.createUser({ username, name: username, email: username + "@example.com" });
+      await app.close();`;
+    const node = ["--import", "tsx", "--input-type=module", "--eval", program, database.database];
+    await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
+    expect(await journal()).toHaveLength(released.length);
+    expect(await store.rows("select count(*) from users")).toEqual([[6]]);
+  });
+
+  it("refuses a database that is newer than the code, and closes it", async () => {
+    await migrate(store, [...released, { id: "29990101-01-future", sql: "" }], 0);
+    await expect(createApp({ database: database.database })).rejects.toThrow(
+      "the database is newer than this pm-api: it has 29990101-01-future",
+    );
+  });
+});
