@@ -1,4 +1,4 @@
-import { findSource, ROLES, requireRole } from "../../core/access.ts";
+import { findSource, ROLES, requireRole, type Source } from "../../core/access.ts";
 import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
@@ -51,20 +51,27 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "ca
 
 async function listed(
   { db, shape, page, viewer, view, tier, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number; milestoneId?: number },
+  within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
   const { state, confidential } = input;
-  const { milestoneId } = within;
+  const { of: milestone, ...place } = within;
   const found = await issues.list(db, ISSUE, shape, page, viewer, {
     ...filterOf(input, caller, defaultScope),
-    ...within,
+    ...place,
     state: state === "all" ? undefined : state,
     own: [
       ...(confidential === undefined
         ? []
         : [{ sql: "i.confidential = ?", values: [Number(confidential)] }]),
-      ...(milestoneId === undefined ? [] : [{ sql: "i.milestone_id = ?", values: [milestoneId] }]),
+      ...(milestone === undefined
+        ? []
+        : [
+            {
+              sql: `i.milestone_id in (select id from milestones where id = ? and ${milestone.source.column} = ?)`,
+              values: [milestone.id, milestone.source.id],
+            },
+          ]),
     ],
   });
   await issues.embed(db, ISSUE, found.rows, shape, view);
@@ -233,9 +240,10 @@ export const issueResource: Resource = {
         present: issue,
         handle: async (context) => {
           const { db, source, input } = context;
-          const milestone = await milestones.find(db, source, input.milestone_id);
-          if (!milestone) throw notFound();
-          return listed(context, { milestoneId: milestone.id });
+          const found = await listed(context, { of: { source, id: input.milestone_id } });
+          const isEmpty = found.rows.length === 0;
+          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
+          return found;
         },
       }),
     ),

@@ -1,4 +1,4 @@
-import { ROLES, requireRole } from "../../core/access.ts";
+import { ROLES, requireRole, type Source } from "../../core/access.ts";
 import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
@@ -48,21 +48,28 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & 
 
 async function listed(
   { db, shape, page, viewer, view, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number; milestoneId?: number },
+  within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
-  const { milestoneId } = within;
+  const { of: milestone, ...place } = within;
   const branches = (["source_branch", "target_branch"] as const).flatMap((column) => {
     const value = input[column];
     return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
   });
   const found = await issues.list(db, MERGE_REQUEST, shape, page, viewer, {
     ...filterOf(input, caller, defaultScope),
-    ...within,
+    ...place,
     state: input.state === "all" ? undefined : input.state,
     own: [
       ...branches,
-      ...(milestoneId === undefined ? [] : [{ sql: "mr.milestone_id = ?", values: [milestoneId] }]),
+      ...(milestone === undefined
+        ? []
+        : [
+            {
+              sql: `mr.milestone_id in (select id from milestones where id = ? and ${milestone.source.column} = ?)`,
+              values: [milestone.id, milestone.source.id],
+            },
+          ]),
     ],
   });
   if (shape === mergeRequest) await issues.embed(db, MERGE_REQUEST, found.rows, shape, view);
@@ -189,9 +196,10 @@ export const mergeRequestResource: Resource = {
         present,
         handle: async (context) => {
           const { db, source, input } = context;
-          const milestone = await milestones.find(db, source, input.milestone_id);
-          if (!milestone) throw notFound();
-          return listed(context, { milestoneId: milestone.id });
+          const found = await listed(context, { of: { source, id: input.milestone_id } });
+          const isEmpty = found.rows.length === 0;
+          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
+          return found;
         },
       }),
     ),
