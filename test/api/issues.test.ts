@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
+import { PAGE_LIMITS } from "../../src/core/pagination.ts";
+import { createApp } from "../../src/index.ts";
+import { issue as shownIssue } from "../../src/resources/issues/json.ts";
+import { embed, ISSUE, list } from "../../src/resources/issues/queries.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Reader } from "../../src/store/port.ts";
+import { type CallOptions, newDatabase, type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -621,5 +627,120 @@ describe("labels", () => {
     expect((await app.call(path, { as: "stranger" })).json.open_issues_count).toBe(1);
     const within = await app.call(`GET /projects/${SITE}/labels/everywhere`, { as: "guest" });
     expect(within.json.open_issues_count).toBe(1);
+  });
+});
+
+it("a milestone lists its issues and merge requests", async () => {
+  const project = await newProject("planned");
+  const make = async (path: string) =>
+    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: "planned" } }))
+      .json.id as number;
+  const own = `/projects/${project}/milestones/${await make(`/projects/${project}`)}`;
+  const above = `/groups/acme/milestones/${await make("/groups/acme")}`;
+  for (const path of [own, above]) {
+    const milestone_id = Number(path.split("/").at(-1));
+    await newIssue("reporter", { title: path, milestone_id }, project);
+    await newIssue("reporter", { title: "hidden", milestone_id, confidential: true }, project);
+    await app.call(`POST /projects/${project}/merge_requests`, {
+      as: "developer",
+      json: { title: path, milestone_id, source_branch: path, target_branch: "main" },
+    });
+  }
+  for (const path of [own, above]) {
+    expect(titles(await app.call(`GET ${path}/issues`, { as: "guest" }))).toEqual([path]);
+    expect(titles(await app.call(`GET ${path}/issues?state=closed`, { as: "guest" }))).toEqual([]);
+    expect(titles(await app.call(`GET ${path}/merge_requests`, { as: "guest" }))).toEqual([path]);
+    expect((await app.call(`GET ${path}/issues`)).status).toBe(401);
+    expect((await app.call(`GET ${path}999/issues`, { as: "guest" })).status).toBe(404);
+  }
+});
+
+it("a list costs as many queries for many issues as for one", async () => {
+  const { database, drop } = await newDatabase();
+  const own = await createApp({ database });
+  const issue = { title: "t", author: "ada", assignees: ["ada"], labels: ["a", "b"] };
+  await own.admin.seed({
+    users: [{ username: "ada", admin: true }],
+    groups: [{ path: "g", projects: [{ path: "p", issues: Array(30).fill(issue) }] }],
+  });
+  const store = await openStore(database);
+  const cost = async (size: number) => {
+    let queries = 0;
+    const counting: Reader = {
+      all: (sql, values) => {
+        queries += 1;
+        return store.all(sql, values);
+      },
+      rows: (sql, values) => {
+        queries += 1;
+        return store.rows(sql, values);
+      },
+    };
+    const caller = { id: 1, username: "ada", admin: true, external: false, scopes: [] };
+    const viewer = { caller, today: "2026-11-21" };
+    const page = { number: 1, size, limits: PAGE_LIMITS };
+    const order = { orderBy: "created_at", sort: "desc" } as const;
+    const listed = await list(counting, ISSUE, shownIssue, page, viewer, order);
+    const view = { base: "", host: "", now: 0 };
+    await embed(counting, ISSUE, listed.rows, shownIssue, view);
+    expect(listed.rows).toHaveLength(size);
+    return queries;
+  };
+  expect(await cost(1)).toBe(5);
+  expect(await cost(29)).toBe(5);
+  await store.close();
+  await own.close();
+  await drop();
+});
+
+it("issues made at the same time have numbers of their own", async () => {
+  const project = await newProject("busy");
+  const made = await Promise.all(
+    Array.from({ length: 12 }, (_, at) => newIssue("guest", { title: `${at}` }, project)),
+  );
+  const iids = made.map(({ iid }) => iid).sort((a, b) => a - b);
+  expect(iids).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
+});
+
+describe("a seed", () => {
+  const seeded = (project: object) => ({
+    users: [{ username: "ada" }],
+    groups: [{ path: "g", projects: [{ path: "p", ...project }] }],
+  });
+
+  it("says how much it made", async () => {
+    const own = await testApp({ seed: {} });
+    const made = await own.admin.seed(
+      seeded({
+        labels: [{ name: "red" }],
+        issues: [
+          {
+            title: "One",
+            author: "ada",
+            labels: ["red", "made"],
+            state: "closed",
+            created_at: "2024-05-06T07:08:09Z",
+            notes: [{ author: "ada", body: "b" }],
+          },
+        ],
+        merge_requests: [{ title: "Two", author: "ada", source_branch: "s" }],
+        pushes: [{ author: "ada", ref: "s", commit_to: "f".repeat(40) }],
+      }),
+    );
+    expect(made).toMatchObject({ issues: 1, merge_requests: 1, notes: 1, events: 5 });
+    await own.dispose();
+  });
+
+  it.each([
+    [{ issues: [{ title: "x", author: "bob" }] }, "the seed has no user bob"],
+    [{ issues: [{ title: "x", author: "ada", milestone: "m" }] }, "g/p has no milestone m"],
+    [
+      { pushes: [{ author: "ada", ref: "x", created_at: "yesterday" }] },
+      "groups.0.projects.0.pushes.0.created_at: Invalid instant",
+    ],
+  ])("that can't be used names the place: %j", async (project, message) => {
+    const own = await testApp({ seed: {} });
+    await expect(own.admin.seed(seeded(project))).rejects.toThrow(message);
+    await own.dispose();
   });
 });

@@ -135,23 +135,11 @@ export async function insertMany(db: Database, past: readonly PastEvent[]): Prom
       batch.flat(),
     );
   }
-  await countAllOf(db, past, 1);
-}
-
-/** Adds to, or takes from, the counts of these events' authors and projects. */
-async function countAllOf(
-  db: Database,
-  events: readonly { project_id: number; author_id: number }[],
-  each: 1 | -1,
-): Promise<void> {
-  const pairs = new Map<string, { project_id: number; author_id: number; events: number }>();
-  for (const { project_id, author_id } of events) {
-    const key = `${project_id} ${author_id}`;
-    const pair = pairs.get(key) ?? { project_id, author_id, events: 0 };
-    pair.events += each;
-    pairs.set(key, pair);
-  }
-  for (const pair of pairs.values()) await count(db, pair.project_id, pair.author_id, pair.events);
+  await countEach(
+    db,
+    past.map(({ project_id, author_id }) => [project_id, author_id]),
+    1,
+  );
 }
 
 function valuesOf(past: PastEvent): Value[] {
@@ -380,12 +368,54 @@ export async function countOlder(db: Reader, than: number): Promise<number> {
 
 /** Removes at most `batch` events older than an instant, the oldest first, and gives how many. */
 export async function removeOlder(db: Database, than: number, batch: number): Promise<number> {
-  const removed = await db.all<{ project_id: number; author_id: number }>(
+  const removed = await db.rows(
     `delete from events where id in
        (select id from events where created_at < ? order by created_at, id limit ?)
      returning project_id, author_id`,
     [than, batch],
   );
-  await countAllOf(db, removed, -1);
+  await countEach(db, removed as [number, number][], -1);
   return removed.length;
+}
+
+/** Removes what is told of something that is gone, and of the notes on it. */
+export async function forget(
+  db: Database,
+  target: { type: "issue" | "merge_request" | "note"; id: number },
+): Promise<void> {
+  const removed: Value[][] = [];
+  if (target.type !== "note") {
+    removed.push(
+      ...(await db.rows(
+        `delete from events where target_type = 'Note'
+           and target_id in (select id from notes where ${target.type}_id = ?)
+         returning project_id, author_id`,
+        [target.id],
+      )),
+    );
+  }
+  removed.push(
+    ...(await db.rows(
+      "delete from events where target_type = ? and target_id = ? returning project_id, author_id",
+      [TARGET_TYPES[target.type], target.id],
+    )),
+  );
+  await countEach(db, removed as [number, number][], -1);
+}
+
+/** Counts one event more, or less, for each project and author. */
+async function countEach(
+  db: Database,
+  events: readonly (readonly [number, number])[],
+  step: 1 | -1,
+): Promise<void> {
+  const pairs = new Map<string, [number, number, number]>();
+  for (const [projectId, authorId] of events) {
+    const pair = pairs.get(`${projectId} ${authorId}`) ?? [projectId, authorId, 0];
+    pair[2] += step;
+    pairs.set(`${projectId} ${authorId}`, pair);
+  }
+  for (const [projectId, authorId, more] of pairs.values()) {
+    await count(db, projectId, authorId, more);
+  }
 }

@@ -1,4 +1,4 @@
-import { findSource, ROLES, requireRole } from "../../core/access.ts";
+import { findSource, ROLES, requireRole, type Source } from "../../core/access.ts";
 import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
@@ -51,18 +51,28 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "ca
 
 async function listed(
   { db, shape, page, viewer, view, tier, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number },
+  within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
   const { state, confidential } = input;
+  const { of: milestone, ...place } = within;
   const found = await issues.list(db, ISSUE, shape, page, viewer, {
     ...filterOf(input, caller, defaultScope),
-    ...within,
+    ...place,
     state: state === "all" ? undefined : state,
-    own:
-      confidential === undefined
+    own: [
+      ...(confidential === undefined
         ? []
-        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }],
+        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }]),
+      ...(milestone === undefined
+        ? []
+        : [
+            {
+              sql: `i.milestone_id in (select id from milestones where id = ? and ${milestone.source.column} = ?)`,
+              values: [milestone.id, milestone.source.id],
+            },
+          ]),
+    ],
   });
   await issues.embed(db, ISSUE, found.rows, shape, view);
   hideWeight(found.rows, shape, tier);
@@ -223,6 +233,20 @@ export const issueResource: Resource = {
       present: issue,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
+    ...(["group", "project"] as const).map((kind) =>
+      get(`/${kind}s/:id/milestones/:milestone_id/issues`, {
+        summary: `List the issues of a milestone of a ${kind}`,
+        input: { ...filters, milestone_id: is.recordId() },
+        present: issue,
+        handle: async (context) => {
+          const { db, source, input } = context;
+          const found = await listed(context, { of: { source, id: input.milestone_id } });
+          const isEmpty = found.rows.length === 0;
+          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
+          return found;
+        },
+      }),
+    ),
     post("/projects/:id/issues", {
       summary: "Create an issue",
       input: { title: is.text(), created_at: is.optional(is.anyText()), ...attributes },
@@ -310,6 +334,7 @@ export const issueResource: Resource = {
         const found = await findTarget(context, ISSUE, input.issue_iid, "Issue");
         requireRole(source, "owner");
         context.requireUnmodified(found.updated_at);
+        await events.forget(db, { type: "issue", id: found.id });
         await issues.remove(db, ISSUE, found.id);
         return undefined;
       },

@@ -182,7 +182,8 @@ function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Co
   return [
     {
       sql: `${alias}.id in (select x.${column} from ${prefix}_labels x
-        join labels l on l.id = x.label_id where l.name in (${among.sql})
+        join labels l on l.id = x.label_id
+        where x.label_id in (select id from labels where name in (${among.sql}))
         group by x.${column} having count(distinct l.name) = ?)`,
       values: [...among.values, wanted.length],
     },
@@ -213,7 +214,7 @@ export async function rowsOf(
   );
 }
 
-/** Puts labels, assignees and the numbers of notes and votes into the rows, in four queries for all. */
+/** Puts labels, assignees and the numbers of notes and votes into the rows, in three queries for all. */
 export async function embed(
   db: Reader,
   { column, prefix }: Kind,
@@ -240,23 +241,18 @@ export async function embed(
     ),
     (found) => userSummary.write(found, view),
   );
-  const notes = gather(
-    await db.rows(
-      `select count(*), ${column} from notes
-       where ${column} in (${among.sql}) and system = 0 group by ${column}`,
-      among.values,
-    ),
-    ([count]) => String(count),
-  );
-  const votes = new Map(
+  const counts = new Map(
     (
       await db.rows(
-        `select ${column}, name, count(*) from award_emoji
+        `select ${column}, 'notes', count(*) from notes
+         where ${column} in (${among.sql}) and system = 0 group by ${column}
+         union all
+         select ${column}, name, count(*) from award_emoji
          where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
          group by ${column}, name`,
-        among.values,
+        [...among.values, ...among.values],
       )
-    ).map(([id, name, count]) => [`${id} ${name}`, String(count)]),
+    ).map(([id, what, count]) => [`${id} ${what}`, String(count)]),
   );
   const put = (row: Value[], name: string, value: string) => {
     row[shape.at(name)] = value;
@@ -266,9 +262,9 @@ export async function embed(
     put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
     put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
     put(row, "assignee", assignees.get(id)?.[0] ?? "null");
-    put(row, "user_notes_count", notes.get(id)?.[0] ?? "0");
-    put(row, "upvotes", votes.get(`${id} thumbsup`) ?? "0");
-    put(row, "downvotes", votes.get(`${id} thumbsdown`) ?? "0");
+    put(row, "user_notes_count", counts.get(`${id} notes`) ?? "0");
+    put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
+    put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
   }
 }
 
@@ -449,15 +445,9 @@ export async function subscribe(
   return true;
 }
 
-/** Removes it with all that hangs on it, and the events that tell of it and of its notes. */
-export async function remove(db: Database, kind: Kind, id: number): Promise<void> {
-  await db.run(
-    `delete from events where target_type = 'Note'
-       and target_id in (select id from notes where ${kind.column} = ?)`,
-    [id],
-  );
-  await db.run("delete from events where target_type = ? and target_id = ?", [kind.type, id]);
-  await db.run(`delete from ${kind.table} where id = ?`, [id]);
+/** Removes it with all that hangs on it; what is told of it has to be forgotten before. */
+export async function remove(db: Database, { table }: Kind, id: number): Promise<void> {
+  await db.run(`delete from ${table} where id = ?`, [id]);
 }
 
 /** What an issue is made of. */

@@ -31,7 +31,7 @@ export const listInput = {
   sort: is.optional(is.choice(["asc", "desc"])),
 };
 
-const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone", "0"];
+const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone"];
 
 function noneOrAny(word: string | undefined): "none" | "any" | undefined {
   const lower = word?.toLowerCase() ?? "";
@@ -39,7 +39,7 @@ function noneOrAny(word: string | undefined): "none" | "any" | undefined {
 }
 
 function assigneeOf(value: string | undefined): number | "none" | "any" | undefined {
-  const special = noneOrAny(value);
+  const special = value === "0" ? "none" : noneOrAny(value);
   if (special || !value) return special;
   if (!/^\d{1,15}$/.test(value)) throw invalid({ assignee_id: ["is invalid"] });
   return Number(value);

@@ -27,4 +27,10 @@ create table label_subscriptions (
 create index label_subscriptions_by_user on label_subscriptions (user_id);
 `,
   },
+  {
+    id: "20261121-15-labels-by-name",
+    sql: `
+create index labels_by_name on labels (name);
+`,
+  },
 ];

@@ -1,5 +1,5 @@
-import { ROLES, requireRole } from "../../core/access.ts";
-import { ApiError, notModified, unauthorized } from "../../core/errors.ts";
+import { ROLES, requireRole, type Source } from "../../core/access.ts";
+import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
 import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
@@ -16,6 +16,7 @@ import {
   planningInput,
   requireChanger,
 } from "../issues/rules.ts";
+import * as milestones from "../milestones/queries.ts";
 import * as todos from "../todos/queries.ts";
 import { isDraft, mergeRequest, simpleMergeRequest, singleMergeRequest } from "./json.ts";
 import * as requests from "./queries.ts";
@@ -47,18 +48,29 @@ type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & 
 
 async function listed(
   { db, shape, page, viewer, view, caller, input }: Listing,
-  within: { projectId?: number; groupId?: number },
+  within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
 ): Promise<Listed> {
+  const { of: milestone, ...place } = within;
   const branches = (["source_branch", "target_branch"] as const).flatMap((column) => {
     const value = input[column];
     return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
   });
   const found = await issues.list(db, MERGE_REQUEST, shape, page, viewer, {
     ...filterOf(input, caller, defaultScope),
-    ...within,
+    ...place,
     state: input.state === "all" ? undefined : input.state,
-    own: branches,
+    own: [
+      ...branches,
+      ...(milestone === undefined
+        ? []
+        : [
+            {
+              sql: `mr.milestone_id in (select id from milestones where id = ? and ${milestone.source.column} = ?)`,
+              values: [milestone.id, milestone.source.id],
+            },
+          ]),
+    ],
   });
   if (shape === mergeRequest) await issues.embed(db, MERGE_REQUEST, found.rows, shape, view);
   return found;
@@ -177,6 +189,20 @@ export const mergeRequestResource: Resource = {
       present,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
+    ...(["group", "project"] as const).map((kind) =>
+      get(`/${kind}s/:id/milestones/:milestone_id/merge_requests`, {
+        summary: `List the merge requests of a milestone of a ${kind}`,
+        input: { ...filters, milestone_id: is.recordId() },
+        present,
+        handle: async (context) => {
+          const { db, source, input } = context;
+          const found = await listed(context, { of: { source, id: input.milestone_id } });
+          const isEmpty = found.rows.length === 0;
+          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
+          return found;
+        },
+      }),
+    ),
     post("/projects/:id/merge_requests", {
       summary: "Create a merge request between two branches of a project",
       role: "developer",
@@ -326,6 +352,7 @@ export const mergeRequestResource: Resource = {
         const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
         requireRole(source, "owner");
         context.requireUnmodified(found.updated_at);
+        await events.forget(db, { type: "merge_request", id: found.id });
         await issues.remove(db, MERGE_REQUEST, found.id);
         return undefined;
       },

@@ -159,7 +159,7 @@ export async function findFor(
   const [found] = await db.all<{ id: number; title: string }>(
     `select m.id, m.title from milestones m where m.${column} = ? and (m.project_id = ?
        or m.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
-     order by m.project_id limit 1`,
+     order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,
     [value as Value, project.id, project.namespaceId],
   );
   return found;

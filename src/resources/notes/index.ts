@@ -135,6 +135,7 @@ function routes(kind: Kind, what: string) {
         const found = await findNote(context, kind);
         requireWriter(context, found);
         context.requireUnmodified(found.updated_at);
+        await events.forget(context.db, { type: "note", id: found.id });
         await notes.remove(context.db, found.id);
         return undefined;
       },

@@ -97,8 +97,7 @@ export async function copy(
   );
 }
 
-/** Removes a note, and the events that tell of it. */
+/** Removes a note; what is told of it has to be forgotten before. */
 export async function remove(db: Database, noteId: number): Promise<void> {
-  await db.run("delete from events where target_type = 'Note' and target_id = ?", [noteId]);
   await db.run("delete from notes where id = ?", [noteId]);
 }

@@ -49,7 +49,7 @@ const todo = show.shape({
 
 type Showing = Pick<Context, "shape" | "view" | "tier"> & { db: Reader };
 
-/** Puts the issues and merge requests into the rows, in five queries for each of the two. */
+/** Puts the issues and merge requests into the rows, in four queries for each of the two. */
 async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][]): Promise<void> {
   const at = shape.at("target");
   const written = new Map<Value, string>();

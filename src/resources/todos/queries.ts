@@ -190,7 +190,7 @@ export async function readers(
 }
 
 /** The user names a text mentions, in lower case; those of code are none. */
-export function mentions(text: string): string[] {
+function mentions(text: string): string[] {
   const prose = text.replace(/```[\s\S]*?(```|$)|`[^`\n]*`/g, " ");
   const names = new Set<string>();
   for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_][a-z0-9_.-]*)/gi)) {
