@@ -1,2 +1,66 @@
 #!/usr/bin/env node
-console.log("pm-cli");
+import { Command, CommanderError } from "commander";
+import { version } from "../package.json";
+import { addDependencyCommands } from "./commands/dependencies.ts";
+import { addEventCommands } from "./commands/events.ts";
+import { addHookCommands } from "./commands/hook.ts";
+import { addSeedCommand } from "./commands/seed.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addTokenCommands } from "./commands/token.ts";
+import { addUserCommands } from "./commands/user.ts";
+import { addWikiCommands } from "./commands/wiki.ts";
+import { describe, endingOf } from "./errors.ts";
+
+/** Runs a command line and gives its exit code: 0, 1 for a failure, 2 where it can't be understood. */
+async function run(argv: readonly string[]): Promise<number> {
+  const program = new Command("pm-cli")
+    .description("A project-management API that speaks GitLab's REST v4 dialect.")
+    .version(version)
+    .exitOverride()
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli seed --db pm.db
+  $ pm-cli serve --db pm.db --port 3000
+  $ pm-cli user create --username ada --name "Ada Lovelace" --email ada@example.com
+  $ pm-cli token create --user ada --name laptop --scopes api
+
+Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
+    );
+  addServeCommand(program);
+  addUserCommands(program);
+  addTokenCommands(program);
+  addSeedCommand(program);
+  addEventCommands(program);
+  addHookCommands(program);
+  addWikiCommands(program);
+  addDependencyCommands(program);
+  try {
+    await program.parseAsync(argv);
+    return 0;
+  } catch (error) {
+    // Commander has said what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const ending = endingOf(error);
+    console.error(`error: ${ending ? ending.line.replace(/\p{Cc}+/gu, " ") : stackOf(error)}`);
+    return ending?.code ?? 1;
+  }
+}
+
+/** For what nobody foresaw, the stack is what a bug report needs. */
+function stackOf(error: unknown): string {
+  const { message, stack } = describe(error);
+  return stack ?? message;
+}
+
+// A pipe nobody reads any more ends no command, and stops no server.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+// A variable that is set to nothing counts as unset, as people write `PM_URL=` to switch one off.
+for (const [name, value] of Object.entries(process.env)) {
+  if (name.startsWith("PM_") && value === "") delete process.env[name];
+}
+
+const code = await run(process.argv);
+// Nothing is left to do, but what was printed may still be on its way to a pipe.
+process.stdout.write("", () => process.exit(code));

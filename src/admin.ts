@@ -2,7 +2,10 @@ import { newSecret } from "./core/auth.ts";
 import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
+import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
 import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import * as dependencies from "./resources/dependencies/queries.ts";
+import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
 import {
   findEvent,
@@ -47,7 +50,7 @@ export interface TokenRecord {
 export interface PushRecord {
   /** The project's full path or id. */
   project: string;
-  /** The user name of who pushed. */
+  /** The user name, or e-mail address, of who pushed. */
   user: string;
   /** With `refs/heads/` or `refs/tags/`. */
   ref: string;
@@ -58,6 +61,13 @@ export interface PushRecord {
   commitCount: number;
   /** The first line of the last commit's message. */
   commitTitle: string | null;
+}
+
+/** What reading dependency files, or a report, put in place. */
+export interface DependencyScan {
+  files: { path: string; dependencies: number; vulnerabilities: number }[];
+  /** Packages of a report whose package manager the API has no word for. */
+  skipped: number;
 }
 
 /** What operators do. Users are named by their user name, whatever its case. */
@@ -119,6 +129,23 @@ export interface Admin {
    * @throws ApiError 404
    */
   exportWiki(project: string): AsyncIterable<WikiFile>;
+  /**
+   * Reads dependency files ({@link DEPENDENCY_FILES}) and puts what they say in place of what the same files said
+   * before, in one transaction. What other files said stays.
+   *
+   * @param project full path, or id
+   * @throws DependencyError naming the file that can't be read; nothing is changed then
+   * @throws ApiError 404 for an unknown project
+   */
+  scanDependencies(project: string, files: readonly TextFile[]): Promise<DependencyScan>;
+  /**
+   * As {@link scanDependencies}, with vulnerabilities, from a CycloneDX SBOM (JSON, 1.4 to 1.7) or GitLab's dependency
+   * scanning report. Where an SBOM does not name the dependency file, the report's own name stands for it.
+   *
+   * @throws DependencyError where the report can't be read
+   * @throws ApiError 404 for an unknown project
+   */
+  importDependencies(project: string, report: TextFile): Promise<DependencyScan>;
   /** Fills the database with plain data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
@@ -134,6 +161,23 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       const user = await findUser(db, username);
       await updateRow(db, "users", user.id, { state }, now());
       return userRecord({ ...user, state });
+    });
+
+  const replaceDependencies = (name: string, files: readonly DependencyFile[], skipped: number) =>
+    store.transaction(async (db): Promise<DependencyScan> => {
+      const project = await findProject(db, name);
+      for (const file of files) await dependencies.replaceFile(db, project.id, file);
+      return {
+        files: files.map((file) => ({
+          path: file.path,
+          dependencies: file.dependencies.length,
+          vulnerabilities: file.dependencies.reduce(
+            (sum, { vulnerabilities }) => sum + vulnerabilities.length,
+            0,
+          ),
+        })),
+        skipped,
+      };
     });
 
   return {
@@ -183,7 +227,10 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     },
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
-        const user = await findUser(db, username);
+        const user = username.includes("@")
+          ? await users.findByEmail(db, username)
+          : await users.findByUsername(db, username);
+        if (!user) throw notFound("User");
         const project = await findProject(db, name);
         const parts = /^refs\/(heads|tags)\/(.+)$/.exec(ref);
         if (!parts) throw invalid({ ref: ["must begin with refs/heads/ or refs/tags/"] });
@@ -205,7 +252,15 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
-    exportWiki: (project) => exportWiki(store, project),
+    async *exportWiki(project) {
+      yield* exportWiki(store, (await findProject(store, project)).id);
+    },
+    scanDependencies: async (project, files) =>
+      replaceDependencies(project, await readDependencyFiles(files), 0),
+    importDependencies: async (project, report) => {
+      const { files, skipped } = await readDependencyReport(report);
+      return replaceDependencies(project, files, skipped);
+    },
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };
 }

@@ -4,6 +4,8 @@ import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
 import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
+import * as dependencies from "./resources/dependencies/queries.ts";
+import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
 import * as groups from "./resources/groups/queries.ts";
 import * as issues from "./resources/issues/queries.ts";
@@ -123,6 +125,17 @@ const SeedPush = v.strictObject({
   commit_title: v.optional(v.string()),
   created_at: Instant,
 });
+const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
+const SeedDependency = v.strictObject({
+  name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
+  version: upTo(LONGEST.version),
+  package_manager: v.picklist(PACKAGE_MANAGERS),
+  dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
+  vulnerabilities: v.optional(
+    v.array(v.strictObject({ name: v.string(), severity: v.picklist(SEVERITIES) })),
+    [],
+  ),
+});
 const SeedProject = v.strictObject({
   path: v.string(),
   name: v.optional(v.string()),
@@ -134,6 +147,7 @@ const SeedProject = v.strictObject({
   labels: v.optional(v.array(SeedLabel), []),
   milestones: v.optional(v.array(SeedMilestone), []),
   badges: v.optional(v.array(SeedBadge), []),
+  dependencies: v.optional(v.array(SeedDependency), []),
   /** User names of those who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
   wiki: v.optional(v.array(SeedWikiPage), []),
@@ -189,6 +203,7 @@ export interface Seeded {
   merge_requests: number;
   notes: number;
   events: number;
+  dependencies: number;
   /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
   tokens: { username: string; token: string }[];
 }
@@ -269,6 +284,7 @@ class Seeding {
     merge_requests: 0,
     notes: 0,
     events: 0,
+    dependencies: 0,
     tokens: [],
   };
 
@@ -379,6 +395,7 @@ class Seeding {
       this.#now,
     );
     await this.#belongings({ column: "project_id", id }, project);
+    await this.#dependencies(id, project.dependencies);
     for (const username of project.starred_by) {
       await projects.star(this.#db, id, this.#userId(username));
     }
@@ -546,6 +563,15 @@ class Seeding {
     await events.insertMany(this.#db, this.#events);
     this.#made.events += this.#events.length;
     this.#events = [];
+  }
+
+  async #dependencies(projectId: number, given: v.InferOutput<typeof SeedDependency>[]) {
+    const paths = new Set(given.map(({ dependency_file_path }) => dependency_file_path));
+    for (const path of paths) {
+      const own = given.filter(({ dependency_file_path }) => dependency_file_path === path);
+      await dependencies.replaceFile(this.#db, projectId, { path, dependencies: own });
+    }
+    this.#made.dependencies += given.length;
   }
 
   async #belongings(

@@ -2,6 +2,7 @@ import type { Resource } from "../core/resource.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
+import { dependencyResource } from "./dependencies/index.ts";
 import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -23,6 +24,7 @@ export const resources: readonly Resource[] = [
   awardEmojiResource,
   badgeResource,
   boardResource,
+  dependencyResource,
   eventResource,
   groupResource,
   issueResource,

@@ -14,37 +14,59 @@ export interface Places {
 
 /** A route's path with its parameters filled in. */
 export function pathOf(route: Route, { group, project, params }: Places): string {
-  return route.path.replace(/:(\w+)/g, (_, name: string) => {
+  return route.path.replace(/:(\w+)\*?/g, (_, name: string) => {
     if (name === "id") {
       return encodeURIComponent(route.path.startsWith("/groups/") ? group : project);
     }
-    const value = params[name];
+    const value = (route.path.includes("/merge_requests/") && params[`mr_${name}`]) || params[name];
     if (value === undefined) throw new Error(`no value for :${name} of ${route.path}`);
     return encodeURIComponent(value);
   });
 }
 
-/** One of each thing that paths name, in a group and a project of it that have them. */
+/**
+ * One of each thing that paths name, in a group and a project of it that have them. What is below a merge request
+ * begins with `mr_` where an issue has the same.
+ */
 export async function placesIn(app: TestApp, group: string, project: string): Promise<Places> {
-  const first = async (path: string): Promise<number> => {
+  const first = async (path: string, key = "id"): Promise<number> => {
     const { json } = await app.call(`GET ${path}`, { as: "admin" });
-    return json[0].id;
+    return json[0]?.[key] ?? 0;
   };
-  const at = `/groups/${encodeURIComponent(group)}`;
-  const board_id = await first(`${at}/boards`);
+  const inGroup = `/groups/${encodeURIComponent(group)}`;
+  const inProject = `/projects/${encodeURIComponent(project)}`;
+  const board_id = await first(`${inGroup}/boards`);
   const user_id = await first("/users?username=owner");
+  const issue = await first(`${inProject}/issues?sort=asc`, "iid");
+  const request = await first(`${inProject}/merge_requests?sort=asc`, "iid");
+  const ofIssue = `${inProject}/issues/${issue}`;
+  const ofRequest = `${inProject}/merge_requests/${request}`;
   return {
     group,
     project,
     params: {
       board_id,
-      list_id: await first(`${at}/boards/${board_id}/lists`),
-      label_id: await first(`${at}/labels`),
-      milestone_id: await first(`${at}/milestones`),
-      badge_id: await first(`${at}/badges`),
+      list_id: await first(`${inGroup}/boards/${board_id}/lists`),
+      label_id: await first(`${inGroup}/labels`),
+      milestone_id: await first(`${inGroup}/milestones`),
+      badge_id: await first(`${inGroup}/badges`),
       user_id,
       token_id: await first(`/users/${user_id}/impersonation_tokens`),
       name: "a-1.svg",
+      issue_iid: issue,
+      merge_request_iid: request,
+      noteable_iid: issue,
+      mr_noteable_iid: request,
+      target_iid: issue,
+      mr_target_iid: request,
+      note_id: await first(`${ofIssue}/notes?sort=asc`),
+      mr_note_id: await first(`${ofRequest}/notes?sort=asc`),
+      award_id: await first(`${ofIssue}/award_emoji`),
+      mr_award_id: await first(`${ofRequest}/award_emoji`),
+      todo_id: await first("/todos"),
+      slug: await first(`${inProject}/wikis`, "slug"),
+      secret: "0".repeat(32),
+      file_name: "none.txt",
     },
   };
 }

@@ -6,9 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createMiddleware, type Server, serve } from "../../src/node.ts";
-import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/port.ts";
-import { call, newDatabase, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { call, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const VAULT = "/projects/secret%2Fvault/wikis";
@@ -16,25 +14,18 @@ const PNG = Buffer.from("89504e470d0a1a0a0000", "hex");
 
 let app: TestApp;
 let server: Server;
-/** Looks into the application's own database. */
-let inside: Store;
 /** An application that takes 1000 bytes a file. */
 let small: TestApp;
 let smallServer: Server;
-let smallInside: Store;
 
 beforeAll(async () => {
-  const open = async (limits?: { attachmentBytes: number; bodyBytes: number }) => {
-    const { database } = await newDatabase();
-    const made = await testApp({ database, ...(limits ? { limits } : {}) });
-    return [made, await serve(made, { port: 0 }), await openStore(database)] as const;
-  };
-  [app, server, inside] = await open();
-  [small, smallServer, smallInside] = await open({ attachmentBytes: 1000, bodyBytes: 2000 });
+  app = await testApp();
+  server = await serve(app, { port: 0 });
+  small = await testApp({ limits: { attachmentBytes: 1000, bodyBytes: 2000 } });
+  smallServer = await serve(small, { port: 0 });
 });
 afterAll(async () => {
   await Promise.all([server.close(), smallServer.close()]);
-  await Promise.all([inside.close(), smallInside.close()]);
   await Promise.all([app.dispose(), small.dispose()]);
 });
 
@@ -50,7 +41,7 @@ const form = (parts: Record<string, string | [Uint8Array | string, string]>) => 
 const attach = (body: FormData | string | undefined, as: Person = "developer", to = app) =>
   to.call(`POST ${VAULT}/attachments`, { as, ...(body === undefined ? {} : { body }) });
 
-const leftBehind = async (store: Store) => {
+const leftBehind = async ({ store }: TestApp) => {
   const [unfinished] = await store.rows("select count(*) from wiki_blobs where sha256 is null");
   const [pieces] = await store.rows(
     `select count(*) from wiki_blob_pieces where blob_id not in
@@ -166,7 +157,7 @@ describe("attaching", () => {
         { message: "The file name cannot be empty" },
       ]);
     }
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("takes an empty file, and of two the last", async () => {
@@ -184,7 +175,7 @@ describe("attaching", () => {
     const replaced = form({ file: ["x", "1.txt"] });
     replaced.append("file", "text");
     expect((await attach(replaced)).status).toBe(400);
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("is for developers, while the wiki is switched on (089)", async () => {
@@ -206,7 +197,7 @@ describe("attaching", () => {
     expect(await statuses("/projects/acme%2Fteam%2Fcore", all)).toEqual([
       404, 404, 403, 403, 403, 403,
     ]);
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("takes a token in a part before the file", async () => {
@@ -228,7 +219,9 @@ describe("attaching", () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
     const sha256 = createHash("sha256").update(content).digest("hex");
-    const blobs = await inside.rows("select id, size from wiki_blobs where sha256 = ?", [sha256]);
+    const blobs = await app.store.rows("select id, size from wiki_blobs where sha256 = ?", [
+      sha256,
+    ]);
     expect(blobs.map(([, size]) => size)).toEqual([content.length]);
     for (const { json } of answers) {
       const found = await app.call(`GET ${VAULT}/${json.link.url}`, { as: "guest" });
@@ -317,7 +310,7 @@ describe("limits", () => {
     const more = form({ file: [Buffer.alloc(10 * MEBIBYTE + 1, "x"), "more.bin"] });
     const { status, json } = await attach(more);
     expect([status, json]).toEqual([413, { message: "413 Request Entity Too Large" }]);
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("hold with and without Content-Length, and leave nothing behind", async () => {
@@ -347,7 +340,7 @@ describe("limits", () => {
       return (await fetchTo(chunks(count), { duplex: "half", headers })).status;
     };
     expect([await streamed(10), await streamed(11), await streamed(40)]).toEqual([201, 413, 413]);
-    expect(await leftBehind(smallInside)).toBe(0);
+    expect(await leftBehind(small)).toBe(0);
   });
 
   it("cut off what is far too large", async () => {
@@ -362,7 +355,7 @@ describe("limits", () => {
     expect(await raw(smallServer.url, [MULTIPART, "Transfer-Encoding: chunked"], endless)).toBe(
       413,
     );
-    expect(await leftBehind(smallInside)).toBe(0);
+    expect(await leftBehind(small)).toBe(0);
   });
 
   it("count fields too", async () => {
@@ -372,7 +365,7 @@ describe("limits", () => {
       small,
     );
     expect(status).toBe(413);
-    expect(await leftBehind(smallInside)).toBe(0);
+    expect(await leftBehind(small)).toBe(0);
   });
 });
 
@@ -393,7 +386,7 @@ describe("what is malformed", () => {
     const answer = await app.call(`POST ${VAULT}/attachments`, given);
     expect([answer.status, answer.json]).toEqual([400, { error: "malformed multipart body" }]);
     expect(await raw(server.url, [MULTIPART, length(body)], [body])).toBe(400);
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("has no boundary, or is no multipart", async () => {
@@ -423,16 +416,18 @@ describe("what is malformed", () => {
   });
 
   it("goes away a day later, where the process died over it", async () => {
-    const [project] = await inside.rows("select id from projects where full_path = 'secret/vault'");
-    await inside.transaction((db) =>
+    const [project] = await app.store.rows(
+      "select id from projects where full_path = 'secret/vault'",
+    );
+    await app.store.transaction((db) =>
       db.run("insert into wiki_blobs (project_id, created_at) values (?, ?)", [
         project?.[0] as number,
         Date.now() - 25 * 3_600_000,
       ]),
     );
-    expect(await leftBehind(inside)).toBe(1);
+    expect(await leftBehind(app)).toBe(1);
     expect((await attach(form({ file: ["x", "a.txt"] }))).status).toBe(201);
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 });
 
@@ -461,7 +456,7 @@ describe("on Node", () => {
         expect(hash.digest("hex")).toBe(sha256);
       }),
     );
-    expect(await leftBehind(inside)).toBe(0);
+    expect(await leftBehind(app)).toBe(0);
   });
 
   it("reads no further for who reads slowly or goes away", async () => {
@@ -518,10 +513,10 @@ describe("on Node", () => {
     const { json } = await attach(
       form({ file: [Buffer.concat([big, Buffer.from("!")]), "x.bin"] }),
     );
-    const [blob] = await inside.rows("select blob_id from wiki_attachments where secret = ?", [
+    const [blob] = await app.store.rows("select blob_id from wiki_attachments where secret = ?", [
       json.link.url.split("/")[1],
     ]);
-    await inside.transaction((db) =>
+    await app.store.transaction((db) =>
       db.run("delete from wiki_blob_pieces where blob_id = ? and number > 2", [
         blob?.[0] as number,
       ]),

@@ -86,6 +86,12 @@ export async function findByUsername(db: Reader, username: string): Promise<User
   return found;
 }
 
+/** A user by e-mail address, whatever its case, or `undefined`. */
+export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
+  const [found] = await db.all<User>(`${USER} where lower(email) = lower(?)`, [email]);
+  return found;
+}
+
 /** Whether another user than `exceptId` has this e-mail address, whatever its case. */
 export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Promise<boolean> {
   const found = await db.rows("select 1 from users where lower(email) = lower(?) and id <> ?", [

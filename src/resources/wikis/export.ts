@@ -1,4 +1,3 @@
-import { notFound } from "../../core/errors.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { Reader } from "../../store/port.ts";
 import { bytesOf, type Format } from "./queries.ts";
@@ -22,20 +21,13 @@ const EXTENSIONS: Readonly<Record<Format, string>> = {
 
 const encoder = new TextEncoder();
 
-/**
- * A project's wiki as files. What is changed meanwhile may be in it or not.
- *
- * @param idOrPath the project's id or full path
- * @throws ApiError 404
- */
-export async function* exportWiki(db: Reader, idOrPath: string): AsyncGenerator<WikiFile> {
-  const projectId = await findProject(db, idOrPath);
+/** A project's wiki as files. What is changed meanwhile may be in it or not. */
+export async function* exportWiki(db: Reader, projectId: number): AsyncGenerator<WikiFile> {
   const taken = new Paths();
   for await (const page of rowsOf<{ id: number; slug: string; format: Format; content: string }>(
     db,
     "select id, slug, format, content from wiki_pages",
     projectId,
-    PAGES_AT_ONCE,
   )) {
     const path = taken.free(page.slug, EXTENSIONS[page.format]);
     yield { path, bytes: once(page.content) };
@@ -45,36 +37,25 @@ export async function* exportWiki(db: Reader, idOrPath: string): AsyncGenerator<
     blob_id: number;
     secret: string;
     file_name: string;
-  }>(db, "select id, blob_id, secret, file_name from wiki_attachments", projectId, PAGES_AT_ONCE)) {
+  }>(db, "select id, blob_id, secret, file_name from wiki_attachments", projectId)) {
     const path = taken.free(`uploads/${file.secret}/${file.file_name}`, "");
     yield { path, bytes: bytesOfBlob(db, file.blob_id) };
   }
   yield { path: taken.free("history", ".jsonl"), bytes: historyOf(db, projectId) };
 }
 
-const PAGES_AT_ONCE = 20;
-
-async function findProject(db: Reader, idOrPath: string): Promise<number> {
-  const byId = /^\d{1,15}$/.test(idOrPath);
-  const [found] = await db.rows(
-    `select id from projects where ${byId ? "id = ?" : "lower(full_path) = lower(?)"}`,
-    [byId ? Number(idOrPath) : idOrPath],
-  );
-  if (!found) throw notFound("Project");
-  return found[0] as number;
-}
+const AT_ONCE = 20;
 
 /** All rows of a project, by id, some at a time. */
 async function* rowsOf<Row extends { id: number }>(
   db: Reader,
   select: string,
   projectId: number,
-  most: number,
 ): AsyncGenerator<Row> {
   for (let after = 0; ; ) {
     const rows = await db.all<Row>(
       `${select} where project_id = ? and id > ? order by id limit ?`,
-      [projectId, after, most],
+      [projectId, after, AT_ONCE],
     );
     yield* rows;
     const last = rows.at(-1);
@@ -99,7 +80,6 @@ async function* historyOf(db: Reader, projectId: number): AsyncGenerator<Uint8Ar
     `select id, page_id, action, author_username as author, message, created_at, slug, title,
        format, content from wiki_page_versions`,
     projectId,
-    PAGES_AT_ONCE,
   );
   for await (const { id, ...version } of versions) {
     const line = { ...version, created_at: isoInstant(version.created_at) };

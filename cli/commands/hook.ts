@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { type Command, Option } from "commander";
+import type { Admin } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { UsageError } from "../errors.ts";
+import { complete, readStandardInput } from "../ui.ts";
+
+const git = promisify(execFile);
+
+interface HookOptions extends DatabaseOptions {
+  project?: string;
+  user?: string;
+}
+
+/** Adds `hook post-receive`. */
+export function addHookCommands(program: Command): void {
+  const hook = program
+    .command("hook")
+    .description("what Git repositories call")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ echo 'exec pm-cli hook post-receive --db /srv/pm.db --project acme/site' > site.git/hooks/post-receive`,
+    );
+
+  hook
+    .command("post-receive")
+    .description("record a push in a project's activity; called by a repository's hook")
+    .addOption(databaseOption())
+    .option("--project <path>", "full path or id of the project")
+    .addOption(
+      new Option("--user <name>", "who pushes (default: whoever has the last commit's e-mail)").env(
+        "PM_PUSH_USER",
+      ),
+    )
+    .addHelpText(
+      "after",
+      `
+It reads "old new ref" lines as Git gives them, and runs in the repository.
+
+Examples:
+  $ cat site.git/hooks/post-receive
+  #!/bin/sh
+  exec pm-cli hook post-receive --db /srv/pm.db --project acme/site`,
+    )
+    .action(postReceive);
+}
+
+async function postReceive(options: HookOptions): Promise<void> {
+  const { values } = await complete(options, { project: "Project" });
+  const pushes = (await readStandardInput()).split("\n").filter((line) => line !== "");
+  const updates = pushes.map((line) => {
+    const parts = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/\S+)$/.exec(line);
+    if (!parts) throw new UsageError(`standard input has no "old new ref": ${line}`);
+    return { from: commit(parts[1]), to: commit(parts[2]), ref: parts[3] as string };
+  });
+  await withAdmin(options.db, async (admin) => {
+    for (const update of updates) await record(admin, values.project, options.user, update);
+  });
+}
+
+/** Git writes zeros where there is no commit. */
+const commit = (hash: string | undefined) => (!hash || /^0+$/.test(hash) ? null : hash);
+
+interface RefUpdate {
+  from: string | null;
+  to: string | null;
+  ref: string;
+}
+
+async function record(
+  admin: Admin,
+  project: string,
+  user: string | undefined,
+  { from, to, ref }: RefUpdate,
+): Promise<void> {
+  // Branches and tags are activity; notes, replaced objects and the like are not.
+  if (!/^refs\/(heads|tags)\//.test(ref)) return;
+  const last = (to ?? from) as string;
+  await admin.recordPush({
+    project,
+    user: user ?? (await ask(["log", "-1", "--format=%ae", last])),
+    ref,
+    from,
+    to,
+    commitCount: to === null ? 0 : Number(await ask(countOf(from, to, ref))),
+    commitTitle: to === null ? null : await ask(["log", "-1", "--format=%s", to]),
+  });
+}
+
+/** Of a new ref, those commits that no other ref has. */
+function countOf(from: string | null, to: string, ref: string): string[] {
+  return from === null
+    ? ["rev-list", "--count", to, "--not", `--exclude=${ref}`, "--all"]
+    : ["rev-list", "--count", `${from}..${to}`];
+}
+
+async function ask(args: string[]): Promise<string> {
+  const { stdout } = await git("git", args);
+  return stdout.trim();
+}

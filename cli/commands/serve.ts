@@ -1,0 +1,225 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { App, AppOptions } from "../../src/index.ts";
+import type { Server } from "../../src/node.ts";
+import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
+import { describe, Failure, UsageError } from "../errors.ts";
+
+type Tier = NonNullable<AppOptions["tier"]>;
+const TIERS = Object.keys({
+  free: true,
+  premium: true,
+  ultimate: true,
+} satisfies Record<Tier, true>);
+
+interface ServeOptions extends DatabaseOptions {
+  host: string;
+  port: number;
+  url?: string;
+  tier: Tier;
+  trustProxy?: boolean;
+  smtp?: string;
+  mailFrom?: string;
+}
+
+const DAY = 86_400_000;
+
+/** npm and npx pass on a Ctrl-C that the terminal has sent already: within this time two signals are one. */
+const ECHO_MILLISECONDS = 100;
+
+/** Adds `serve`. */
+export function addServeCommand(program: Command): void {
+  program
+    .command("serve")
+    .description("serve the API; the database is made where there is none, and brought up to date")
+    .addOption(databaseOption())
+    .addOption(
+      new Option("--host <host>", "address to listen on").env("PM_HOST").default("127.0.0.1"),
+    )
+    .addOption(
+      new Option("--port <port>", "port to listen on, 0 for a free one")
+        .env("PM_PORT")
+        .default(3000)
+        .argParser(readPort),
+    )
+    .addOption(
+      new Option("--url <url>", "address clients reach it by (default: what each request says)")
+        .env("PM_URL")
+        .argParser(readUrl),
+    )
+    .addOption(
+      new Option("--tier <tier>", "what may be used")
+        .env("PM_TIER")
+        .choices(TIERS)
+        .default("ultimate"),
+    )
+    .addOption(
+      new Option(
+        "--trust-proxy",
+        "believe X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
+      ).env("PM_TRUST_PROXY"),
+    )
+    .addOption(
+      new Option(
+        "--smtp <url>",
+        "send notifications through this server; needs --mail-from and --url",
+      )
+        .env("PM_SMTP")
+        .argParser(readSmtp),
+    )
+    .addOption(
+      new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
+    )
+    .addHelpText(
+      "after",
+      `
+Events older than two years are removed once a day.
+Requests are logged on standard output and failures on standard error, one JSON object a line.
+SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
+
+Examples:
+  $ pm-cli serve
+  $ pm-cli serve --db /var/lib/pm.db --host 0.0.0.0 --port 8080
+  $ pm-cli serve --url https://pm.example.com --trust-proxy
+  $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
+  $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
+    )
+    .action(serve);
+}
+
+async function serve(options: ServeOptions, command: Command): Promise<void> {
+  const { db, host, port, url, tier } = options;
+  const trustProxy = readTrustProxy(command);
+  const mail = readMail(options);
+  const node = await import("../../src/node.ts");
+  const app = await openApp({
+    database: db,
+    tier,
+    ...(url === undefined ? {} : { url }),
+    ...(mail === undefined ? {} : { mail }),
+    log: (entry) => console.log(JSON.stringify(entry)),
+    onError: report,
+  });
+  const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
+
+  const stopPurging = purgeDaily(app);
+  const first = signal();
+  say("listening", { url: server.url });
+  say("stopping", { signal: await first });
+  stopPurging();
+  await Promise.race([drain(server, app), secondSignal()]);
+}
+
+function report(error: unknown): void {
+  console.error(JSON.stringify({ time: now(), ...describe(error) }));
+}
+
+/** Removes old events now and every day; gives what ends that. */
+function purgeDaily(app: App): () => void {
+  const purge = () =>
+    app.admin.purgeEvents().then(({ events, before }) => {
+      if (events > 0) say("purged", { events, before });
+    }, report);
+  const timer = setInterval(purge, DAY);
+  void purge();
+  return () => clearInterval(timer);
+}
+
+function say(message: string, more: object): void {
+  console.log(JSON.stringify({ time: now(), message, ...more }));
+}
+
+const now = () => new Date().toISOString();
+
+async function listen(
+  start: () => Promise<Server>,
+  app: App,
+  { host, port }: ServeOptions,
+): Promise<Server> {
+  try {
+    return await start();
+  } catch (error) {
+    await app.close();
+    throw refusal(error as NodeJS.ErrnoException, host, port);
+  }
+}
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new Failure(
+        `port ${port} on ${host} is in use: stop what uses it, or choose another with --port (or PM_PORT), 0 for a free one`,
+      );
+    case "EACCES":
+      return new Failure(
+        `may not listen on port ${port}: choose one above 1023 with --port (or PM_PORT)`,
+      );
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new Failure(
+        `${host} is no address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0`,
+      );
+    default:
+      return error;
+  }
+}
+
+async function drain(server: Server, app: App): Promise<void> {
+  await server.close();
+  await app.close();
+}
+
+async function secondSignal(): Promise<never> {
+  await new Promise((resolve) => setTimeout(resolve, ECHO_MILLISECONDS));
+  const name = await signal();
+  throw new Failure(`${name} again: ended before everything was answered`);
+}
+
+/** Waits for the next signal to end. */
+function signal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
+  });
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a number from 0 to 65535.");
+  return port;
+}
+
+function readUrl(text: string): string {
+  const { protocol, search, hash } = URL.canParse(text)
+    ? new URL(text)
+    : { protocol: "", search: "", hash: "" };
+  if (!/^https?:$/.test(protocol) || search !== "" || hash !== "") {
+    throw new InvalidArgumentError(
+      "It must be like https://pm.example.com or https://example.com/pm.",
+    );
+  }
+  return text;
+}
+
+function readSmtp(text: string): string {
+  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol)) {
+    throw new InvalidArgumentError("It must be like smtp://user:password@mail.example.com:587.");
+  }
+  return text;
+}
+
+function readMail({ smtp, mailFrom, url }: ServeOptions): AppOptions["mail"] {
+  if (smtp === undefined) return undefined;
+  if (mailFrom === undefined) throw new UsageError("--smtp needs --mail-from");
+  if (url === undefined) throw new UsageError("--smtp needs --url: links in mails begin with it");
+  return { smtp, from: mailFrom };
+}
+
+/** For commander a flag is set by its variable whatever the value, also by `PM_TRUST_PROXY=false`. */
+function readTrustProxy(command: Command): boolean {
+  const given = command.getOptionValueSource("trustProxy");
+  if (given !== "env") return given === "cli";
+  const value = process.env["PM_TRUST_PROXY"] as string;
+  if (/^(1|true|yes|on)$/i.test(value)) return true;
+  if (/^(0|false|no|off)$/i.test(value)) return false;
+  throw new UsageError(`PM_TRUST_PROXY is '${value}', it must be true or false`);
+}

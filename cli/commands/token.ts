@@ -1,0 +1,179 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Scope, TokenRecord } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { UsageError } from "../errors.ts";
+import { complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+
+const SCOPES: Record<Scope, string> = {
+  api: "everything the user may do",
+  read_api: "all they may read",
+  read_user: "who they are",
+  sudo: "act as any user, for administrators",
+};
+const SCOPE_NAMES = Object.keys(SCOPES).join(", ");
+
+interface CreateOptions extends DatabaseOptions, JsonOptions {
+  user?: string;
+  name?: string;
+  scopes?: string;
+  expiresAt?: string;
+  impersonate?: boolean;
+}
+
+/** Adds `token create|list|revoke`. */
+export function addTokenCommands(program: Command): void {
+  const token = program
+    .command("token")
+    .description("manage access tokens")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli token create --user ada --name laptop --scopes api
+  $ pm-cli token list --user ada
+  $ pm-cli token revoke 7`,
+    );
+
+  token
+    .command("create")
+    .description("issue a token; its secret is shown once")
+    .addOption(databaseOption())
+    .option("--user <username>", "whose token it is")
+    .option("--name <name>", "what it is for")
+    .option("--scopes <list>", `what it allows, comma-separated: ${SCOPE_NAMES}`)
+    .option("--expires-at <YYYY-MM-DD>", "the day (UTC) from which it is refused", readDay)
+    .option("--impersonate", "make it an impersonation token, which the user doesn't see")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Scopes:
+${Object.entries(SCOPES)
+  .map(([name, about]) => `  ${name.padEnd(11)}${about}`)
+  .join("\n")}
+
+On a terminal, what is left out is asked for.
+
+Examples:
+  $ pm-cli token create --user ada --name laptop --scopes api
+  $ pm-cli token create --user root --name ops --scopes api,sudo --expires-at 2027-01-31
+  $ TOKEN=$(pm-cli token create --user ada --name ci --scopes read_api --json | jq -r .token)`,
+    )
+    .action(create);
+
+  token
+    .command("list")
+    .description("list tokens, without their secrets")
+    .addOption(databaseOption())
+    .option("--user <username>", "only this user's")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli token list
+  $ pm-cli token list --user ada --json`,
+    )
+    .action(list);
+
+  token
+    .command("revoke")
+    .description("revoke a token for good")
+    .argument("<id>", "as `pm-cli token list` shows it", readId)
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli token revoke 7
+  $ pm-cli token revoke 7 --db pm.db --json`,
+    )
+    .action(revoke);
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const { values } = await complete(options, {
+    user: "User name",
+    name: "Name of the token",
+    scopes: `Scopes, comma-separated (${SCOPE_NAMES})`,
+  });
+  const scopes = readScopes(values.scopes);
+  const created = await withAdmin(options.db, (admin) =>
+    admin.createToken({
+      user: values.user,
+      name: values.name,
+      scopes,
+      impersonation: options.impersonate ?? false,
+      ...(options.expiresAt === undefined ? {} : { expires_at: options.expiresAt }),
+    }),
+  );
+  await print(
+    created,
+    options,
+    (one) => `${one.token}
+This is the secret of token ${one.id} (${one.name}) of ${one.username}. Keep it: it is not shown again.${
+      one.active ? "" : `\nIt is refused already: its day was ${one.expires_at}.`
+    }`,
+  );
+}
+
+async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
+  const { user } = options;
+  const tokens = await withAdmin(options.db, (admin) =>
+    admin.listTokens(user === undefined ? {} : { user }),
+  );
+  await print(tokens, options, (all) =>
+    table(
+      ["id", "user", "name", "scopes", "expires at", "state"],
+      all.map((one) => [
+        one.id,
+        one.username,
+        one.name,
+        one.scopes.join(", "),
+        one.expires_at ?? "",
+        stateOf(one),
+      ]),
+      "There are no tokens: `pm-cli token create` issues one.",
+    ),
+  );
+}
+
+async function revoke(id: number, options: DatabaseOptions & JsonOptions): Promise<void> {
+  const revoked = await withAdmin(options.db, (admin) => admin.revokeToken(id));
+  await print(
+    revoked,
+    options,
+    (one) => `Token ${one.id} (${one.name}) of ${one.username} is revoked.`,
+  );
+}
+
+function stateOf({ active, revoked, impersonation }: TokenRecord): string {
+  const state = active ? "active" : revoked ? "revoked" : "expired";
+  return impersonation ? `${state}, impersonation` : state;
+}
+
+function readScopes(list: string): string[] {
+  const scopes = [...new Set(list.split(/[\s,]+/).filter((scope) => scope !== ""))];
+  const unknown = scopes.filter((scope) => !Object.hasOwn(SCOPES, scope));
+  if (unknown.length > 0 || scopes.length === 0) {
+    throw new UsageError(
+      `--scopes: '${unknown[0] ?? list}' is no scope, choose from ${SCOPE_NAMES}`,
+    );
+  }
+  return scopes;
+}
+
+function readDay(text: string): string {
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  // 2026-02-30 would become a day in March.
+  if (!day || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text)) {
+    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD.");
+  }
+  return text;
+}
+
+function readId(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("It must be a number.");
+  return Number(text);
+}

@@ -1,0 +1,71 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { Option } from "commander";
+import type { Admin, App, AppOptions } from "../src/index.ts";
+import { Failure } from "./errors.ts";
+
+/** `--db`, as every command has it. */
+export interface DatabaseOptions {
+  db: string;
+}
+
+/** The option `--db`. */
+export const databaseOption = () =>
+  new Option("--db <file>", "SQLite file, or a postgres:// URL").env("PM_DB").default("pm.db");
+
+/**
+ * Opens the application on a database. The library is loaded here, not where the command line is read.
+ *
+ * @throws Failure where the database is a file that may not be written
+ */
+export async function openApp(options: AppOptions & { database: string }): Promise<App> {
+  const { database } = options;
+  if (isFile(database) && existsSync(database)) requireWritable(database);
+  const { createApp } = await import("../src/index.ts");
+  return createApp(options);
+}
+
+/**
+ * Opens a database, lets `work` do what operators do there, and closes it.
+ *
+ * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin
+ */
+export async function withAdmin<T>(
+  database: string,
+  work: (admin: Admin) => Promise<T>,
+  options: { create?: boolean } = {},
+): Promise<T> {
+  if (!options.create && isFile(database) && !existsSync(database)) {
+    throw new Failure(
+      `there is no database ${database}: name another with --db (or PM_DB), or make it with \`pm-cli seed\` or \`pm-cli user create\``,
+    );
+  }
+  const app = await openApp({ database });
+  try {
+    return await work(app.admin);
+  } finally {
+    await app.close();
+  }
+}
+
+/** SQLite opens what it may only read, and then fails at the first write. */
+function requireWritable(file: string): void {
+  try {
+    accessSync(file, constants.W_OK);
+  } catch {
+    throw new Failure(
+      `may not write the database ${file}: give yourself the right to, or choose another with --db (or PM_DB)`,
+    );
+  }
+}
+
+/** A database as messages name it: without the password a URL may hold. */
+export function nameOf(database: string): string {
+  if (!isUrl(database)) return database;
+  if (!URL.canParse(database)) return "the PostgreSQL database";
+  const { protocol, host, pathname } = new URL(database);
+  return `${protocol}//${host}${pathname}`;
+}
+
+const isUrl = (database: string) => /^postgres(ql)?:\/\//.test(database);
+
+const isFile = (database: string) => !isUrl(database) && database !== ":memory:";

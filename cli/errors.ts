@@ -1,0 +1,123 @@
+import type { ApiError } from "../src/index.ts";
+
+/** The command line is wrong: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What was asked for can't be done, and the message says what to do next: exit code 1. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+}
+
+/** How a command ends that threw: one line for people, and the exit code. */
+export interface Ending {
+  line: string;
+  code: 1 | 2;
+}
+
+/** What a command lists. */
+const LISTED = ["user", "token"];
+const OTHER_DATABASE = "choose another with --db (or PM_DB)";
+
+/**
+ * What an error means to who ran the command, or `undefined` for one that nobody foresaw. Errors of the library are
+ * known by their names, so that showing them loads nothing.
+ */
+export function endingOf(error: unknown): Ending | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { message } = error;
+  switch (error.name) {
+    case "UsageError":
+      return { line: message, code: 2 };
+    case "Failure":
+      return { line: message, code: 1 };
+    case "ExitPromptError":
+      return { line: "cancelled, nothing was done", code: 1 };
+    case "ApiError":
+      return endingOfRefusal(error as ApiError);
+    case "DependencyError":
+      return { line: `${message}. Nothing was changed: correct it and try again`, code: 1 };
+    case "SeedError":
+      return { line: `${message}. Nothing was written: correct the seed and try again`, code: 1 };
+    case "ConstraintError":
+      return {
+        line: `the data contradicts itself (${message}). Nothing was written: correct it and try again`,
+        code: 1,
+      };
+    case "StoreError":
+      return { line: storeLine(error), code: 1 };
+  }
+  const next = databaseHint(error);
+  return next
+    ? { line: `cannot use the database: ${message}. ${sentence(next)}`, code: 1 }
+    : undefined;
+}
+
+/** What an unforeseen error is reported as; the stack is for whoever mends it. */
+export function describe(error: unknown): { message: string; stack?: string } {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return { message: error.message, ...(error.stack ? { stack: error.stack } : {}) };
+}
+
+function endingOfRefusal({ status, body }: ApiError): Ending {
+  const said = textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
+  const missing = /^404 (\w+) Not Found$/.exec(said)?.[1]?.toLowerCase();
+  if (missing) {
+    const shown = LISTED.includes(missing) ? `: \`pm-cli ${missing} list\` shows them all` : "";
+    return { line: `there is no such ${missing}${shown}`, code: 1 };
+  }
+  if (status === 400) return { line: `${said}: correct it and try again`, code: 2 };
+  return { line: status === 409 ? `${said}: choose another` : said, code: 1 };
+}
+
+/** The problems of each attribute, or the one sentence. */
+function textOf(message: unknown): string {
+  if (typeof message !== "object" || message === null) return String(message);
+  return Object.entries(message)
+    .map(([name, problems]) => `${name} ${[problems].flat().join(", ")}`)
+    .join("; ");
+}
+
+function storeLine({ message, cause }: Error): string {
+  if (/newer than this/.test(message)) return message;
+  // Where a host has several addresses, the error of trying them all has no message of its own.
+  const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
+  const next = message.includes("PostgreSQL")
+    ? "check that it runs and that the URL in --db (or PM_DB) is right"
+    : (databaseHint(cause) ?? `choose a file in a folder that is there with --db (or PM_DB)`);
+  return `${message}${first}. ${sentence(next)}`;
+}
+
+/** What to do about an error of SQLite or PostgreSQL, or `undefined` where it is neither's. */
+function databaseHint(error: unknown): string | undefined {
+  const { code, severity } = error as { code?: unknown; severity?: unknown };
+  if (typeof code !== "string") return undefined;
+  if (severity !== undefined) return "check what the user in --db (or PM_DB) may do there";
+  const kind = /^SQLITE_([A-Z]+)/.exec(code)?.[1];
+  switch (kind) {
+    case undefined:
+      return undefined;
+    case "BUSY":
+    case "LOCKED":
+      return "another process is writing to it: try again";
+    case "READONLY":
+    case "PERM":
+    case "AUTH":
+      return `give yourself the right to write it, or ${OTHER_DATABASE}`;
+    case "NOTADB":
+    case "CORRUPT":
+      return `restore a backup of it, or ${OTHER_DATABASE}`;
+    case "ERROR":
+      return `check that it is a database of pm-api, or ${OTHER_DATABASE}`;
+    case "FULL":
+    case "IOERR":
+      return "check the disk it is on";
+    default:
+      return `check that it is a file in a folder you may write, or ${OTHER_DATABASE}`;
+  }
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

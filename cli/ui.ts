@@ -1,0 +1,140 @@
+import { Failure, UsageError } from "./errors.ts";
+
+/** `--json`, as commands that print something have it. */
+export interface JsonOptions {
+  json?: boolean;
+}
+
+/** How `--json` is described. */
+export const JSON_OPTION = ["--json", "print JSON, for scripts"] as const;
+
+/** Prints a value: as one line of JSON, or as people read it. */
+export async function print<T>(
+  value: T,
+  { json = false }: JsonOptions,
+  forPeople: (value: T) => string | Promise<string>,
+): Promise<void> {
+  await write(`${json ? JSON.stringify(value) : await forPeople(value)}\n`);
+}
+
+/** Unlike `console.log` it tells of a full disk, on which a token's secret would be lost. */
+function write(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      // Who reads may stop reading, as `head` does.
+      if (!error || (error as NodeJS.ErrnoException).code === "EPIPE") resolve();
+      else reject(new Failure(`it is done, but its result could not be written: ${error.message}`));
+    });
+  });
+}
+
+/** A table, or a sentence where there is nothing to show. */
+export async function table(
+  head: string[],
+  rows: readonly (string | number)[][],
+  nothing: string,
+): Promise<string> {
+  if (rows.length === 0) return nothing;
+  const { default: Table } = await import("cli-table3");
+  const drawn = new Table({ head, style: { head: [], border: [] } });
+  drawn.push(...rows.map((row) => row.map((cell) => inert(String(cell)))));
+  return drawn.toString();
+}
+
+/** Names come from clients: what would steer a terminal is shown as a question mark. */
+function inert(text: string): string {
+  return text.replace(/\p{Cc}/gu, "?");
+}
+
+/** Whether somebody is there to be asked. */
+const isAttended = () => process.stdin.isTTY === true && process.stdout.isTTY === true;
+
+/** What was left out, by option name, and what it is called when it is asked for. */
+type Questions<K extends string> = Record<K, string>;
+
+/** The values of options that a command needs, and whether any had to be asked for. */
+export interface Completed<K extends string> {
+  values: Record<K, string>;
+  asked: boolean;
+}
+
+/**
+ * Completes the options a command can't do without: on a terminal those left out are asked for.
+ *
+ * @throws UsageError naming what is missing or blank
+ */
+export async function complete<K extends string>(
+  given: Partial<Record<NoInfer<K>, string | undefined>>,
+  questions: Questions<K>,
+): Promise<Completed<K>> {
+  const names = Object.keys(questions) as K[];
+  const blank = names.filter((name) => given[name]?.trim() === "");
+  if (blank.length > 0) throw new UsageError(`${flags(blank)} can't be blank`);
+  const missing = names.filter((name) => given[name] === undefined);
+  if (missing.length > 0 && !isAttended()) {
+    throw new UsageError(`${flags(missing)} ${missing.length === 1 ? "is" : "are"} required`);
+  }
+  const values = { ...given } as Record<K, string>;
+  for (const name of missing) values[name] = await ask(questions[name]);
+  return { values, asked: missing.length > 0 };
+}
+
+/** Asks for a password without showing it; none is `undefined`. */
+export async function askPassword(message: string): Promise<string | undefined> {
+  const { default: inquirer } = await import("inquirer");
+  const { answer } = await inquirer.prompt([{ type: "password", name: "answer", message }]);
+  return answer || undefined;
+}
+
+async function ask(message: string): Promise<string> {
+  const { default: inquirer } = await import("inquirer");
+  const { answer } = await inquirer.prompt([
+    { type: "input", name: "answer", message, validate: isFilled },
+  ]);
+  return answer.trim();
+}
+
+const isFilled = (answer: string) => answer.trim() !== "" || "Needed";
+
+function flags(names: readonly string[]): string {
+  const all = names.map((name) => `--${name}`);
+  const last = all.pop() as string;
+  return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
+}
+
+/** A progress bar on a terminal, elsewhere nothing. `total` is known with the first step. */
+export async function progressBar(label: string): Promise<{
+  update: (done: number, total: number) => void;
+  stop: () => void;
+}> {
+  if (!process.stderr.isTTY) return { update: () => undefined, stop: () => undefined };
+  const { SingleBar } = await import("cli-progress");
+  const bar = new SingleBar({
+    format: `${label} {bar} {percentage}%`,
+    barCompleteChar: "█",
+    barIncompleteChar: "░",
+    clearOnComplete: true,
+    // Its own handler would keep Ctrl-C from ending the process.
+    gracefulExit: false,
+  });
+  let shown = -1;
+  return {
+    update: (done, total) => {
+      if (shown < 0) bar.start(total, 0);
+      // Half a percent is the least that can be seen.
+      if (shown >= 0 && done - shown < total / 200) return;
+      shown = done;
+      bar.update(done);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+/** All of standard input, without the line end behind it. */
+export async function readStandardInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+}

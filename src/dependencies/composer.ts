@@ -1,0 +1,13 @@
+import { objectsIn, type Package, parseObject, textOf } from "./read.ts";
+
+/** composer.lock, what is needed for development included. */
+export function parseComposerLock(text: string): Package[] {
+  const lock = parseObject(text);
+  if (lock["packages"] === undefined) throw new Error("has no packages");
+  return ["packages", "packages-dev"].flatMap((key) =>
+    objectsIn(lock[key], key).map(({ name, version }) => ({
+      name: textOf(name),
+      version: textOf(version),
+    })),
+  );
+}

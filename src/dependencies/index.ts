@@ -1,0 +1,179 @@
+import {
+  type Dependency,
+  type DependencyFile,
+  LONGEST,
+  type PackageManager,
+} from "../resources/dependencies/rules.ts";
+import type { Parse } from "./read.ts";
+
+/** A file as text. */
+export interface TextFile {
+  /** Relative to the project's root, with `/` between folders. */
+  path: string;
+  content: string;
+}
+
+/** A dependency file or report that can't be used: the message names the file and what is wrong there. */
+export class DependencyError extends Error {
+  override readonly name = "DependencyError";
+}
+
+/** Characters of the largest file that is read. */
+const LARGEST = 64 * 1024 * 1024;
+
+interface Format {
+  manager: PackageManager;
+  parse: Parse;
+}
+
+/** What reads each file, by its name. Loaded when the first file is read. */
+async function formats(): Promise<ReadonlyMap<string, Format>> {
+  const [bundler, composer, maven, npm, pip, yarn] = await Promise.all([
+    import("./bundler.ts"),
+    import("./composer.ts"),
+    import("./maven.ts"),
+    import("./npm.ts"),
+    import("./pip.ts"),
+    import("./yarn.ts"),
+  ]);
+  return new Map<DependencyFileName, Format>([
+    ["Gemfile.lock", { manager: "bundler", parse: bundler.parseGemfileLock }],
+    ["Pipfile.lock", { manager: "pip", parse: pip.parsePipfileLock }],
+    ["composer.lock", { manager: "composer", parse: composer.parseComposerLock }],
+    ["package-lock.json", { manager: "npm", parse: npm.parsePackageLock }],
+    ["pom.xml", { manager: "maven", parse: maven.parsePom }],
+    ["requirements.txt", { manager: "pip", parse: pip.parseRequirements }],
+    ["yarn.lock", { manager: "yarn", parse: yarn.parseYarnLock }],
+  ]);
+}
+
+/** Names of the files that say what a project depends on. */
+export const DEPENDENCY_FILES = [
+  "Gemfile.lock",
+  "Pipfile.lock",
+  "composer.lock",
+  "package-lock.json",
+  "pom.xml",
+  "requirements.txt",
+  "yarn.lock",
+] as const;
+type DependencyFileName = (typeof DEPENDENCY_FILES)[number];
+
+/**
+ * Reads what dependency files say.
+ *
+ * @throws DependencyError for a file of another name, and one that can't be read
+ */
+export async function readDependencyFiles(files: readonly TextFile[]): Promise<DependencyFile[]> {
+  const known = await formats();
+  const read: DependencyFile[] = [];
+  for (const file of files) {
+    const format = known.get(file.path.slice(file.path.lastIndexOf("/") + 1));
+    if (!format) {
+      throw new DependencyError(
+        `${file.path}: is none of the files that are read, which are ${DEPENDENCY_FILES.join(", ")}`,
+      );
+    }
+    const [one] = await naming(file, async (text) => {
+      const packages = await format.parse(text);
+      const dependencies = packages.map((found) => ({
+        ...found,
+        package_manager: format.manager,
+        vulnerabilities: [],
+      }));
+      return [{ path: file.path, dependencies }];
+    });
+    read.push(one as DependencyFile);
+  }
+  return unite(read);
+}
+
+/** What a report says, by file, and how many of its packages are of managers the API has no word for. */
+export interface ReadReport {
+  files: DependencyFile[];
+  skipped: number;
+}
+
+/**
+ * Reads a CycloneDX SBOM (JSON, 1.4 to 1.7) or GitLab's dependency scanning report.
+ *
+ * @throws DependencyError where it is neither, or malformed
+ */
+export async function readDependencyReport(file: TextFile): Promise<ReadReport> {
+  const { parseReport } = await import("./reports.ts");
+  let skipped = 0;
+  const files = await naming(file, (text) => {
+    const report = parseReport(text, file.path.slice(file.path.lastIndexOf("/") + 1));
+    skipped = report.skipped;
+    return report.files;
+  });
+  return { files: unite(files), skipped };
+}
+
+/** Lets `read` read a file; whatever it throws becomes an error that names the file. */
+async function naming(
+  { path, content }: TextFile,
+  read: (text: string) => DependencyFile[] | Promise<DependencyFile[]>,
+): Promise<DependencyFile[]> {
+  try {
+    if (content.length > LARGEST) throw new Error("is larger than 64 MiB");
+    const files = await read(content.replace(/^\uFEFF/, ""));
+    for (const file of files) requireStorable(file);
+    return files;
+  } catch (error) {
+    throw new DependencyError(`${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  // A stack that overflowed, as the parsers of others let it.
+  if (error instanceof RangeError) return "is nested too deeply";
+  const { message } = error as Error;
+  return message.replace(/\s+/g, " ").slice(0, 200);
+}
+
+function requireStorable({ path, dependencies }: DependencyFile): void {
+  requireText("a path", path, LONGEST.path);
+  for (const { name, version } of dependencies) {
+    requireText("a name", name, LONGEST.name);
+    if (version !== "") requireText(`the version of ${name}`, version, LONGEST.version);
+  }
+}
+
+/** Text that both engines store and a terminal shows. */
+function requireText(what: string, text: string, longest: number): void {
+  if (text.trim() === "") throw new Error(`${what} is empty`);
+  if (text.length > longest) throw new Error(`${what} is longer than ${longest} characters`);
+  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
+    throw new Error(`${what} has characters that belong in none`);
+  }
+}
+
+/** One entry a path, each package of one version once, sorted by name. */
+function unite(files: readonly DependencyFile[]): DependencyFile[] {
+  const byPath = new Map<string, Map<string, Dependency>>();
+  for (const file of files) {
+    const path = file.path.replace(/^(?:\.\/)+/, "");
+    const kept = byPath.get(path) ?? new Map<string, Dependency>();
+    byPath.set(path, kept);
+    for (const one of file.dependencies) {
+      const key = JSON.stringify([one.package_manager, one.name, one.version]);
+      const twin = kept.get(key);
+      kept.set(key, twin ? { ...twin, vulnerabilities: both(twin, one) } : one);
+    }
+  }
+  return [...byPath].map(([path, kept]) => ({
+    path,
+    dependencies: [...kept.values()].sort((a, b) => compare(a.name, b.name)),
+  }));
+}
+
+function both(a: Dependency, b: Dependency): Dependency["vulnerabilities"] {
+  const all = new Map(a.vulnerabilities.map((one) => [one.name, one]));
+  for (const one of b.vulnerabilities) if (!all.has(one.name)) all.set(one.name, one);
+  return [...all.values()];
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,48 @@
+import { entriesOf, type Package, parseObject, textOf } from "./read.ts";
+
+const FOLDER = "node_modules/";
+
+/** package-lock.json of versions 1 to 3. The project's own workspaces and links are none of its dependencies. */
+export function parsePackageLock(text: string): Package[] {
+  const lock = parseObject(text);
+  if (lock["packages"] !== undefined) return fromPaths(lock["packages"]);
+  if (lock["dependencies"] === undefined && lock["lockfileVersion"] === undefined) {
+    throw new Error("has neither packages nor dependencies");
+  }
+  return fromTree(lock["dependencies"]);
+}
+
+/** Versions 2 and 3: by the path where each is installed. */
+function fromPaths(packages: unknown): Package[] {
+  const found: Package[] = [];
+  for (const [path, entry] of entriesOf(packages, "packages")) {
+    const at = path.lastIndexOf(FOLDER);
+    if (at < 0 || entry["link"] === true) continue;
+    // An alias is installed where the alias says, and says what it really is.
+    const name = textOf(entry["name"]) || path.slice(at + FOLDER.length);
+    found.push({ name, version: textOf(entry["version"]) });
+  }
+  return found;
+}
+
+/** Version 1: each within what needs it. */
+function fromTree(dependencies: unknown): Package[] {
+  const found: Package[] = [];
+  const waiting = [dependencies];
+  while (waiting.length > 0) {
+    for (const [name, entry] of entriesOf(waiting.pop(), "dependencies")) {
+      const version = textOf(entry["version"]);
+      const alias = /^npm:(@?[^@]+)@(.*)$/.exec(version);
+      if (alias) found.push({ name: `${alias[1]}`, version: `${alias[2]}` });
+      else if (!/^(file|link):/.test(version)) found.push({ name, version: withoutUrl(version) });
+      waiting.push(entry["dependencies"]);
+    }
+  }
+  return found;
+}
+
+/** A URL may hold a password, so only the commit it ends in is kept. */
+function withoutUrl(version: string): string {
+  if (!/[/:]/.test(version)) return version;
+  return version.includes("#") ? version.slice(version.lastIndexOf("#") + 1) : "";
+}

@@ -1,0 +1,62 @@
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import type { DependencyFile, PackageManager } from "./rules.ts";
+
+/**
+ * The dependencies of a project by name.
+ *
+ * @param managers only those of these; none for all
+ */
+export function list(
+  db: Reader,
+  shape: Shape,
+  page: Page,
+  projectId: number,
+  managers: readonly PackageManager[],
+): Promise<Listed> {
+  const wanted = managers.length > 0 ? placeholders(managers) : undefined;
+  return paginate(db, shape, page, {
+    from: `dependencies d where d.project_id = ?${
+      wanted ? ` and d.package_manager in (${wanted.sql})` : ""
+    }`,
+    values: [projectId, ...(wanted?.values ?? [])],
+    order: "d.name, d.id",
+  });
+}
+
+/** Puts what a file says in place of what it said before. */
+export async function replaceFile(
+  db: Database,
+  projectId: number,
+  { path, dependencies }: DependencyFile,
+): Promise<void> {
+  await db.run("delete from dependencies where project_id = ? and dependency_file_path = ?", [
+    projectId,
+    path,
+  ]);
+  const rows = dependencies.map((dependency): Value[] => [
+    projectId,
+    dependency.name,
+    dependency.version,
+    dependency.package_manager,
+    path,
+    JSON.stringify(dependency.vulnerabilities.map(({ name, severity }) => ({ name, severity }))),
+  ]);
+  for (let at = 0; at < rows.length; ) {
+    const some = rows.slice(at, at + insertable(rows.length - at));
+    await db.run(
+      `insert into dependencies
+         (project_id, name, version, package_manager, dependency_file_path, vulnerabilities)
+       values ${some.map(() => "(?, ?, ?, ?, ?, ?)").join(", ")}`,
+      some.flat(),
+    );
+    at += some.length;
+  }
+}
+
+/** How many of the rows that are left go into one statement: a power of two, so that few statements serve all. */
+function insertable(left: number): number {
+  return 2 ** Math.min(6, Math.floor(Math.log2(left)));
+}

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { everyone, type TestApp, testApp } from "../helpers.ts";
+
+// Numbers are rows of the contract's list of cases.
+
+let clock = Date.parse("2026-06-15T12:34:56.789Z");
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({ now: () => clock });
+});
+afterAll(() => app.dispose());
+
+const call: TestApp["call"] = (request, options) =>
+  app.call(request, { as: "developer", ...options });
+
+let made = 0;
+/** A title no milestone has yet. */
+const fresh = () => {
+  made += 1;
+  return `milestone ${made}`;
+};
+
+/** Makes an empty public group, or a project in one, and gives its path and id. */
+async function newPlace(kind: "group" | "project") {
+  made += 1;
+  const as = "admin";
+  const json = { name: `Place ${made}`, path: `place-${made}`, visibility: "public" };
+  const group = (await call("POST /groups", { as, json })).json;
+  const users = await call("GET /users?username=developer", { as });
+  await call(`POST /groups/${group.id}/members`, {
+    as,
+    json: { user_id: users.json[0].id, access_level: 30 },
+  });
+  if (kind === "group")
+    return { at: `/groups/${group.id}`, id: group.id, web: `groups/${group.path}` };
+  const project = (await call("POST /projects", { as, json: { ...json, namespace_id: group.id } }))
+    .json;
+  return { at: `/projects/${project.id}`, id: project.id, web: project.path_with_namespace };
+}
+
+describe("who may do what", () => {
+  // In a public place        anonymous stranger guest reporter developer maintainer owner admin
+  const rows: [string, object | undefined, number[]][] = [
+    ["GET ", undefined, [401, 200, 200, 200, 200, 200, 200, 200]], // 368
+    ["GET /:id", undefined, [401, 200, 200, 200, 200, 200, 200, 200]],
+    ["POST ", { title: "x" }, [401, 403, 403, 403, 201, 201, 201, 201]],
+    ["PUT /:id", { description: "x" }, [401, 403, 403, 403, 200, 200, 200, 200]],
+    ["DELETE /:id", undefined, [401, 403, 403, 403, 204, 204, 204, 204]], // 367
+  ];
+  const places = [
+    ["/groups/acme/milestones", (statuses: number[]) => statuses],
+    ["/projects/acme%2Fsite/milestones", (statuses: number[]) => statuses],
+    ["/groups/secret/milestones", (statuses: number[]) => statuses.with(1, 404)],
+    ["/projects/secret%2Fvault/milestones", (statuses: number[]) => statuses.with(1, 404)],
+  ] as const;
+
+  describe.each(places)("%s", (at, change) => {
+    it.each(rows)("%s %j", async (template, json, expected) => {
+      const statuses: number[] = [];
+      for (const as of everyone) {
+        const { json: one } = await call(`POST ${at}`, { as: "admin", json: { title: fresh() } });
+        const request = template.replace(" ", ` ${at}`).replace(":id", String(one.id));
+        const sent = json && { ...json, ...("title" in json && { title: fresh() }) };
+        statuses.push((await call(request, { as, ...(sent && { json: sent }) })).status);
+      }
+      expect(statuses).toEqual(change(expected));
+    });
+  });
+});
+
+describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
+  it("364: are made of a title, and numbered within their place", async () => {
+    const { at, id, web } = await newPlace(kind);
+    const { status, json } = await call(`POST ${at}/milestones`, { form: { title: "One" } });
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      id: expect.any(Number),
+      iid: 1,
+      [kind === "group" ? "group_id" : "project_id"]: id,
+      title: "One",
+      description: null,
+      state: "active",
+      created_at: new Date(clock).toISOString(),
+      updated_at: new Date(clock).toISOString(),
+      due_date: null,
+      start_date: null,
+      web_url: `http://pm.test/${web}/-/milestones/1`,
+    });
+    const second = await call(`POST ${at}/milestones`, {
+      json: { title: "Two", description: "é", start_date: "2026-07-01", due_date: "2026-07-01" },
+    });
+    expect(second.json).toMatchObject({
+      iid: 2,
+      title: "Two",
+      description: "é",
+      start_date: "2026-07-01",
+      due_date: "2026-07-01",
+    });
+    expect((await call(`GET ${at}/milestones/${json.id}`)).json).toEqual(json);
+    const other = await newPlace(kind);
+    expect((await call(`POST ${other.at}/milestones?title=One`)).json.iid).toBe(1);
+  });
+
+  it("made at once have a number each", async () => {
+    const { at } = await newPlace(kind);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        call(`POST ${at}/milestones?title=at+once+${index}`),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 201));
+    const iids = answers.map(({ json }) => json.iid).sort((a, b) => a - b);
+    expect(iids).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  it.each([
+    [{}, '400 (Bad request) "title" not given'],
+    [{ title: "" }, { title: ["can't be blank"] }],
+    [{ title: "x".repeat(256) }, { title: ["is too long (maximum is 255 characters)"] }],
+    [{ title: "x", due_date: "soon" }, { due_date: ["is invalid"] }],
+    [
+      { title: "x", start_date: "2026-07-02", due_date: "2026-07-01" },
+      { due_date: ["must be greater than start date"] },
+    ],
+  ])("refuse %j", async (json, message) => {
+    const { at } = await newPlace(kind);
+    const answer = await call(`POST ${at}/milestones`, { json });
+    expect([answer.status, answer.json]).toEqual([400, { message }]);
+    expect((await call(`GET ${at}/milestones`)).json).toEqual([]);
+  });
+
+  it("365: have a title each", async () => {
+    const { at } = await newPlace(kind);
+    const taken = { title: ["already being used for another group or project milestone."] };
+    const { json } = await call(`POST ${at}/milestones?title=taken`);
+    await call(`POST ${at}/milestones?title=other`);
+    const again = await call(`POST ${at}/milestones?title=taken`);
+    expect([again.status, again.json]).toEqual([400, { message: taken }]);
+    const renamed = await call(`PUT ${at}/milestones/${json.id}?title=other`);
+    expect([renamed.status, renamed.json]).toEqual([400, { message: taken }]);
+    expect((await call(`PUT ${at}/milestones/${json.id}?title=taken`)).status).toBe(200);
+  });
+
+  it("are listed newest first, narrowed by state, iids, title and words", async () => {
+    const { at } = await newPlace(kind);
+    for (const title of ["first", "second", "third 100%"]) {
+      await call(`POST ${at}/milestones`, { json: { title, description: `about ${title}` } });
+    }
+    const [, second] = (await call(`GET ${at}/milestones`)).json;
+    await call(`PUT ${at}/milestones/${second.id}?state_event=close`);
+    for (const [query, expected] of [
+      ["", ["third 100%", "second", "first"]],
+      ["state=active", ["third 100%", "first"]],
+      ["state=closed", ["second"]],
+      ["iids[]=1&iids[]=3", ["third 100%", "first"]],
+      ["iids=2", ["second"]],
+      ["iids[]=99", []],
+      ["title=second", ["second"]],
+      ["title=SECOND", []],
+      ["search=ABOUT+f", ["first"]],
+      ["search=0%25", ["third 100%"]],
+      ["search=_", []],
+      ["state=active&iids[]=2", []],
+    ] as const) {
+      const { status, json, headers } = await call(`GET ${at}/milestones?${query}`);
+      const titles = json.map(({ title }: { title: string }) => title);
+      expect([query, status, titles]).toEqual([query, 200, expected]);
+      expect(headers.get("x-total")).toBe(String(expected.length));
+    }
+    for (const [query, message] of [
+      ["state=open", { state: ["does not have a valid value"] }],
+      ["iids[]=x", { iids: ["is invalid"] }],
+    ] as const) {
+      const { status, json } = await call(`GET ${at}/milestones?${query}`);
+      expect([status, json]).toEqual([400, { message }]);
+    }
+  });
+
+  it("change what is sent, are closed and opened again", async () => {
+    const { at } = await newPlace(kind);
+    const { json: before } = await call(`POST ${at}/milestones`, {
+      json: { title: "t", description: "d", start_date: "2026-07-01", due_date: "2026-07-31" },
+    });
+    const put = async (json: object) => call(`PUT ${at}/milestones/${before.id}`, { json });
+    clock += 5000;
+    const updated_at = new Date(clock).toISOString();
+    expect((await put({ title: "new" })).json).toEqual({ ...before, title: "new", updated_at });
+    expect((await put({ state_event: "close" })).json.state).toBe("closed");
+    expect((await put({ state_event: "close" })).json.state).toBe("closed");
+    expect((await put({ state_event: "activate" })).json.state).toBe("active");
+    for (const empty of [null, ""]) {
+      for (const attribute of ["description", "due_date", "start_date"]) {
+        await put({ description: "d", start_date: "2026-07-01", due_date: "2026-07-31" });
+        expect((await put({ [attribute]: empty })).json[attribute]).toBe(null);
+      }
+    }
+  });
+
+  it("refuse changes that aren't", async () => {
+    const { at } = await newPlace(kind);
+    const { json: before } = await call(`POST ${at}/milestones`, {
+      json: { title: "t", start_date: "2026-07-10", due_date: "2026-07-20" },
+    });
+    const order = { due_date: ["must be greater than start date"] };
+    for (const [sent, message] of [
+      [
+        {},
+        "400 (Bad request) title, description, due_date, start_date, state_event are missing, at least one parameter must be provided",
+      ],
+      [{ title: "" }, { title: ["can't be blank"] }],
+      [{ state_event: "reopen" }, { state_event: ["does not have a valid value"] }],
+      [{ due_date: "2026-07-09" }, order],
+      [{ start_date: "2026-07-21" }, order],
+      [{ due_date: "2026-02-30" }, { due_date: ["is invalid"] }],
+    ] as const) {
+      const answer = await call(`PUT ${at}/milestones/${before.id}`, { json: sent });
+      expect([sent, answer.status, answer.json]).toEqual([sent, 400, { message }]);
+    }
+    expect((await call(`GET ${at}/milestones/${before.id}`)).json).toEqual(before);
+  });
+
+  it("are found by id, not by iid, and only where they are", async () => {
+    const [here, there] = [await newPlace(kind), await newPlace(kind)];
+    const { json } = await call(`POST ${here.at}/milestones?title=x`);
+    expect(json.id).not.toBe(json.iid);
+    for (const path of [
+      `${here.at}/milestones/${json.iid}`,
+      `${here.at}/milestones/4711`,
+      `${here.at}/milestones/abc`,
+      `${there.at}/milestones/${json.id}`,
+    ]) {
+      for (const request of [`GET ${path}`, `PUT ${path}?title=y`, `DELETE ${path}`]) {
+        const answer = await call(request);
+        expect([request, answer.status, answer.json]).toEqual([
+          request,
+          404,
+          { message: "404 Not found" },
+        ]);
+      }
+    }
+  });
+
+  it("are deleted, only while unchanged", async () => {
+    const { at } = await newPlace(kind);
+    const { json } = await call(`POST ${at}/milestones?title=x`);
+    const headers = { "if-unmodified-since": new Date(clock - 60_000).toUTCString() };
+    expect((await call(`DELETE ${at}/milestones/${json.id}`, { headers })).status).toBe(412);
+    const { status, text } = await call(`DELETE ${at}/milestones/${json.id}`);
+    expect([status, text]).toEqual([204, ""]);
+    expect((await call(`GET ${at}/milestones/${json.id}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The built program. */
+export const binary = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
+
+/** The repository. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** How a program ran. */
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** What a program is started with beside its arguments. */
+export interface Surroundings {
+  cwd?: string;
+  /** Beside the tests' own, from which the program's settings are taken out. */
+  env?: Record<string, string>;
+  /** What is on standard input, which is no terminal. */
+  input?: string;
+  /** A command, with its flags, that runs the program in its stead. */
+  through?: string[];
+}
+
+/** Makes an empty folder; `remove` takes it away again. */
+export function newFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), "pm-cli-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** The environment without what would choose a database or port, and without colours. */
+export function environment(more: Record<string, string> = {}): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !/^(PM_|npm_)/.test(entry[0]),
+  );
+  return { ...Object.fromEntries(kept), NO_COLOR: "1", ...more };
+}
+
+/** Runs `pm-cli` to its end. */
+export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
+  const { cwd = tmpdir(), env, input = "", through = [] } = surroundings;
+  const [command, ...rest] = [...through, process.execPath, binary, ...args];
+  const child = spawn(command as string, rest, { cwd, env: environment(env) });
+  child.stdin.on("error", () => undefined).end(input);
+  const output = collect(child);
+  await once(child, "close");
+  return { code: child.exitCode, ...output };
+}
+
+/** Runs `pm-cli` with `--json` and gives what it printed; it must not fail. */
+// biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+export async function runJson(args: string[], surroundings: Surroundings = {}): Promise<any> {
+  const { code, stdout, stderr } = await run([...args, "--json"], surroundings);
+  if (code !== 0) throw new Error(`pm-cli ${args.join(" ")} failed: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** A line of the log. */
+// biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+type LogLine = any;
+
+/** A `pm-cli serve` that listens. */
+export interface Serving extends Ran {
+  url: string;
+  child: ChildProcess;
+  /** Standard output, parsed. */
+  log: () => LogLine[];
+  /** Asks for `/api/v4` + path. */
+  get: (path: string, token?: string) => Promise<Response>;
+  /** Waits for a line of the log. */
+  logged: (isIt: (line: LogLine) => boolean) => Promise<LogLine>;
+  /** Sends a signal and waits for the end. */
+  stop: (signal?: NodeJS.Signals) => Promise<number | null>;
+}
+
+/** Starts `pm-cli serve` on a free port and waits until it listens. */
+export async function startServing(
+  args: string[],
+  { cwd = tmpdir(), env }: Surroundings = {},
+): Promise<Serving> {
+  const child = spawn(process.execPath, [binary, "serve", ...args], {
+    cwd,
+    env: environment({ PM_PORT: "0", ...env }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close");
+  const serving: Serving = Object.assign(collect(child), {
+    url: "",
+    code: null,
+    child,
+    log: () =>
+      serving.stdout
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line)),
+    get: (path: string, token?: string) =>
+      fetch(`${serving.url}/api/v4${path}`, {
+        headers: { connection: "close", ...(token ? { "private-token": token } : {}) },
+      }),
+    logged: (isIt: (line: LogLine) => boolean) =>
+      until(child, () => completeLines(serving.stdout).find(isIt)),
+    stop: async (signal: NodeJS.Signals = "SIGTERM") => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  });
+  serving.url = (await serving.logged(({ message }) => message === "listening")).url;
+  return serving;
+}
+
+/** Gathers what a child prints into an object that is filled while it runs. */
+export function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+      output[name] += text;
+    });
+  }
+  return output;
+}
+
+/** Waits until what a child printed gives something. */
+export async function until<T>(child: ChildProcess, find: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`ended with ${child.exitCode ?? child.signalCode} before that`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function completeLines(text: string): LogLine[] {
+  return text
+    .slice(0, text.lastIndexOf("\n") + 1)
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}

@@ -1,0 +1,178 @@
+import { execFile } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  binary,
+  environment,
+  newFolder,
+  run,
+  runJson,
+  type Serving,
+  startServing,
+} from "./helpers.ts";
+
+const folder = newFolder();
+const at = { cwd: folder.path };
+let server: Serving;
+beforeAll(async () => {
+  for (const username of ["ada", "bob"]) {
+    const data = ["--username", username, "--name", username, "--email", `${username}@example.com`];
+    await runJson(["user", "create", ...data], at);
+  }
+  server = await startServing([], at);
+});
+afterAll(async () => {
+  await server.stop();
+  folder.remove();
+});
+
+const create = (user: string, name: string, scopes = "api") => [
+  ...["token", "create", "--user", user, "--name", name, "--scopes", scopes],
+];
+
+describe("token create", () => {
+  it("prints one object whose token works against the served API", async () => {
+    const ran = await run(
+      [...create("ada", "laptop", "read_api, api,api"), "--expires-at", "2999-12-31", "--json"],
+      at,
+    );
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    const token = JSON.parse(ran.stdout);
+    expect(token).toEqual({
+      id: expect.any(Number),
+      username: "ada",
+      name: "laptop",
+      scopes: ["read_api", "api"],
+      impersonation: false,
+      expires_at: "2999-12-31",
+      revoked: false,
+      active: true,
+      token: expect.stringMatching(/^pmat-[0-9a-f]{40}$/),
+    });
+    const response = await server.get("/user", token.token);
+    expect([response.status, (await response.json()).username]).toEqual([200, "ada"]);
+  });
+
+  it("shows people the secret, and that it is shown once", async () => {
+    const { code, stdout } = await run(create("ada", "desk"), at);
+    expect(code).toBe(0);
+    const [secret, note] = stdout.split("\n");
+    expect(note).toContain("not shown again");
+    expect((await server.get("/user", secret)).status).toBe(200);
+    expect((await run(["token", "list"], at)).stdout).not.toContain(secret);
+    expect(JSON.stringify(await runJson(["token", "list"], at))).not.toContain(secret);
+  });
+
+  it("issues impersonation tokens", async () => {
+    const token = await runJson([...create("bob", "support"), "--impersonate"], at);
+    expect(token).toMatchObject({ impersonation: true });
+    expect((await server.get("/user", token.token)).status).toBe(200);
+  });
+
+  it("says where a token is expired from the start", async () => {
+    const { code, stdout } = await run([...create("ada", "old"), "--expires-at", "2020-02-29"], at);
+    expect(code).toBe(0);
+    expect(stdout).toContain("It is refused already: its day was 2020-02-29.");
+    expect((await server.get("/user", stdout.split("\n", 1)[0])).status).toBe(401);
+  });
+
+  it("names what is missing", async () => {
+    expect(await run(["token", "create", "--name", "x"], at)).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "error: --user and --scopes are required\n",
+    });
+  });
+
+  it.each([
+    [create("ada", "x", "api,root"), "--scopes: 'root' is no scope, choose from api, read_api"],
+    [create("ada", "x", ","), "--scopes: ',' is no scope"],
+    [create("ada", "x", ""), "--scopes can't be blank"],
+    [[...create("ada", "x"), "--expires-at", "2026-02-30"], "'2026-02-30' is invalid"],
+    [[...create("ada", "x"), "--expires-at", "tomorrow"], "It must be a day as YYYY-MM-DD."],
+  ])("refuses bad values: %j", async (args, message) => {
+    const { code, stdout, stderr } = await run(args, at);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd()).not.toContain("\n");
+  });
+
+  it("fails for a user who isn't there", async () => {
+    const { code, stderr } = await run(create("nobody", "x"), at);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "error: there is no such user: `pm-cli user list` shows them all\n",
+    });
+  });
+
+  it.skipIf(process.platform !== "linux")("fails where the secret can't be written", async () => {
+    const command = `"${process.execPath}" "${binary}" ${create("ada", "lost").join(" ")} --json > /dev/full`;
+    const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
+      execFile("sh", ["-c", command], { ...at, env: environment() }, (error, _, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      );
+    });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain("its result could not be written");
+  });
+});
+
+describe("token list", () => {
+  it("prints an array or a table, of one user where asked", async () => {
+    const tokens = await runJson(["token", "list", "--user", "bob"], at);
+    expect(tokens).toEqual([
+      {
+        id: expect.any(Number),
+        username: "bob",
+        name: "support",
+        scopes: ["api"],
+        impersonation: true,
+        expires_at: null,
+        revoked: false,
+        active: true,
+      },
+    ]);
+    const { stdout } = await run(["token", "list"], at);
+    expect(stdout).toMatch(/ada +│ laptop +│ read_api, api +│ 2999-12-31 +│ active/);
+    expect(stdout).toMatch(/bob +│ support +│ api +│ +│ active, impersonation/);
+    expect(stdout).toMatch(/ada +│ old +│ api +│ 2020-02-29 +│ expired/);
+  });
+
+  it("fails for a user who isn't there", async () => {
+    expect((await run(["token", "list", "--user", "nobody"], at)).code).toBe(1);
+  });
+});
+
+describe("token revoke", () => {
+  it("makes the served API refuse the token", async () => {
+    const { id, token } = await runJson(create("ada", "lost"), at);
+    expect((await server.get("/user", token)).status).toBe(200);
+    expect(await runJson(["token", "revoke", String(id)], at)).toMatchObject({
+      id,
+      revoked: true,
+      active: false,
+    });
+    expect((await server.get("/user", token)).status).toBe(401);
+    const { stdout } = await run(["token", "revoke", String(id)], at);
+    expect(stdout).toBe(`Token ${id} (lost) of ada is revoked.\n`);
+  });
+
+  it("fails for an unknown id, and for what is none", async () => {
+    expect(await run(["token", "revoke", "999999"], at)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "error: there is no such token: `pm-cli token list` shows them all\n",
+    });
+    expect((await run(["token", "revoke", "x"], at)).code).toBe(2);
+    expect((await run(["token", "revoke"], at)).code).toBe(2);
+  });
+});
+
+describe("a blocked user", () => {
+  it("is refused with 403 until unblocked", async () => {
+    const { token } = await runJson(create("bob", "phone"), at);
+    await runJson(["user", "block", "bob"], at);
+    expect((await server.get("/user", token)).status).toBe(403);
+    await runJson(["user", "unblock", "bob"], at);
+    expect((await server.get("/user", token)).status).toBe(200);
+  });
+});

@@ -1,0 +1,151 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { binary, collect, environment, newFolder, run, runJson } from "./helpers.ts";
+
+const folder = newFolder();
+const at = { cwd: folder.path };
+beforeAll(async () => {
+  await runJson(["user", "create", ...data("root"), "--admin"], at);
+});
+afterAll(folder.remove);
+
+function data(username: string): string[] {
+  return [
+    "--username",
+    username,
+    "--name",
+    `The ${username}`,
+    "--email",
+    `${username}@example.com`,
+  ];
+}
+
+describe("user create", () => {
+  it("makes the database and prints the user as one object", async () => {
+    const { path, remove } = newFolder();
+    const ran = await run(["user", "create", ...data("ada"), "--admin", "--json"], { cwd: path });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(ran.stdout)).toEqual({
+      id: 1,
+      username: "ada",
+      name: "The ada",
+      email: "ada@example.com",
+      state: "active",
+      admin: true,
+    });
+    remove();
+  });
+
+  it("tells people what to do next", async () => {
+    const { code, stdout } = await run(["user", "create", ...data("next")], at);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Created the user next \(id \d+\)\.\nA token .*pm-cli token create/);
+  });
+
+  it("takes a password from standard input, without its line end", async () => {
+    const args = ["user", "create", "--password-stdin"];
+    const good = await run([...args, ...data("pass")], { ...at, input: "12345678\n" });
+    expect(good).toMatchObject({ code: 0, stderr: "" });
+    const short = await run([...args, ...data("short")], { ...at, input: "1234567\n" });
+    expect(short).toMatchObject({ code: 2, stdout: "" });
+    expect(short.stderr).toBe(
+      "error: password is too short (minimum is 8 characters): correct it and try again\n",
+    );
+    const none = await run([...args, ...data("none")], at);
+    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none.stderr).toBe("error: --password-stdin: there is nothing on standard input\n");
+  });
+
+  it("refuses what is taken or malformed in one line", async () => {
+    const taken = await run(["user", "create", ...data("ROOT"), "--json"], at);
+    expect(taken).toMatchObject({ code: 1, stdout: "" });
+    expect(taken.stderr).toBe("error: Email has already been taken: choose another\n");
+    const malformed = await run(
+      ["user", "create", "--username", "x", "--name", "X", "--email", "nowhere"],
+      at,
+    );
+    expect(malformed).toMatchObject({ code: 2, stdout: "" });
+    expect(malformed.stderr).toBe("error: email is invalid: correct it and try again\n");
+  });
+
+  it("names every option that is missing or blank, and asks nothing without a terminal", async () => {
+    const all = await run(["user", "create"], at);
+    expect(all).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "error: --username, --name and --email are required\n",
+    });
+    const one = await run(["user", "create", "--name", "X", "--email", "x@example.com"], at);
+    expect(one).toEqual({ code: 2, stdout: "", stderr: "error: --username is required\n" });
+    const blank = await run(["user", "create", ...data("blank"), "--name", " "], at);
+    expect(blank).toEqual({ code: 2, stdout: "", stderr: "error: --name can't be blank\n" });
+  });
+});
+
+describe("user list", () => {
+  it("prints an array, or a table", async () => {
+    const users = await runJson(["user", "list"], at);
+    expect(users[0]).toEqual({
+      id: 1,
+      username: "root",
+      name: "The root",
+      email: "root@example.com",
+      state: "active",
+      admin: true,
+    });
+    const { code, stdout } = await run(["user", "list"], at);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/id +│ username .*\n.*\n.*1 +│ root +│ The root +│ root@example\.com/);
+  });
+
+  it("shows nothing that would steer a terminal", async () => {
+    const name = "Eve \u001b[31m\u0007";
+    const data = ["--username", "eve", "--name", name, "--email", "eve@example.com"];
+    await runJson(["user", "create", ...data], at);
+    const { stdout } = await run(["user", "list"], at);
+    expect(stdout).toContain("Eve ?[31m?");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("is quiet where nobody reads any more", async () => {
+    const child = spawn(process.execPath, [binary, "user", "list"], {
+      cwd: folder.path,
+      env: environment(),
+    });
+    const output = collect(child);
+    child.stdout.destroy();
+    await once(child, "close");
+    expect({ code: child.exitCode, stderr: output.stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+describe("user block and unblock", () => {
+  it("changes the state, whatever the name's case", async () => {
+    await runJson(["user", "create", ...data("mallory")], at);
+    expect(await runJson(["user", "block", "Mallory"], at)).toMatchObject({
+      username: "mallory",
+      state: "blocked",
+    });
+    const { code, stdout } = await run(["user", "unblock", "mallory"], at);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "mallory is active now.\n" });
+  });
+
+  it("fails for a user who isn't there", async () => {
+    const ran = await run(["user", "block", "nobody"], at);
+    expect(ran).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "error: there is no such user: `pm-cli user list` shows them all\n",
+    });
+  });
+
+  it("needs a user name", async () => {
+    const ran = await run(["user", "block"], at);
+    expect(ran).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "error: missing required argument 'username'\n",
+    });
+  });
+});
