@@ -83,7 +83,7 @@ export interface PipelineSettings extends AuthSettings {
 }
 
 /** An answer that may be left to others: below the API, but at a path no route has. */
-export type PipelineReply = Reply & { unrouted?: boolean };
+type PipelineReply = Reply & { unrouted?: boolean };
 
 /** Answers a request, or gives `undefined` where its path is none of ours. */
 export type Respond = (incoming: Incoming) => Promise<PipelineReply | undefined>;

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** Something that serves an application filled with `baseSeed`. */
-export interface Served {
+interface Served {
   /** Where the API is mounted, without a trailing slash. */
   url: string;
   close(): Promise<void>;
@@ -210,7 +210,10 @@ export function adapterTests({ name, start }: Adapter): void {
       ])("is refused to %s when %s", async (client, length) => {
         const script = fileURLToPath(new URL("_upload.mjs", import.meta.url));
         const url = `${api}/groups/acme/labels`;
+        const started = performance.now();
         const { stdout } = await run(process.execPath, [script, url, client, length]);
+        // Ten that are answered late, after what is read past at most, would take ten seconds.
+        expect(performance.now() - started).toBeLessThan(8000);
         expect(stdout.trim().split("\n")).toEqual(
           Array.from({ length: 10 }, () => '413 {"message":"413 Request Entity Too Large"}'),
         );
@@ -221,8 +224,8 @@ export function adapterTests({ name, start }: Adapter): void {
         const folder = await mkdtemp(join(tmpdir(), "pm-api-upload-"));
         const file = join(folder, "body");
         await writeFile(file, Buffer.alloc(FIVE_MEGABYTES, "x"));
+        const started = performance.now();
         for (const extra of [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect:"]]) {
-          const started = performance.now();
           const { stdout } = await run("curl", [
             ...["-sS", "-X", "POST", "--data-binary", `@${file}`, "-w", "\n%{http_code}"],
             ...["-H", "Private-Token: token-of-owner", "-H", "Content-Type: application/json"],
@@ -230,8 +233,8 @@ export function adapterTests({ name, start }: Adapter): void {
             `${api}/groups/acme/labels`,
           ]);
           expect(stdout).toBe('{"message":"413 Request Entity Too Large"}\n413');
-          expect(performance.now() - started).toBeLessThan(900);
         }
+        expect(performance.now() - started).toBeLessThan(2500);
         await rm(folder, { recursive: true });
         expect(await isHealthy()).toBe(true);
       });

@@ -104,6 +104,12 @@ describe("starting", () => {
     }
     await expect(fetch(url)).rejects.toThrow();
   });
+
+  it("can be closed twice", async () => {
+    const server = await startTestServer();
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+  });
 });
 
 describe("the seed", () => {
@@ -197,9 +203,9 @@ describe("the clock", () => {
   it("runs by default, and when it is put forward", async () => {
     const server = await start();
     const ahead = () => server.clock.now() - Date.now();
-    expect(Math.abs(ahead())).toBeLessThan(50);
+    expect(Math.abs(ahead())).toBeLessThan(1000);
     server.clock.advance(86_400_000);
-    expect(Math.abs(ahead() - 86_400_000)).toBeLessThan(50);
+    expect(Math.abs(ahead() - 86_400_000)).toBeLessThan(1000);
     server.clock.set(0);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(server.clock.now()).toBe(0);
@@ -315,7 +321,7 @@ describe("reset", () => {
 
 describe("the rate limit", () => {
   it("is enforced until Retry-After has passed, and then counts anew", async () => {
-    const server = await start({ rateLimit: { requests: 2, retryAfter: 0.3 } });
+    const server = await start({ rateLimit: { requests: 2, retryAfter: 1 } });
     const statuses = async (count: number) => {
       const all: number[] = [];
       for (let at = 0; at < count; at += 1) all.push((await call(server, "/user")).status);
@@ -326,7 +332,7 @@ describe("the rate limit", () => {
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(refused.headers.get("content-type")).toBe("text/plain");
     expect(refused.json).toBe("Retry later\n");
-    await new Promise((resolve) => setTimeout(resolve, 310));
+    await new Promise((resolve) => setTimeout(resolve, 1010));
     expect(await statuses(3)).toEqual([200, 200, 429]);
   });
 
