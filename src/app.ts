@@ -52,7 +52,7 @@ export interface AppOptions {
 
 /** A running application. */
 export interface App {
-  /** For hattip's adapters. A path it does not know is passed through, where the adapter can. */
+  /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
   readonly handler: HattipHandler;
   /** For everything that speaks the Fetch API: Bun, Deno, tests. */
   fetch(request: Request): Promise<Response>;
@@ -116,8 +116,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
 
   const handler = async (context: AdapterRequestContext): Promise<Response> => {
     const reply = await respond(incomingOf(context));
-    if (!reply || reply.unrouted) context.passThrough();
     if (reply) return responseOf(reply, context.request);
+    context.passThrough();
     return Response.json({ error: "404 Not Found" }, { status: 404 });
   };
   return {

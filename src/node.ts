@@ -32,7 +32,7 @@ export type Middleware = (
 ) => void;
 
 /**
- * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths it does not know
+ * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths outside the API
  * go to `next()`, or are answered with 404 where there is none. Body parsers may have run before it.
  *
  * @example
@@ -45,7 +45,7 @@ export function createMiddleware(
   return async (req, res, next) => {
     try {
       const reply = await app.respond(incomingOf(req, trustProxy));
-      if ((reply && !reply.unrouted) || !next) return send(reply ?? notOurs(), req, res);
+      if (reply || !next) return send(reply ?? notOurs(), req, res);
     } catch (error) {
       if (next) return next(error);
       res.destroy(error instanceof Error ? error : undefined);

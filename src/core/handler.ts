@@ -82,11 +82,8 @@ export interface PipelineSettings extends AuthSettings {
   onError: (error: unknown) => void;
 }
 
-/** An answer that may be left to others: below the API, but at a path no route has. */
-type PipelineReply = Reply & { unrouted?: boolean };
-
 /** Answers a request, or gives `undefined` where its path is none of ours. */
-export type Respond = (incoming: Incoming) => Promise<PipelineReply | undefined>;
+export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
@@ -96,11 +93,12 @@ interface Exchange {
   /** The methods of the paths that matched and did not have the request's. */
   allowed?: string[];
   reply?: Reply;
-  unrouted?: boolean;
   caller?: Caller | undefined;
 }
 
 const API = "/api/v4";
+/** Where our paths are. What is below the API and no route has is our 404 (contract §7), not the host's. */
+const OURS = /^\/(api\/v[34]|-)(\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
@@ -118,16 +116,16 @@ export function createPipeline(settings: PipelineSettings): Respond {
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!path.startsWith("/api/") && !path.startsWith("/-/")) return undefined;
+    if (!OURS.test(path)) return undefined;
     const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
-    let reply: PipelineReply;
+    let reply: Reply | undefined;
     try {
       reply = await route(exchange);
+      if (!reply) return undefined;
     } catch (error) {
       reply = replyOfError(error, settings.onError);
     }
     finish(reply, exchange);
-    if (exchange.unrouted) reply.unrouted = true;
     if (settings.log) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -150,7 +148,9 @@ function requestIdOf(incoming: Incoming): string {
 }
 
 /** One entry a path; hattip finds the path, the method is looked up in it. */
-function createRouting(settings: PipelineSettings): (exchange: Exchange) => Promise<Reply> {
+function createRouting(
+  settings: PipelineSettings,
+): (exchange: Exchange) => Promise<Reply | undefined> {
   const router = createRouter();
   const byPath = new Map<string, Map<Method, Endpoint>>();
   for (const resource of settings.resources) {
@@ -192,7 +192,7 @@ function createRouting(settings: PipelineSettings): (exchange: Exchange) => Prom
     if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
       throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
     }
-    exchange.unrouted = true;
+    if (incoming.path.startsWith("/-/")) return undefined;
     throw unknownRoute();
   };
 }

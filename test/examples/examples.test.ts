@@ -67,9 +67,9 @@ describe("examples/express-mount", () => {
     const text = async (path: string) => (await fetch(origin + path)).text();
     expect(await text("/")).toBe("The shop's front page");
     expect(await text("/tools/pm/about")).toBe("About our project management");
-    const unknown = await fetch(`${origin}/tools/pm/api/v4/nowhere`);
+    const unknown = await fetch(`${origin}/tools/pm/nowhere`);
     expect(unknown.status).toBe(404);
-    expect(await unknown.json()).toEqual({ error: "There is no /tools/pm/api/v4/nowhere" });
+    expect(await unknown.json()).toEqual({ error: "There is no /tools/pm/nowhere" });
     expect((await fetch(`${origin}/api/v4/version`)).status).toBe(404);
   });
 });
