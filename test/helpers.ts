@@ -48,7 +48,7 @@ export async function newDatabase(): Promise<TestDatabase> {
 export type Person = keyof typeof people | "anonymous";
 
 /** One user for each role. In the test group `acme` (public) and its private sibling `secret` they have what they are called. */
-export const people = {
+const people = {
   admin: {},
   owner: {},
   maintainer: {},

@@ -93,7 +93,7 @@ async function record(
 /** Of a new ref, those commits that no other ref has; `--all` would count HEAD as one. */
 function countOf(from: string | null, to: string, ref: string): string[] {
   return from === null
-    ? ["rev-list", "--count", to, "--not", `--exclude=${ref}`, "--glob=refs"]
+    ? ["rev-list", "--count", to, "--not", `--exclude=${ref}`, "--glob=refs/*"]
     : ["rev-list", "--count", `${from}..${to}`];
 }
 

@@ -130,7 +130,7 @@ function objectAt(target: Parameters, key: string): Parameters {
 }
 
 /** Whether a parameter is an object, as `a[b]=c` or a JSON object makes. */
-export function isParameters(value: unknown): value is Parameters {
+function isParameters(value: unknown): value is Parameters {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -12,7 +12,7 @@ export interface View {
 }
 
 /** Makes JSON text of a row. */
-export type Writer = (row: readonly Value[], view: View) => string;
+type Writer = (row: readonly Value[], view: View) => string;
 
 /** One value of a JSON object: the SQL that gives its columns and how they become JSON text. */
 export interface Field {

@@ -71,7 +71,7 @@ export interface Context<
 }
 
 /** A route as its resource declares it. */
-export interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
+interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   /** One line for the reference. */
   summary: string;
   /** Who may call at all: `"anyone"`, `"user"` (default; else 401) or `"admin"` (else 403). */

@@ -530,7 +530,7 @@ describe("every list", () => {
       title: "An issue",
       labels: ["label 1"],
       assignees: ["guest"],
-      milestone: "milestone 1",
+      milestone: "shared",
     };
     const history = {
       wiki: numbered((index) => ({ title: `Page ${index}`, content: "Words" })),
@@ -563,7 +563,8 @@ describe("every list", () => {
             visibility: "public",
             members: { ...members, owner: "owner" },
             labels,
-            milestones,
+            // The newest is the one that issues and merge requests have.
+            milestones: [...milestones, { title: "shared" }],
             badges,
             boards: numbered((index) => ({
               name: `board ${index}`,

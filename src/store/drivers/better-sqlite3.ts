@@ -31,6 +31,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
       writer.pragma("journal_mode = WAL");
       writer.pragma(`synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     }
+    writer.pragma("busy_timeout = 0");
   } catch (error) {
     writer.close();
     throw unusable(file, error);
@@ -51,7 +52,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
     transaction: (work) =>
       queue.add(async () => {
-        write.run("begin immediate");
+        await begin(write);
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
@@ -102,6 +103,25 @@ class Snapshots {
   close(): void {
     this.end();
     this.#statements.close();
+  }
+}
+
+const PATIENCE = 10_000;
+
+/**
+ * Takes the write lock, waiting for whoever has it without holding up the event loop, as SQLite's own waiting would:
+ * in the same process that would keep the holder from ever ending.
+ */
+async function begin(write: Statements): Promise<void> {
+  for (const started = performance.now(); ; ) {
+    try {
+      write.run("begin immediate");
+      return;
+    } catch (error) {
+      const busy = (error as { code?: unknown }).code === "SQLITE_BUSY";
+      if (!busy || performance.now() - started > PATIENCE) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
+    }
   }
 }
 
