@@ -32,6 +32,8 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const starts = Number(options.starts);
+/** Requests until V8 has compiled what they run. */
+const WARM_UP = 5_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
@@ -98,7 +100,7 @@ async function compare(
   const rates: Figures["rates"] = [];
   for (const operation of operations) {
     await requireSameBytes(operation, contenders);
-    for (const [, server] of contenders) await measure(server, operation, 1);
+    for (const [, server] of contenders) await load(server.url, operation, { amount: WARM_UP });
     const measured: Record<string, Rate>[] = [];
     for (let round = 0; round < rounds; round += 1) {
       say(`${operation.name}: round ${round + 1} of ${rounds}`);

@@ -51,7 +51,7 @@ export function printed(figures: Figures): string {
     `"By CPU" compares the servers' CPU time for a request, which a busy machine disturbs least.`,
     ratesTable(figures.rates),
     footprintTable(figures.footprint),
-    ...slowDrivers(figures.rates),
+    ...disturbed(figures.rates),
   ].join("\n");
 }
 
@@ -118,8 +118,8 @@ function verdict(met: boolean): string {
   return met ? "met" : "NOT MET";
 }
 
-/** Where the bare server had time left, the driver set the pace, and ratios flatter the app. */
-function slowDrivers(rates: Figures["rates"]): string[] {
+/** Where the bare server did not have its core, the driver or other processes set the pace. */
+function disturbed(rates: Figures["rates"]): string[] {
   return rates
     .map(({ operation, rounds }) => ({
       operation,
@@ -128,6 +128,6 @@ function slowDrivers(rates: Figures["rates"]): string[] {
     .filter(({ busy }) => busy < 0.85)
     .map(
       ({ operation, busy }) =>
-        `Careful: ${operation}: the bare server was busy ${Math.round(busy * 100)}% of the time only; go by its CPU.`,
+        `Careful: ${operation}: the bare server ran ${Math.round(busy * 100)}% of the time, so something else set the pace. Go by CPU.`,
     );
 }
