@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { VERSION } from "../../src/core/version.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Every TypeScript file below a folder, with what it imports: packages by name, our files by path from the root. */
+function importsBelow(folder: string): [file: string, imported: string][] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap((name) => {
+      const file = join(folder, name);
+      const text = readFileSync(join(root, file), "utf8");
+      const found = text.matchAll(/(?:\bfrom |\bimport\()"([^"]+)"/g);
+      return [...found].map(([, path]): [string, string] => [
+        file,
+        path?.startsWith(".") ? relative(root, join(root, dirname(file), path)) : (path as string),
+      ]);
+    });
+}
+
+/** Imports of our own files that no rule allows. */
+function strays(folder: string, allowed: (imported: string, file: string) => boolean): string[] {
+  return importsBelow(folder)
+    .filter(([, imported]) => /^(src|cli|test|examples)\//.test(imported))
+    .filter(([file, imported]) => !allowed(imported, file))
+    .map(([file, imported]) => `${file} → ${imported}`);
+}
+
+it("core knows no resource", () => {
+  expect(strays("src/core", (path) => /^src\/(core|store)\/[^/]+$/.test(path))).toEqual([]);
+});
+
+it("drivers know the port and the queue only", () => {
+  const allowed = (path: string) => /^src\/store\/(port|queue)\.ts$/.test(path);
+  expect(strays("src/store/drivers", allowed)).toEqual([]);
+});
+
+it("resources use core, the store's helpers, and of each other what is meant for it", () => {
+  const allowed = (path: string, file: string) =>
+    path.startsWith(`${dirname(file)}/`) ||
+    /^src\/core\/[^/]+$/.test(path) ||
+    /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
+    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path) ||
+    file === "src/resources/index.ts";
+  expect(strays("src/resources", allowed)).toEqual([]);
+});
+
+it("the CLI uses the public face only", () => {
+  const allowed = (path: string) => path.startsWith("cli/") || /^src\/(index|node)\.ts$/.test(path);
+  expect(strays("cli", allowed)).toEqual([]);
+});
+
+it("hattip's router is used in one file", () => {
+  const users = importsBelow("src").filter(([, imported]) => imported === "@hattip/router");
+  expect(users.map(([file]) => file)).toEqual(["src/core/handler.ts"]);
+});
+
+it("every resource has its line in the list, and the version is the package's", () => {
+  const folders = readdirSync(join(root, "src/resources"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/resources/${name}/index.ts`);
+  const listed = importsBelow("src/resources")
+    .filter(([file]) => file === "src/resources/index.ts")
+    .map(([, imported]) => imported);
+  expect(listed.filter((path) => path.startsWith("src/resources/")).sort()).toEqual(folders.sort());
+  expect(VERSION).toBe(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
+});
