@@ -11,7 +11,8 @@ export function installMissing() {
   if (isLink(`${root}node_modules`)) return;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log("Installing packages (a few minutes where better-sqlite3 has to be compiled)…");
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
+  // Not `npm ci`: it refuses the lock file for the optional binaries of other platforms.
+  const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], {
     cwd: root,
     stdio: "inherit",
   });
