@@ -159,7 +159,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
-      await updateRow(db, "users", user.id, { state }, now());
+      await users.setState(db, user, state, now());
       return userRecord({ ...user, state });
     });
 

@@ -42,6 +42,9 @@ const FROZEN: Record<string, string> = {
   "20261121-50-sessions": "b0083af5be65333f9654441a09a940afe6bfd69429287c9f0b1c0235673423e6",
   "20261121-51-attempts": "60a858f6734ece2d0d08faa928264af891a58bf5b68d8a68ef70bdac5d39192c",
   "20261121-52-audit-events": "1aac6d5e37cc8b67f2463fe9302d63c1c269da1d472a5fcc926c0536f364edf8",
+  "20261121-60-two-factor": "59f0fd17a7c60598b47168bd0843f47577b04c14e673ca06c3acfd195ec712e9",
+  "20261121-61-recovery-codes": "8225e18cfaec6a582a5a08b99fa87e338fdad37383b5e140b6db61dd7c71c08a",
+  "20261121-62-half-sign-ins": "4ceec360dc8bee0589bdf8746d677a5de9aeafb8f924b0dbb0a763187fafdb3c",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);
