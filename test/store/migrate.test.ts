@@ -42,6 +42,10 @@ const FROZEN: Record<string, string> = {
   "20261121-50-sessions": "b0083af5be65333f9654441a09a940afe6bfd69429287c9f0b1c0235673423e6",
   "20261121-51-attempts": "60a858f6734ece2d0d08faa928264af891a58bf5b68d8a68ef70bdac5d39192c",
   "20261121-52-audit-events": "1aac6d5e37cc8b67f2463fe9302d63c1c269da1d472a5fcc926c0536f364edf8",
+  "20261121-55-oauth-applications":
+    "03d66a8361e7e997ec9d92880f439f756cc512553004ef72e0fe2efb6f9f31b8",
+  "20261121-56-oauth-grants": "7d937133dbaf26166ad3687e00f00b78f857f368e5640b78c73847a0effe993d",
+  "20261121-57-oauth-tokens": "8c5efae50e4b915d684a2d2a1cc414344520795f86786468785fc4c066829843",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);
