@@ -46,6 +46,12 @@ export function newSecret(): Secret {
   return { secret, digest: digestOf(secret) };
 }
 
+/** Makes 256 random bits as 64 hexadecimal digits: what the OAuth2 provider gives out (gitlab-facts §8). */
+export function newOpaque(): Secret {
+  const secret = randomBytes(32).toString("hex");
+  return { secret, digest: digestOf(secret) };
+}
+
 /** What is stored of a secret and looked up by: its SHA-256, so that the table gives nothing away. */
 export function digestOf(secret: string): string {
   return digest("sha256", secret);

@@ -45,6 +45,10 @@ const FROZEN: Record<string, string> = {
   "20261121-60-two-factor": "59f0fd17a7c60598b47168bd0843f47577b04c14e673ca06c3acfd195ec712e9",
   "20261121-61-recovery-codes": "8225e18cfaec6a582a5a08b99fa87e338fdad37383b5e140b6db61dd7c71c08a",
   "20261121-62-half-sign-ins": "4ceec360dc8bee0589bdf8746d677a5de9aeafb8f924b0dbb0a763187fafdb3c",
+  "20261121-55-oauth-applications":
+    "03d66a8361e7e997ec9d92880f439f756cc512553004ef72e0fe2efb6f9f31b8",
+  "20261121-56-oauth-grants": "7d937133dbaf26166ad3687e00f00b78f857f368e5640b78c73847a0effe993d",
+  "20261121-57-oauth-tokens": "8c5efae50e4b915d684a2d2a1cc414344520795f86786468785fc4c066829843",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);
