@@ -1,4 +1,5 @@
 import type { Resource, Site } from "../core/resource.ts";
+import { applicationPages } from "./applications.ts";
 import { passwordPages } from "./password.ts";
 import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
@@ -11,6 +12,7 @@ const PAGES_BY_NAME = {
   sign_in: signInPages,
   profile: profilePages,
   personal_access_tokens: tokenPages,
+  applications: applicationPages,
   active_sessions: sessionPages,
   password: passwordPages,
   two_factor: twoFactorPages,

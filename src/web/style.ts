@@ -56,7 +56,7 @@ label, legend { padding: 0; font-weight: 600; }
 .optional { color: var(--soft); font-weight: 400; }
 .hint { margin: 0; color: var(--soft); font-size: .875rem; font-weight: 400; }
 .error { margin: .375rem 0 0; color: var(--bad); font-size: .875rem; }
-.field input, textarea { display: block; width: 100%; min-height: 2.75rem; margin-top: .375rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
+.field input:not([type=checkbox]), textarea { display: block; width: 100%; min-height: 2.75rem; margin-top: .375rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 [aria-invalid] { border-color: var(--bad) !important; }
 .choice { display: flex; gap: .75rem; align-items: start; margin-top: .625rem; }
 .choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: .1875rem 0 0; accent-color: var(--accent); }
@@ -98,6 +98,9 @@ code, .codes { font: .9375rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas,
 dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .375rem 1.5rem; margin: 0; }
 dt { color: var(--soft); }
 dd { margin: 0; }
+dl.long { display: block; }
+dl.long .secret { margin: .25rem 0 1rem; }
+dl.long dd:last-child .secret { margin-bottom: 0; }
 `;
 
 /** The style sheet as it stands in a page. */

@@ -4,13 +4,13 @@ import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
 import { dayOf } from "../core/time.ts";
+import { APPLICATION_SCOPES } from "../oauth/rules.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, readForm } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import { page, redirect } from "./page.ts";
-import { SCOPE_MEANINGS } from "./scopes.ts";
 import { day, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/personal_access_tokens";
@@ -142,7 +142,7 @@ ${choices({
   choices: scopesOf(caller.admin).map((scope) => ({
     value: scope,
     label: scope,
-    about: SCOPE_MEANINGS[scope],
+    about: APPLICATION_SCOPES[scope] as string,
     checked: sent.scopes.includes(scope),
   })),
   error: errors["scopes"],

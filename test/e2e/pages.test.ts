@@ -103,6 +103,31 @@ describe.each([
     await page.getByRole("button", { name: "Revoke" }).click();
     expect((await withToken()).status).toBe(401);
 
+    await page.getByRole("link", { name: "Applications" }).first().click();
+    await look(page, at("applications-none"));
+    await page.getByLabel("Name").fill("Burn-down charts");
+    await page.getByLabel("Redirect URIs").fill("javascript:alert(1)");
+    await page.getByLabel("read_user").check();
+    await page.getByRole("button", { name: "Register" }).click();
+    expect(await page.locator(".error").textContent()).toBe(
+      "Redirect URIs has a forbidden scheme.",
+    );
+    await look(page, at("applications-failed"));
+    await page.getByLabel("Redirect URIs").fill("https://charts.example.com/callback");
+    await page.getByRole("button", { name: "Register" }).click();
+    expect(await heading(page)).toBe("Burn-down charts");
+    expect(await page.locator(".note .secret").textContent()).toMatch(/^[0-9a-f]{64}$/);
+    await look(page, at("application-made"));
+    await page.getByLabel("Name").fill("Burn-up charts");
+    await page.getByRole("button", { name: "Save" }).click();
+    expect(await heading(page)).toBe("Burn-up charts");
+    await page.getByRole("link", { name: "All applications" }).click();
+    await look(page, at("applications-one"));
+    await page.getByRole("link", { name: "Burn-up charts" }).click();
+    await page.locator("summary", { hasText: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    expect(await heading(page)).toBe("Applications");
+
     await page.getByRole("link", { name: "Two-factor" }).click();
     await look(page, at("two-factor-off"));
     await page.getByLabel("Your password").fill("no idea");
