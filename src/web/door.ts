@@ -2,7 +2,7 @@ import type { ApiError } from "../core/errors.ts";
 import type { Answer, Door, Visit } from "../core/resource.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
-import { homeOf } from "./places.ts";
+import { homeOf, mountOf } from "./places.ts";
 
 /** Pages for people: the session cookie, or the embedding app, says who they are. */
 export const PAGES: Door = { base: "", credentials: "session", showError };
@@ -35,7 +35,7 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
     status,
     body: html`<section>
 <p class="lead">${status === 403 ? (reasonOf(body) ?? text) : waitOf(headers, text)}</p>
-<p><a href="${visit.view.base}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
+<p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
   return { ...shown, headers: { ...headers, ...shown.headers } };
@@ -54,11 +54,11 @@ function waitOf(headers: Readonly<Record<string, string>>, text: string): string
 }
 
 function signInAddress({ asked, site, view }: Visit): string | undefined {
-  const own = site.pages.includes("sign_in") ? `${view.base}/users/sign_in` : undefined;
+  const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
   const address = site.signInUrl ?? own;
   if (address === undefined || asked.method !== "GET") return address;
   // The embedding app knows its own paths, ours begin at the mount.
-  const mount = site.signInUrl === undefined ? "" : new URL(view.base).pathname.replace(/\/$/, "");
+  const mount = site.signInUrl === undefined ? "" : mountOf(view);
   const wanted = `${mount}${asked.path}${asked.query && `?${asked.query}`}`;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
 }

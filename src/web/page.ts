@@ -1,7 +1,7 @@
 import { digest } from "../core/digest.ts";
 import { Answer, type Visit } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
-import { homeOf, placesOf } from "./places.ts";
+import { homeOf, mountOf, placesOf } from "./places.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
 /** The one style sheet is part of the page; nothing else is loaded and no script runs. */
@@ -12,13 +12,17 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "content-security-policy": POLICY,
-  "referrer-policy": "same-origin",
-  "x-frame-options": "DENY",
-};
+function headersOf(path: string): Record<string, string> {
+  // Chromium holds redirects after a form to this too, and signing in or consenting leads on to applications.
+  const staysHere = path.startsWith("/-/") ? "; form-action 'self'" : "";
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": POLICY + staysHere,
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+  };
+}
 
 /** What is shown. */
 interface PageContent {
@@ -47,7 +51,7 @@ export function page(
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="brand" href="${view.base}${homeOf(visit)}">pm-api</a>
+<a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
 ${caller && account(visit, caller.username)}
 </header>
 <div class="${caller ? "frame" : "frame narrow"}">
@@ -60,14 +64,14 @@ ${body}
 </body>
 </html>
 `;
-  return new Answer(status, HEADERS, whole.text);
+  return new Answer(status, headersOf(visit.asked.path), whole.text);
 }
 
 function account(
   { csrfToken, site, view }: Pick<Visit, "csrfToken" | "site" | "view">,
   username: string,
 ) {
-  const signOut = html`<form method="post" action="${view.base}/users/sign_out">${csrf(csrfToken)}
+  const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
 <button class="quiet">Sign out</button></form>`;
   return html`<div class="who"><span>@${username}</span>
 ${site.pages.includes("sign_in") && signOut}</div>`;
@@ -81,7 +85,7 @@ function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
     .at(-1);
   const links = places.map(
     (place) =>
-      html`<li><a href="${view.base}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
+      html`<li><a href="${mountOf(view)}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
   );
   return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
 }
@@ -94,7 +98,7 @@ export function csrf(token: string): Html {
 /**
  * Sends the browser elsewhere with a GET.
  *
- * @param to an address of this site, or one that was checked
+ * @param to a path of this site, or an address that was checked
  * @param headers such as `set-cookie`
  */
 export function redirect(to: string, headers: Record<string, string> = {}): Answer {

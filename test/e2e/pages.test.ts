@@ -57,8 +57,6 @@ const heading = (page: Page) => page.locator("h1").textContent();
 
 describe.each([
   { kind: "phone", dark: false },
-  { kind: "phone", dark: true },
-  { kind: "desktop", dark: false },
   { kind: "desktop", dark: true },
 ] as const)("in Chromium without JavaScript: $kind, dark: $dark", ({ kind, dark }) => {
   const at = (name: string) => `${kind}${dark ? "-dark" : ""}-${name}`;
@@ -106,14 +104,12 @@ describe.each([
     await page.getByRole("link", { name: "Applications" }).first().click();
     await look(page, at("applications-none"));
     await page.getByLabel("Name").fill("Burn-down charts");
-    await page.getByLabel("Redirect URIs").fill("javascript:alert(1)");
+    await page.getByLabel("Redirect URI").fill("javascript:alert(1)");
     await page.getByLabel("read_user").check();
     await page.getByRole("button", { name: "Register" }).click();
-    expect(await page.locator(".error").textContent()).toBe(
-      "Redirect URIs has a forbidden scheme.",
-    );
+    expect(await page.locator(".error").textContent()).toBe("Redirect URI has a forbidden scheme.");
     await look(page, at("applications-failed"));
-    await page.getByLabel("Redirect URIs").fill("https://charts.example.com/callback");
+    await page.getByLabel("Redirect URI").fill("https://charts.example.com/callback");
     await page.getByRole("button", { name: "Register" }).click();
     expect(await heading(page)).toBe("Burn-down charts");
     expect(await page.locator(".note .secret").textContent()).toMatch(/^[0-9a-f]{64}$/);
@@ -198,5 +194,5 @@ describe.each([
     // Chromium itself notes the statuses of our own error pages, and nothing else is wrong.
     const unexpected = complaints.filter((text) => !/status of (401|403|422)/.test(text));
     expect(unexpected).toEqual([]);
-  });
+  }, 120_000);
 });
