@@ -54,7 +54,7 @@ export async function placesIn(app: TestApp, group: string, project: string): Pr
       badge_id: await first(`${inGroup}/badges`),
       user_id,
       token_id: await first(`/users/${user_id}/impersonation_tokens`),
-      name: "a-1.svg",
+      forked_from_id: await first("/projects?search=core"),
       issue_iid: issue,
       merge_request_iid: request,
       noteable_iid: issue,
