@@ -169,7 +169,7 @@ const MEMBER_BELOW = `select 1 from namespace_ancestors a
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
 /** The visibility that is not enough: whatever lies above can be read without membership. */
-function floorOf({ caller }: Viewer): number {
+export function floorOf({ caller }: Viewer): number {
   if (caller?.admin) return -1;
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
 }

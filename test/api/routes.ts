@@ -67,6 +67,7 @@ export async function placesIn(app: TestApp, group: string, project: string): Pr
       mr_award_id: await first(`${ofRequest}/award_emoji`),
       todo_id: await first("/todos"),
       slug: await first(`${inProject}/wikis`, "slug"),
+      snippet_id: await first("/snippets"),
       secret: "0".repeat(32),
       file_name: "none.txt",
     },
