@@ -134,8 +134,10 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
 
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
   if (typeof route.role !== "function") return route.role;
+  const caller = { id: -1, admin: false, external: false };
   const context = {
-    caller: { id: -1, admin: false, external: false },
+    caller,
+    viewer: { caller, today: "" },
     input: { user_id: 4711 },
     source: { visibility: VISIBILITIES[visibility], level: 0 },
   };

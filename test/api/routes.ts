@@ -30,7 +30,11 @@ export function pathOf(route: Route, { group, project, params }: Places): string
  * One of each thing that paths name, in a group and a project of it that have them. What is below a merge request
  * begins with `mr_` where an issue has the same.
  */
-export async function placesIn(app: TestApp, group: string, project: string): Promise<Places> {
+export async function placesIn(
+  app: Pick<TestApp, "call">,
+  group: string,
+  project: string,
+): Promise<Places> {
   const first = async (path: string, key = "id"): Promise<number> => {
     const { json } = await app.call(`GET ${path}`, { as: "admin" });
     return json[0]?.[key] ?? 0;

@@ -131,3 +131,15 @@ it("lists one's own, everybody's public ones, and those of a project", async () 
   const ofSite = await Promise.all([idsOf(site, "guest"), idsOf(site, "stranger")]);
   expect(ofSite.map((ids) => ids.includes(hidden.id))).toEqual([true, false]);
 });
+
+it("are hidden from everybody while a project has them switched off", async () => {
+  const { id } = await newSnippet("owner", site, { visibility: "public" });
+  await app.call("PUT /projects/acme%2Fsite", { as: "owner", json: { snippets_enabled: false } });
+  for (const as of ["anonymous", "owner", "admin"] as const) {
+    expect([await status(`GET ${site}`, as), await status(`GET ${site}/${id}`, as)]).toEqual([
+      403, 403,
+    ]);
+  }
+  await app.call("PUT /projects/acme%2Fsite", { as: "owner", json: { snippets_enabled: true } });
+  expect(await status(`GET ${site}/${id}`, "anonymous")).toBe(200);
+});
