@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { SCALES, seedData } from "../../cli/seed-data.ts";
+import { SCALES, seedData } from "../../cli/seed/index.ts";
 import { newFolder, run, runJson, startServing } from "./helpers.ts";
 
 const folder = newFolder();
