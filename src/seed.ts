@@ -119,7 +119,13 @@ function countRecords(data: SeedData): number {
 }
 
 type Owner = Parameters<typeof labels.insert>[1];
-type ProjectOwner = Owner & { namespaceId: number; fullPath: string };
+/** A project whose history is told, and the labels and milestones that were looked up for it. */
+type ProjectOwner = Owner & {
+  namespaceId: number;
+  fullPath: string;
+  labelIds: Map<string, number>;
+  milestoneIds: Map<string, number>;
+};
 
 class Seeding {
   readonly #db: Database;
@@ -273,8 +279,14 @@ class Seeding {
     await this.#wiki(project, id, fullPath);
     this.#made.projects += 1;
     this.#advance();
-    const owner: ProjectOwner = { column: "project_id", id, namespaceId: namespace.id, fullPath };
-    await this.#history(project, owner);
+    await this.#history(project, {
+      column: "project_id",
+      id,
+      namespaceId: namespace.id,
+      fullPath,
+      labelIds: new Map(),
+      milestoneIds: new Map(),
+    });
     if (this.#lastEvent > at) {
       const last_activity_at = this.#lastEvent;
       await updateRow(this.#db, "projects", id, { last_activity_at }, last_activity_at);
@@ -460,19 +472,26 @@ class Seeding {
 
   async #labelIds(names: readonly string[], project: ProjectOwner): Promise<number[]> {
     const wanted = [...new Set(names)];
-    const known = await labels.findNamed(this.#db, project, wanted);
-    const ids: number[] = [];
-    for (const name of wanted) {
-      const label = { name, color: labels.DEFAULT_COLOR };
-      ids.push(known.get(name) ?? (await labels.insert(this.#db, project, label, this.#now)));
+    const ids = project.labelIds;
+    const unknown = wanted.filter((name) => !ids.has(name));
+    if (unknown.length > 0) {
+      const found = await labels.findNamed(this.#db, project, unknown);
+      for (const name of unknown) {
+        const label = { name, color: labels.DEFAULT_COLOR };
+        const id = found.get(name) ?? (await labels.insert(this.#db, project, label, this.#now));
+        ids.set(name, id);
+      }
     }
-    return ids;
+    return wanted.map((name) => ids.get(name) as number);
   }
 
   async #milestoneId(title: string | undefined, project: ProjectOwner) {
     if (title === undefined) return undefined;
+    const known = project.milestoneIds.get(title);
+    if (known !== undefined) return known;
     const found = await milestones.findFor(this.#db, project, { title });
     if (!found) throw new SeedError(`${project.fullPath} has no milestone ${title}`);
+    project.milestoneIds.set(title, found.id);
     return found.id;
   }
 

@@ -49,6 +49,7 @@ class Work {
   readonly #merged: number;
   readonly #assignee: string;
   readonly #number: number;
+  readonly #planned: { milestone?: string };
 
   constructor(place: Workplace, began: number, number: number, with_: Chances) {
     const { random, calendar } = with_;
@@ -68,6 +69,10 @@ class Work {
     this.#merged = random.chance(0.1) ? Number.POSITIVE_INFINITY : began + lasts;
     this.#assignee = random.pick(place.team);
     this.#number = number;
+    // The quarter it was done in, or that is on.
+    const done = calendar.at(Math.min(this.#merged, calendar.total));
+    const isPlanned = place.inCompany && random.chance(0.6);
+    this.#planned = isPlanned ? { milestone: quarterOf(done).title } : {};
   }
 
   issue(): Issue {
@@ -97,7 +102,7 @@ class Work {
         [author, this.#assignee, random.pick(team)],
         { from: this.#began, to: this.#merged },
       ),
-      ...(inCompany && random.chance(0.6) ? { milestone: this.#milestone() } : {}),
+      ...this.#planned,
       ...(random.chance(0.1) ? { award_emoji: { thumbsup: random.sample(team, 3) } } : {}),
       ...(isAsked ? { todos: [this.#assignee, ...watchers] } : {}),
       ...(random.chance(0.3) ? { due_date: this.#dueDate() } : {}),
@@ -145,6 +150,7 @@ class Work {
         assignees: [reviewer],
         labels: this.#place.inCompany ? [`type: ${this.#story.type}`] : [],
         source_branch: branch,
+        ...this.#planned,
         notes: this.#notes(
           random.sample(REVIEW, random.integer(0, 4)),
           [reviewer, this.#assignee],
@@ -204,11 +210,6 @@ class Work {
     this.pushes.push({ at, push });
   }
 
-  /** The quarter it was done in, or that is on. */
-  #milestone(): string {
-    return quarterOf(this.#calendar.at(Math.min(this.#merged, this.#calendar.total))).title;
-  }
-
   #dueDate(): string {
     return this.#calendar.dayOf(this.#began + this.#random.integer(3, 25) * WORKDAY);
   }
@@ -227,9 +228,10 @@ export function historyOf(
   chances: Chances,
 ): Required<Pick<Project, "issues" | "merge_requests" | "pushes">> {
   const { random, calendar } = chances;
+  // There is more of it every year.
   const starts = Array.from(
     { length: issues },
-    () => place.began + random.next() * (calendar.total - place.began),
+    () => place.began + Math.sqrt(random.next()) * (calendar.total - place.began),
   ).sort((one, other) => one - other);
   const works = starts.map((began, index) => new Work(place, began, index + 1, chances));
   const requests = works.flatMap((work) => work.mergeRequest() ?? []);

@@ -132,7 +132,8 @@ class Generator {
     this.#size = size;
     this.#now = now;
     const { companies, teams, projects } = size;
-    this.#past = new Past(now, size.issues, projects);
+    const first = size.firstProjects;
+    this.#past = new Past(now, size.issues, { first, others: projects - first });
     const inGroups =
       companies *
       (companyLabels().length +
@@ -188,7 +189,10 @@ class Generator {
       name: "Delivery",
       lists: index === 0 ? WORKFLOW.slice(0, this.#size.firstLists) : this.#workflow(3, 20),
     };
-    const members = this.#membersOf(staff);
+    const members: Members = {
+      ...(index === 0 ? { root: "owner" as const } : {}),
+      ...this.#membersOf(staff),
+    };
     const company: Company = { staff, people: peopleOf(staff, members), level, projectCounts };
     const own = { ...company.people, areAdministrators: index === 0 };
     return {

@@ -36,11 +36,15 @@ export class Past {
 
   /**
    * @param now when it ends, in epoch milliseconds
-   * @param issues how many there are in all
+   * @param issues how many there are in all: a quarter of them in the first projects
    */
-  constructor(now: number, issues: number, projects: number) {
+  constructor(now: number, issues: number, projects: { first: number; others: number }) {
     this.calendar = new Calendar(now);
-    this.#issues = this.#random.spread(issues, projects);
+    const first = Math.round(issues / 4);
+    this.#issues = [
+      ...this.#random.spread(first, projects.first),
+      ...this.#random.spread(issues - first, projects.others),
+    ];
   }
 
   /** When all began, an ISO 8601 instant. */
@@ -85,6 +89,7 @@ export class Past {
         ? { role, joined_at: calendar.at(began + random.next() * 600) }
         : role,
     ]);
+    const watchers = areAdministrators ? ["root"] : [];
     const managers = new Set(topics.map((topic) => MANAGERS[topic] ?? "npm"));
     return {
       ...project,
@@ -99,12 +104,12 @@ export class Past {
         {
           product: name,
           team,
-          others: [...team, ...random.sample(others, 5)],
+          others: [...team, ...random.sample(others, 5), ...watchers],
           labels: (project.labels ?? []).map((label) => label.name),
           inCompany: areCompany,
           workflow: areCompany ? WORKFLOW : [],
           began,
-          watchers: areAdministrators ? ["root"] : [],
+          watchers,
         },
         this.#issues.shift() ?? 0,
         { calendar, random },
