@@ -1,5 +1,5 @@
 import type { Reader, Value } from "../store/port.ts";
-import type { Caller } from "./auth.ts";
+import type { Person } from "./auth.ts";
 import { forbidden, notFound } from "./errors.ts";
 
 /** Access levels, GitLab's numbers. */
@@ -46,7 +46,7 @@ const ADMIN_LEVEL = 100;
 
 /** What the caller's own words are in SQL: who they are and which memberships have not run out. */
 export interface Viewer {
-  readonly caller: Caller | undefined;
+  readonly caller: Person | undefined;
   /** `YYYY-MM-DD`: memberships that expire on or before it are over. */
   readonly today: string;
 }

@@ -9,7 +9,7 @@ import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
-import { metaResource } from "./meta/index.ts";
+import { healthResource, metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
@@ -31,6 +31,7 @@ export const resources: readonly Resource[] = [
   labelResource,
   memberResource,
   mergeRequestResource,
+  healthResource,
   metaResource,
   milestoneResource,
   noteResource,

@@ -48,6 +48,14 @@ it("resources use core, the store's helpers, and of each other what is meant for
   expect(strays("src/resources", allowed)).toEqual([]);
 });
 
+it("doors use core, the store's helpers, resources' queries and each other", () => {
+  const allowed = (path: string) =>
+    /^src\/(accounts|core|oauth|web)\/[^/]+$/.test(path) ||
+    /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
+    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
+  for (const folder of ["src/accounts", "src/web"]) expect(strays(folder, allowed)).toEqual([]);
+});
+
 it("the CLI uses the public face only", () => {
   const allowed = (path: string) => path.startsWith("cli/") || /^src\/(index|node)\.ts$/.test(path);
   expect(strays("cli", allowed)).toEqual([]);
