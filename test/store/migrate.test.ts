@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
@@ -200,14 +201,8 @@ describe("createApp", () => {
   });
 
   it("opens one database in several processes at once, which all can write", async () => {
-    const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
-    const program = `
-      const { createApp } = await import(${app});
-      const app = await createApp({ database: process.argv[1] });
-      const username = "user" + process.pid;
-      await app.admin.createUser({ username, name: username, email: username + "@example.com" });
-      await app.close();`;
-    const node = ["--import", "tsx", "--input-type=module", "--eval", program, database.database];
+    const program = fileURLToPath(new URL("_create-user.ts", import.meta.url));
+    const node = ["--import", "tsx", program, database.database];
     await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
     expect(await journal()).toHaveLength(released.length);
     expect(await store.rows("select count(*) from users")).toEqual([[6]]);
