@@ -1,7 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 /** What talks to an application through requests runs on both engines; the rest once. */
-const onBothEngines = ["test/api/**/*.test.ts", "test/store/**/*.test.ts", "test/web/**/*.test.ts"];
+const onBothEngines = [
+  "test/api/**/*.test.ts",
+  "test/oauth/**/*.test.ts",
+  "test/store/**/*.test.ts",
+  "test/web/**/*.test.ts",
+];
 const inBrowser = "test/e2e/**";
 
 export default defineConfig({

@@ -4,7 +4,13 @@ import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
 import * as applications from "./oauth/applications.ts";
-import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import {
+  type Purged,
+  type PurgeOptions,
+  purgeEvents,
+  removeExpiredMembers,
+  startOfRetention,
+} from "./purge.ts";
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
@@ -21,7 +27,6 @@ import { requireFree } from "./resources/users/rules.ts";
 import { exportWiki, type WikiFile } from "./resources/wikis/export.ts";
 import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
 import type { Database, Reader, Store } from "./store/port.ts";
-import { updateRow } from "./store/update.ts";
 
 /** A user as operators see them. */
 export interface UserRecord {
@@ -166,6 +171,11 @@ export interface Admin {
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
+   * Removes memberships that have run out; where they were of a project, its activity says so. They give no access from
+   * their last day on, removed or not.
+   */
+  removeExpiredMembers(): Promise<{ members: number }>;
+  /**
    * Keeps a push in a project's activity.
    *
    * @throws ApiError 404 for an unknown project or user
@@ -304,6 +314,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       const before = age === false ? 0 : startOfRetention(age, now());
       return purgeEvents(store, before, options);
     },
+    removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
         const user = username.includes("@")
@@ -328,7 +339,6 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           },
           now(),
         );
-        await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
     async *exportWiki(project) {

@@ -7,7 +7,7 @@ import type { Bytes, HostRequest, Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
-import { everything } from "./doors.ts";
+import { doors } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -31,6 +31,13 @@ export interface AppOptions extends SiteOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /** Flows of the OAuth2 provider that can be switched off; both are on by default. */
+  oauth?: {
+    /** The implicit grant, which gives tokens to pages in a browser. */
+    implicit?: boolean;
+    /** The password grant, for applications that users give their password to. */
+    password?: boolean;
+  };
   /**
    * The embedding app's own sign-in, in place of ours: tells who is signed in by its request, which is Express's or
    * Node's `req` where `createMiddleware` is used and the Fetch API's `Request` where `fetch` or `handler` is. Gives
@@ -89,12 +96,14 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now, authenticate } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const resources = doors({ implicit, password });
   let chosen: ReturnType<typeof siteOf>;
   try {
     chosen = siteOf(options, authenticate === undefined);
     await migrate(
       store,
-      everything.flatMap((resource) => resource.migrations),
+      resources.flatMap((resource) => resource.migrations),
       now(),
     );
   } catch (error) {
@@ -112,7 +121,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
-    resources: everything.filter((resource) => !chosen.off.has(resource)),
+    resources: resources.filter((resource) => !chosen.off.has(resource)),
     site: chosen.site,
     authenticate: authenticate?.bind(options),
     now,

@@ -223,7 +223,7 @@ export async function call(
     all.set("content-type", "application/x-www-form-urlencoded");
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
-  const url = `http://pm.test${/^\/(api|-|oauth)\//.test(path) ? "" : "/api/v4"}${path}`;
+  const url = `http://pm.test${/^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4"}${path}`;
   const response = await app.fetch(
     new Request(url, { method, headers: all, ...(sent === undefined ? {} : { body: sent }) }),
   );

@@ -1,5 +1,5 @@
 import { tooManyRequests } from "../core/errors.ts";
-import type { Database, Store } from "../store/port.ts";
+import type { Database, Reader, Store } from "../store/port.ts";
 
 /** How often something may be tried. */
 export interface Allowance {
@@ -30,6 +30,24 @@ export async function attempt(
   });
   const wait = Math.max(0, ...waits);
   if (wait > 0) throw tooManyRequests(wait / 1000);
+}
+
+/**
+ * Checks that an allowance is not used up, for what is counted only once it has failed.
+ *
+ * @param now epoch milliseconds
+ * @throws ApiError 429 with `Retry-After`
+ */
+export async function requireLeft(
+  db: Reader,
+  { key, most }: Allowance,
+  now: number,
+): Promise<void> {
+  const [row] = await db.all<{ ends_at: number }>(
+    "select ends_at from attempts where key = ? and count >= ? and ends_at > ?",
+    [key, most, now],
+  );
+  if (row) throw tooManyRequests((row.ends_at - now) / 1000);
 }
 
 /** Milliseconds until the next try, 0 where this one may be made. */

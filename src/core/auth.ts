@@ -32,6 +32,7 @@ export interface Caller extends Person {
 /** What a caller was known by, with the id of its record. */
 type Proof =
   | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
+  | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
   | { readonly kind: "host" };
 
 /** The secret of a new token, and what of it is stored. */
@@ -86,7 +87,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function bearerOf(header: string | undefined): string | undefined {
+/** The token of an `Authorization: Bearer` header, if it is one and isn't empty. */
+export function bearerOf(header: string | undefined): string | undefined {
   if (!header) return undefined;
   return textOf(/^bearer +(.*)$/i.exec(header)?.[1]?.trim());
 }
@@ -132,7 +134,7 @@ export async function findCaller(
   now: number,
 ): Promise<Caller | undefined> {
   const token = tokenOf(incoming, parameters);
-  if (token !== undefined) return byToken(settings, token, dayOf(now));
+  if (token !== undefined) return byToken(settings, token, now);
   const isSafe = incoming.method === "GET" || incoming.method === "HEAD";
   if (settings.authenticate) {
     const counts = isSafe || !isCrossSite(incoming, settings.url);
@@ -146,21 +148,37 @@ export async function findCaller(
     : undefined;
 }
 
-/** @param today a token is expired from the start of its date on (gitlab-facts §9) */
-async function byToken(settings: AuthSettings, token: string, today: string): Promise<Caller> {
+/** A personal token is expired from the start of its date on (gitlab-facts §9). */
+async function byToken(settings: AuthSettings, token: string, now: number): Promise<Caller> {
   const [row] = await settings.store.all<
     UserRow & { token_id: number; scopes: string; impersonation: number }
   >(
     `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.impersonation
      from tokens t join users u on u.id = t.user_id
      where t.digest = ? and t.revoked = 0 and (t.expires_at is null or t.expires_at > ?)`,
-    [digestOf(token), today],
+    [digestOf(token), dayOf(now)],
   );
-  if (!row || (row.impersonation === 1 && !settings.impersonation)) {
+  if (!row) return byAccessToken(settings.store, token, now);
+  if (row.impersonation === 1 && !settings.impersonation) {
     throw unauthorized({ tokenGiven: true });
   }
   const kind = row.impersonation === 1 ? "impersonation" : "token";
   return callerOf(row, row.scopes.split(" "), { kind, id: row.token_id });
+}
+
+/** Finds who allowed an application to call for them (contract §5, "OAuth2 token"). */
+async function byAccessToken(db: Reader, token: string, now: number): Promise<Caller> {
+  const [row] = await db.all<
+    UserRow & { token_id: number; scopes: string; application_id: number | null }
+  >(
+    `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, g.application_id
+     from oauth_tokens t join oauth_grants g on g.id = t.grant_id join users u on u.id = g.user_id
+     where t.digest = ? and t.replaced = 0 and t.expires_at > ?`,
+    [digestOf(token), now],
+  );
+  if (!row) throw unauthorized({ tokenGiven: true });
+  const applicationId = row.application_id;
+  return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }
 
 /** How exactly it is known when a session was last seen, in milliseconds: reading writes no more often. */

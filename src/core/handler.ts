@@ -2,7 +2,16 @@ import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { ConstraintError, type Database, type Store } from "../store/port.ts";
-import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
+import {
+  findSource,
+  type Part,
+  partOf,
+  type Role,
+  requirePart,
+  requireRole,
+  type Source,
+  type Viewer,
+} from "./access.ts";
 import {
   type AuthSettings,
   type Caller,
@@ -242,6 +251,7 @@ interface Endpoint {
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
+  part: Part | undefined;
 }
 
 function endpoint(route: Route, door: Door): Endpoint {
@@ -255,6 +265,7 @@ function endpoint(route: Route, door: Door): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
+    part: partOf(route),
   };
 }
 
@@ -294,7 +305,7 @@ async function answer(
 /** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, door, scopes, sourceKind }: Endpoint,
+  { route, door, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
@@ -308,12 +319,13 @@ async function admitUpload(
   const id = decodePath(params["id"] as string);
   const source = await findSource(settings.store, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  if (part) requirePart(source, part);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, door, read, scopes, sourceKind }: Endpoint,
+  { route, door, read, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -357,6 +369,7 @@ async function answerWith(
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
+    if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
     return route.handle(context);
   };

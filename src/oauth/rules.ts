@@ -25,6 +25,42 @@ const MOST_URIS = 50;
 /** What a browser would run or open of its own instead of handing it to an application. */
 const UNSAFE_SCHEME = /^(?:about|blob|data|file|filesystem|javascript|vbscript|view-source):/i;
 
+/** The scopes of an application's request that names none: `api` where it may have that, else all it may. */
+function defaultScopes(allowed: readonly string[]): readonly string[] {
+  return allowed.includes("api") ? ["api"] : allowed;
+}
+
+/**
+ * The scopes an application gets.
+ *
+ * @param requested separated by spaces; nothing stands for the default
+ * @param allowed separated by spaces
+ * @returns separated by spaces; `undefined` where one is not allowed
+ */
+export function grantableScopes(
+  requested: string | undefined,
+  allowed: string,
+): string | undefined {
+  const may = allowed.split(" ").filter((scope) => scope !== "");
+  const wanted = requested?.trim() ? readScopes(requested) : defaultScopes(may);
+  const fits = wanted.length > 0 && wanted.every((scope) => may.includes(scope));
+  return fits ? wanted.join(" ") : undefined;
+}
+
+/** The port of a loopback address is the application's choice at each start (RFC 8252 §7.3). */
+const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
+
+/** Whether a redirect URI is one of those registered: to the letter, but for the port of a loopback address. */
+export function isRegistered(uri: string, registered: readonly string[]): boolean {
+  if (registered.includes(uri)) return true;
+  const withoutPort = (one: string) => one.replace(LOOPBACK_PORT, "$1");
+  return (
+    LOOPBACK_PORT.test(uri) &&
+    URL.canParse(uri) &&
+    registered.some((one) => withoutPort(one) === withoutPort(uri))
+  );
+}
+
 /** Scopes as clients send them, separated by spaces; commas will do. */
 export function readScopes(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ""))];
@@ -77,4 +113,10 @@ function problemOfUri(uri: string): string | undefined {
     return "must name a host, and no user.";
   }
   return undefined;
+}
+
+/** Which flows there are, of those that can be switched off. */
+export interface Flows {
+  readonly implicit: boolean;
+  readonly password: boolean;
 }

@@ -27,7 +27,7 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
 function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   const signIn = status === 401 ? signInAddress(visit) : undefined;
-  if (signIn !== undefined) return redirect(signIn);
+  if (signIn !== undefined) return { ...redirect(signIn), status: 302 };
   const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
   const { title, text } = meaning as { title: string; text: string };
   const shown = page(visit, {
@@ -59,6 +59,8 @@ function signInAddress({ asked, site, view }: Visit): string | undefined {
   if (address === undefined || asked.method !== "GET") return address;
   // The embedding app knows its own paths, ours begin at the mount.
   const mount = site.signInUrl === undefined ? "" : mountOf(view);
-  const wanted = `${mount}${asked.path}${asked.query && `?${asked.query}`}`;
+  // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
+  const query = asked.query.replaceAll("\\", "%5C");
+  const wanted = `${mount}${asked.path}${query && `?${query}`}`;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
 }

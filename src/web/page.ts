@@ -12,9 +12,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-function headersOf(path: string): Record<string, string> {
-  // Chromium holds redirects after a form to this too, and signing in or consenting leads on to applications.
-  const staysHere = path.startsWith("/-/") ? "; form-action 'self'" : "";
+/** @param isOfAccount Chromium holds redirects after a form to `form-action`: signing in leads on to applications */
+function headersOf(isOfAccount: boolean): Record<string, string> {
+  const staysHere = isOfAccount ? "; form-action 'self'" : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
@@ -23,6 +23,9 @@ function headersOf(path: string): Record<string, string> {
     "x-frame-options": "DENY",
   };
 }
+
+/** What the account pages' paths begin with. They have the navigation, and their forms lead nowhere else. */
+const ACCOUNT = "/-/";
 
 /** What is shown. */
 interface PageContent {
@@ -38,7 +41,8 @@ export function page(
   visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
   { title, status = 200, body }: PageContent,
 ): Answer {
-  const { caller, view } = visit;
+  const { asked, caller, view } = visit;
+  const isOfAccount = asked.path.startsWith(ACCOUNT);
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -54,8 +58,8 @@ export function page(
 <a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
 ${caller && account(visit, caller.username)}
 </header>
-<div class="${caller ? "frame" : "frame narrow"}">
-${caller && navigation(visit)}
+<div class="${caller && isOfAccount ? "frame" : "frame narrow"}">
+${caller && isOfAccount && navigation(visit)}
 <main id="content">
 <h1>${title}</h1>
 ${body}
@@ -64,7 +68,7 @@ ${body}
 </body>
 </html>
 `;
-  return new Answer(status, headersOf(visit.asked.path), whole.text);
+  return new Answer(status, headersOf(isOfAccount), whole.text);
 }
 
 function account(

@@ -154,7 +154,7 @@ describe("an Express app with its own sign-in", () => {
 
   it("sends who is not signed in to the host's page, and back", async () => {
     const answer = await ask("/-/profile?a=1");
-    expect(answer.status).toBe(303);
+    expect(answer.status).toBe(302);
     expect(answer.headers.get("location")).toBe(
       `/login?from=pm&return_to=${encodeURIComponent("/pm/-/profile?a=1")}`,
     );

@@ -67,7 +67,7 @@ describe("every form", () => {
 describe("every page", () => {
   it.each(own)("%s sends who is not signed in to sign in, and back", async (path) => {
     const answer = await new Visitor(app).get(`${path}?a=%26`);
-    expect(answer.status).toBe(303);
+    expect(answer.status).toBe(302);
     const there = `/users/sign_in?return_to=${encodeURIComponent(`${path}?a=%26`)}`;
     expect(answer.headers.get("location")).toBe(there);
   });

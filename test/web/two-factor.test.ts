@@ -108,7 +108,7 @@ describe("the second step", () => {
       `name="return_to" value="${return_to}"`,
     );
     expect(await knows(visitor)).toBe(401);
-    expect((await visitor.get("/-/profile")).status).toBe(303);
+    expect((await visitor.get("/-/profile")).status).toBe(302);
     for (const code of ["", "000000", "12345", "1234567", "x", codeOf(secret, now + 5 * PERIOD)]) {
       const answer = await visitor.post(STEP, { code });
       expect([code, answer.status]).toEqual([code, 401]);
