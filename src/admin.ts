@@ -27,7 +27,6 @@ import { requireFree } from "./resources/users/rules.ts";
 import { exportWiki, type WikiFile } from "./resources/wikis/export.ts";
 import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
 import type { Database, Reader, Store } from "./store/port.ts";
-import { updateRow } from "./store/update.ts";
 
 /** A user as operators see them. */
 export interface UserRecord {
@@ -223,7 +222,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
-      await updateRow(db, "users", user.id, { state }, now());
+      await users.setState(db, user, state, now());
       return userRecord({ ...user, state });
     });
 

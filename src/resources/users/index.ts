@@ -72,7 +72,7 @@ async function setState(
   state: users.User["state"],
 ) {
   const found = await findUser(context);
-  await updateRow(context.db, "users", found.id, { state }, context.now);
+  await users.setState(context.db, found, state, context.now);
   return new Plain(true);
 }
 
@@ -180,8 +180,7 @@ export const userResource: Resource = {
           ...profile,
         },
         present: adminUser,
-        prepare: async ({ password }) =>
-          password === undefined ? {} : { password_hash: await hashPassword(password) },
+        prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
         handle: async (context) => {
           const { db, shape, input, prepared, now } = context;
           const found = await findUser(context);
@@ -192,9 +191,10 @@ export const userResource: Resource = {
             db,
             "users",
             found.id,
-            { ...columnsOf(input), email, name, username, ...prepared },
+            { ...columnsOf(input), email, name, username },
             now,
           );
+          if (prepared !== undefined) await users.setPassword(db, found.id, prepared, now);
           await renamePersonal(db, found, { username, name }, now);
           return users.row(db, shape, found.id);
         },
