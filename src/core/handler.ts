@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store } from "../store/port.ts";
+import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
 import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
 import {
   type AuthSettings,
@@ -20,6 +20,7 @@ import {
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
+  unavailable,
   unknownRoute,
   unreadable,
 } from "./errors.ts";
@@ -441,7 +442,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 }
 
 function replyOfError(error: unknown, onError: (error: unknown) => void): Reply {
-  const known = error instanceof ConstraintError ? conflictOf(error) : error;
+  if (error instanceof UnavailableError) onError(error);
+  const known = knownAs(error);
   if (known instanceof ApiError) {
     const { status, headers, body } = known;
     if (status === 304) return { status, headers: { ...headers }, body: null };
@@ -459,9 +461,12 @@ function replyOfError(error: unknown, onError: (error: unknown) => void): Reply 
   };
 }
 
-/** A race that only the schema saw: handlers look first and say more. */
-function conflictOf(error: ConstraintError): unknown {
-  return error.rule === "unique" || error.rule === "foreign key" ? conflict() : error;
+/** What the store's errors say to clients. */
+function knownAs(error: unknown): unknown {
+  if (error instanceof UnavailableError) return unavailable();
+  // A race that only the schema saw: handlers look first and say more.
+  const rule = error instanceof ConstraintError ? error.rule : undefined;
+  return rule === "unique" || rule === "foreign key" ? conflict() : error;
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */

@@ -1,4 +1,5 @@
 import type { SqliteOptions } from "./drivers/better-sqlite3.ts";
+import type { PostgresOptions } from "./drivers/postgres.ts";
 import type { Store } from "./port.ts";
 
 /**
@@ -7,10 +8,13 @@ import type { Store } from "./port.ts";
  *
  * @throws StoreError when it can't be opened
  */
-export async function openStore(database: string, options: SqliteOptions = {}): Promise<Store> {
+export async function openStore(
+  database: string,
+  options: SqliteOptions & PostgresOptions = {},
+): Promise<Store> {
   if (/^postgres(ql)?:\/\//.test(database)) {
     const { openPostgres } = await import("./drivers/postgres.ts");
-    return openPostgres(database);
+    return openPostgres(database, options);
   }
   const { openSqlite } = await import("./drivers/better-sqlite3.ts");
   return openSqlite(database, options);

@@ -254,6 +254,9 @@ describe("values serve can't use are usage errors:", () => {
     [["--url", "ftp://pm.example.com"], {}, "It must be like https://pm.example.com"],
     [["--url", "https://pm.example.com/?x=1"], {}, "It must be like https://pm.example.com"],
     [["--tier", "gold"], {}, "Allowed choices are free, premium, ultimate."],
+    [["--max-connections", "1"], {}, "from 2 to 1000"],
+    [["--connect-timeout", "soon"], {}, "from 1 to 3600000"],
+    [[], { PM_STATEMENT_TIMEOUT: "0" }, "from env 'PM_STATEMENT_TIMEOUT'"],
     [[], { PM_TRUST_PROXY: "perhaps" }, "PM_TRUST_PROXY is 'perhaps'"],
   ])("%j %j", async (args, env, message) => {
     const ran = await run(["serve", "--db", "seeded.db", ...args], { ...at, env: { ...env } });

@@ -1,5 +1,12 @@
 import BetterSqlite3 from "better-sqlite3";
-import { ConstraintError, type Database, type Store, StoreError, type Value } from "../port.ts";
+import {
+  ConstraintError,
+  type Database,
+  type Store,
+  StoreError,
+  UnavailableError,
+  type Value,
+} from "../port.ts";
 import { Queue } from "../queue.ts";
 
 const STATEMENTS_KEPT = 2000;
@@ -50,9 +57,10 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
-    transaction: (work) =>
-      queue.add(async () => {
-        await begin(write);
+    transaction: (work) => {
+      const asked = performance.now();
+      return queue.add(async () => {
+        await begin(write, asked);
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
@@ -63,7 +71,8 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
           if (writer.inTransaction) write.run("rollback");
           throw error;
         }
-      }),
+      });
+    },
     close: () =>
       queue.add(() => {
         reader?.close();
@@ -111,15 +120,17 @@ const PATIENCE = 10_000;
 /**
  * Takes the write lock, waiting for whoever has it without holding up the event loop, as SQLite's own waiting would:
  * in the same process that would keep the holder from ever ending.
+ *
+ * @param asked since when the lock is waited for, behind others of this process too
  */
-async function begin(write: Statements): Promise<void> {
-  for (const started = performance.now(); ; ) {
+async function begin(write: Statements, asked: number): Promise<void> {
+  for (;;) {
     try {
       write.run("begin immediate");
       return;
     } catch (error) {
-      const busy = (error as { code?: unknown }).code === "SQLITE_BUSY";
-      if (!busy || performance.now() - started > PATIENCE) throw error;
+      const busy = codeOf((error as Error).cause) === "SQLITE_BUSY";
+      if (!busy || performance.now() - asked > PATIENCE) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
     }
   }
@@ -155,8 +166,9 @@ class Statements {
 
   /** The driver's own row objects take three times as long as these. */
   all(sql: string, values: readonly Value[] = []): object[] {
+    const rows = this.rows(sql, values);
     const { columns } = this.#prepare(sql);
-    return this.rows(sql, values).map((row) => {
+    return rows.map((row) => {
       const object: Record<string, Value> = {};
       for (let index = 0; index < columns.length; index += 1) {
         object[columns[index] as string] = row[index] as Value;
@@ -166,8 +178,8 @@ class Statements {
   }
 
   rows(sql: string, values: readonly Value[] = []): Value[][] {
-    const { native } = this.#prepare(sql);
     try {
+      const { native } = this.#prepare(sql);
       return native.all(...values) as Value[][];
     } catch (error) {
       throw translated(error);
@@ -175,8 +187,8 @@ class Statements {
   }
 
   run(sql: string, values: readonly Value[] = []): number {
-    const { native } = this.#prepare(sql);
     try {
+      const { native } = this.#prepare(sql);
       return native.run(...values).changes;
     } catch (error) {
       throw translated(error);
@@ -208,8 +220,18 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   SQLITE_CONSTRAINT_CHECK: "check",
 };
 
+/** What passes when another process is done, or somebody looks after the disk. */
+const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|PROTOCOL|NOMEM)/;
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
 function translated(error: unknown): unknown {
-  if (!(error instanceof BetterSqlite3.SqliteError)) return error;
-  const rule = RULES[error.code];
-  return rule ? new ConstraintError(rule, error.message, { cause: error }) : error;
+  const { message } = error as Error;
+  const rule = RULES[codeOf(error)];
+  if (rule) return new ConstraintError(rule, message, { cause: error });
+  if (!PASSING.test(codeOf(error))) return error;
+  return new UnavailableError(`the database does not answer: ${message}`, { cause: error });
 }
