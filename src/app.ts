@@ -8,6 +8,7 @@ import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
 import { everything } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
+import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -20,6 +21,8 @@ export interface AppOptions {
   database?: string;
   /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
   durability?: "normal" | "full";
+  /** PostgreSQL only: connections and timeouts. */
+  postgres?: PostgresOptions;
   /**
    * The address clients reach the API's mount by, such as `https://pm.example.com/prefix`: what links begin with.
    * Default: what each request says of itself.
@@ -46,7 +49,7 @@ export interface AppOptions {
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
-  /** Is given every failure that is answered with a 500. Default: `console.error`. */
+  /** Is given every failure that is answered with a 500 or a 503. Default: `console.error`. */
   onError?: (error: unknown) => void;
 }
 
@@ -74,8 +77,8 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal" } = options;
-  return createAppOn(await openStore(database, { durability }), options);
+  const { database = ":memory:", durability = "normal", postgres } = options;
+  return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
 /** {@link createApp} on a store that is open already, which the application then closes. */

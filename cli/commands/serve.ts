@@ -19,9 +19,14 @@ interface ServeOptions extends DatabaseOptions {
   trustProxy?: boolean;
   smtp?: string;
   mailFrom?: string;
+  maxConnections?: number;
+  connectTimeout?: number;
+  statementTimeout?: number;
 }
 
 const DAY = 86_400_000;
+/** An hour: a database that needs longer is not serving anybody. */
+const LONGEST_TIMEOUT = 3_600_000;
 
 /** npm and npx pass on a Ctrl-C that the terminal has sent already: within this time two signals are one. */
 const ECHO_MILLISECONDS = 100;
@@ -39,7 +44,7 @@ export function addServeCommand(program: Command): void {
       new Option("--port <port>", "port to listen on, 0 for a free one")
         .env("PM_PORT")
         .default(3000)
-        .argParser(readPort),
+        .argParser(readNumber(0, 65_535)),
     )
     .addOption(
       new Option("--url <url>", "address clients reach it by (default: what each request says)")
@@ -69,6 +74,30 @@ export function addServeCommand(program: Command): void {
     .addOption(
       new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
     )
+    .addOption(
+      new Option(
+        "--max-connections <number>",
+        "PostgreSQL: connections of this process (default: 10)",
+      )
+        .env("PM_MAX_CONNECTIONS")
+        .argParser(readNumber(2, 1000)),
+    )
+    .addOption(
+      new Option(
+        "--connect-timeout <ms>",
+        "PostgreSQL: how long a connection is waited for (default: 10000)",
+      )
+        .env("PM_CONNECT_TIMEOUT")
+        .argParser(readNumber(1, LONGEST_TIMEOUT)),
+    )
+    .addOption(
+      new Option(
+        "--statement-timeout <ms>",
+        "PostgreSQL: how long a statement may take (default: 30000)",
+      )
+        .env("PM_STATEMENT_TIMEOUT")
+        .argParser(readNumber(1, LONGEST_TIMEOUT)),
+    )
     .addHelpText(
       "after",
       `
@@ -87,7 +116,7 @@ Examples:
 }
 
 async function serve(options: ServeOptions, command: Command): Promise<void> {
-  const { db, host, port, url, tier } = options;
+  const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const node = await import("../../src/node.ts");
@@ -96,6 +125,11 @@ async function serve(options: ServeOptions, command: Command): Promise<void> {
     tier,
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),
+    postgres: {
+      ...(maxConnections === undefined ? {} : { maxConnections }),
+      ...(connectTimeout === undefined ? {} : { connectTimeout }),
+      ...(statementTimeout === undefined ? {} : { statementTimeout }),
+    },
     log: (entry) => console.log(JSON.stringify(entry)),
     onError: report,
   });
@@ -185,10 +219,12 @@ function signal(): Promise<NodeJS.Signals> {
   });
 }
 
-function readPort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a number from 0 to 65535.");
-  return port;
+function readNumber(least: number, most: number) {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  };
 }
 
 function readUrl(text: string): string {

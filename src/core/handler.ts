@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store } from "../store/port.ts";
+import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
 import {
   findSource,
   type Part,
@@ -30,6 +30,7 @@ import {
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
+  unavailable,
   unknownRoute,
   unreadable,
   unverified,
@@ -500,8 +501,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 }
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
-  const known = error instanceof ConstraintError ? conflictOf(error) : error;
-  if (!(known instanceof ApiError)) settings.onError(error);
+  const known = knownAs(error);
+  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
@@ -519,9 +520,12 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   };
 }
 
-/** A race that only the schema saw: handlers look first and say more. */
-function conflictOf(error: ConstraintError): unknown {
-  return error.rule === "unique" || error.rule === "foreign key" ? conflict() : error;
+/** What the store's errors say to clients. */
+function knownAs(error: unknown): unknown {
+  if (error instanceof UnavailableError) return unavailable();
+  // A race that only the schema saw: handlers look first and say more.
+  const rule = error instanceof ConstraintError ? error.rule : undefined;
+  return rule === "unique" || rule === "foreign key" ? conflict() : error;
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */

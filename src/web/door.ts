@@ -13,6 +13,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   422: "This form is too old, or was not sent from its own page. Go back, reload the page and try again.",
   429: "That was tried too often. Wait a while before the next try.",
   500: "Something went wrong on our side.",
+  503: "The database does not answer. Try again in a moment.",
 };
 
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
