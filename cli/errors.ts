@@ -80,7 +80,7 @@ function textOf(message: unknown): string {
 }
 
 function storeLine({ message, cause }: Error): string {
-  if (/newer than this/.test(message)) return message;
+  if (/newer than this|PM_SQLITE|better-sqlite3/.test(message)) return message;
   // Where a host has several addresses, the error of trying them all has no message of its own.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
   const next = message.includes("PostgreSQL")

@@ -3,7 +3,13 @@ import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
-import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import {
+  type Purged,
+  type PurgeOptions,
+  purgeEvents,
+  removeExpiredMembers,
+  startOfRetention,
+} from "./purge.ts";
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
@@ -116,6 +122,11 @@ export interface Admin {
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
+   * Removes memberships that have run out; where they were of a project, its activity says so. They give no access from
+   * their last day on, removed or not.
+   */
+  removeExpiredMembers(): Promise<{ members: number }>;
+  /**
    * Keeps a push in a project's activity.
    *
    * @throws ApiError 404 for an unknown project or user
@@ -225,6 +236,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       const before = age === false ? 0 : startOfRetention(age, now());
       return purgeEvents(store, before, options);
     },
+    removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
         const user = username.includes("@")
@@ -249,7 +261,6 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           },
           now(),
         );
-        await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
     async *exportWiki(project) {

@@ -6,8 +6,8 @@ import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import type { Tier } from "./core/resource.ts";
+import { everything } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
-import { resources } from "./resources/index.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -84,7 +84,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   try {
     await migrate(
       store,
-      resources.flatMap((resource) => resource.migrations),
+      everything.flatMap((resource) => resource.migrations),
       now(),
     );
   } catch (error) {
@@ -102,7 +102,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
   const respond = createPipeline({
     store,
-    resources,
+    resources: everything,
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,

@@ -1,6 +1,8 @@
+import { dayOf } from "./core/time.ts";
 import * as events from "./resources/events/queries.ts";
+import * as members from "./resources/members/queries.ts";
 import type { Progress } from "./seed.ts";
-import type { Store } from "./store/port.ts";
+import type { Database, Store } from "./store/port.ts";
 
 /** How long one batch may hold the write lock, in milliseconds; the next one is made smaller or larger by it. */
 const AIM = 15;
@@ -55,14 +57,40 @@ export async function purgeEvents(
   const report = (events: number) => ({ events, before: new Date(before).toISOString(), dryRun });
   const total = dryRun || onProgress ? await events.countOlder(store, before) : 0;
   if (dryRun) return report(total);
+  const removed = await inBatches(
+    store,
+    (db, batch) => events.removeOlder(db, before, batch),
+    (done) => onProgress?.(done, Math.max(total, done)),
+  );
+  return report(removed);
+}
+
+/** Removes memberships that have run out, in transactions small enough for others to write in between; gives how many. */
+export function removeExpiredMembers(store: Store, now: number): Promise<number> {
+  return inBatches(store, async (db, batch) => {
+    const gone = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id } of gone) {
+      if (project_id === null) continue;
+      await events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+    }
+    return gone.length;
+  });
+}
+
+/** Calls `remove`, each time in a transaction of its own, until it has removed less than it was allowed to. */
+async function inBatches(
+  store: Store,
+  remove: (db: Database, batch: number) => Promise<number>,
+  onRemoved?: (sum: number) => void,
+): Promise<number> {
   let removed = 0;
   let batch = 100;
   for (;;) {
     const started = performance.now();
-    const gone = await store.transaction((db) => events.removeOlder(db, before, batch));
+    const gone = await store.transaction((db) => remove(db, batch));
     removed += gone;
-    onProgress?.(removed, Math.max(total, removed));
-    if (gone < batch) return report(removed);
+    onRemoved?.(removed);
+    if (gone < batch) return removed;
     const took = performance.now() - started;
     batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
     // Lets requests that came meanwhile be read, and not only those that already wait.

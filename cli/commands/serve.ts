@@ -72,7 +72,7 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       "after",
       `
-Events older than two years are removed once a day.
+Events older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 
@@ -101,11 +101,11 @@ async function serve(options: ServeOptions, command: Command): Promise<void> {
   });
   const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
 
-  const stopPurging = purgeDaily(app);
+  const stopSweeping = sweepDaily(app);
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });
-  stopPurging();
+  stopSweeping();
   await Promise.race([drain(server, app), secondSignal()]);
 }
 
@@ -113,14 +113,17 @@ function report(error: unknown): void {
   console.error(JSON.stringify({ time: now(), ...describe(error) }));
 }
 
-/** Removes old events now and every day; gives what ends that. */
-function purgeDaily(app: App): () => void {
-  const purge = () =>
-    app.admin.purgeEvents().then(({ events, before }) => {
-      if (events > 0) say("purged", { events, before });
-    }, report);
-  const timer = setInterval(purge, DAY);
-  void purge();
+/** Removes memberships that have run out, and old events, now and every day; gives what ends that. */
+function sweepDaily(app: App): () => void {
+  const sweep = async () => {
+    const { members } = await app.admin.removeExpiredMembers();
+    if (members > 0) say("memberships expired", { members });
+    const { events, before } = await app.admin.purgeEvents();
+    if (events > 0) say("purged", { events, before });
+  };
+  const sweepReporting = () => sweep().catch(report);
+  const timer = setInterval(sweepReporting, DAY);
+  void sweepReporting();
   return () => clearInterval(timer);
 }
 

@@ -104,6 +104,25 @@ export function unsupportedMediaType(type: string): ApiError {
   return new ApiError(415, { error: `The provided content-type '${type}' is not supported.` });
 }
 
+/** 422 of a form that is not ours, or older than its page's cookie. */
+export function unverified(): ApiError {
+  return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
+}
+
+/** 429 of who tries too often (contract §8); `seconds` until it is worth trying again. */
+export function tooManyRequests(seconds: number): ApiError {
+  return new ApiError(
+    429,
+    { message: "429 Too Many Requests" },
+    { "retry-after": String(Math.max(1, Math.ceil(seconds))) },
+  );
+}
+
+/** 500, which says nothing of what went wrong. */
+export function internalError(): ApiError {
+  return new ApiError(500, { message: "500 Internal Server Error" });
+}
+
 /** 304 as the answer to a change that changes nothing, such as starring twice (gitlab-facts §1.2). */
 export function notModified(): ApiError {
   return new ApiError(304, {});

@@ -2,14 +2,23 @@ import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { ConstraintError, type Database, type Store } from "../store/port.ts";
-import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
+import {
+  findSource,
+  type Part,
+  partOf,
+  type Role,
+  requirePart,
+  requireRole,
+  type Source,
+  type Viewer,
+} from "./access.ts";
 import {
   type AuthSettings,
-  authenticate,
+  bySession,
   type Caller,
+  findCaller,
   requireScope,
   type Scope,
-  tokenOf,
 } from "./auth.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import { digest } from "./digest.ts";
@@ -17,11 +26,13 @@ import {
   ApiError,
   conflict,
   forbidden,
+  internalError,
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
   unknownRoute,
   unreadable,
+  unverified,
 } from "./errors.ts";
 import type { Incoming, Reply } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
@@ -36,17 +47,21 @@ import {
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
 import { type Shape, shape, type View } from "./present.ts";
 import {
+  Answer,
+  API,
+  type Asked,
   type Context,
+  type Door,
   Download,
   type Method,
   Plain,
-  Raw,
   type Resource,
   type Result,
   type Route,
   TIERS,
   type Tier,
 } from "./resource.ts";
+import { csrfTokenOf, hasCsrfToken, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload } from "./upload.ts";
 
@@ -88,6 +103,10 @@ export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
   incoming: Incoming;
+  /** Of the route that matched. */
+  door?: Door;
+  /** The session cookie's value, where the door takes sessions; made up for who comes without one. */
+  session?: string;
   requestId: string;
   params: Record<string, string>;
   /** The methods of the paths that matched and did not have the request's. */
@@ -96,9 +115,8 @@ interface Exchange {
   caller?: Caller | undefined;
 }
 
-const API = "/api/v4";
-/** Where our paths are. What is below the API and no route has is our 404 (contract §7), not the host's. */
-const OURS = /^\/(api\/v[34]|-)(\/|$)/;
+/** What is below the API and no route has is our 404 (contract §7), not the host's. */
+const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
@@ -113,19 +131,20 @@ const EXPOSED_HEADERS =
  */
 export function createPipeline(settings: PipelineSettings): Respond {
   const route = createRouting(settings);
+  const beside = new Set(settings.resources.flatMap(firstSegments));
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!OURS.test(path)) return undefined;
+    if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
     const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
     let reply: Reply | undefined;
     try {
       reply = await route(exchange);
       if (!reply) return undefined;
     } catch (error) {
-      reply = replyOfError(error, settings.onError);
+      reply = replyOfError(error, exchange, settings);
     }
-    finish(reply, exchange);
+    finish(reply, exchange, settings.url);
     if (settings.log) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -142,6 +161,13 @@ export function createPipeline(settings: PipelineSettings): Respond {
   };
 }
 
+/** By which paths that are not below the API can be told from the host's. */
+function firstSegments({ door = API, routes }: Resource): string[] {
+  return routes
+    .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
+    .filter((segment) => segment !== "api");
+}
+
 function requestIdOf(incoming: Incoming): string {
   const given = incoming.header("x-request-id");
   return given && /^[\w.-]{1,255}$/.test(given) ? given : randomUUID();
@@ -153,18 +179,19 @@ function createRouting(
 ): (exchange: Exchange) => Promise<Reply | undefined> {
   const router = createRouter();
   const byPath = new Map<string, Map<Method, Endpoint>>();
-  for (const resource of settings.resources) {
-    for (const route of resource.routes) {
-      const methods = byPath.get(route.path) ?? new Map<Method, Endpoint>();
-      methods.set(route.method, endpoint(route));
-      byPath.set(route.path, methods);
+  for (const { door = API, routes } of settings.resources) {
+    for (const route of routes) {
+      const path = door.base + route.path;
+      const methods = byPath.get(path) ?? new Map<Method, Endpoint>();
+      methods.set(route.method, endpoint(route, door));
+      byPath.set(path, methods);
     }
   }
   const paths = [...byPath.keys()].sort(byPrecedence);
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
     const answer = answerer(settings, methods);
-    router.use(matcherOf(path.startsWith("/-/") ? path : API + path), async (context) => {
+    router.use(matcherOf(path), async (context) => {
       const exchange = context as unknown as Exchange;
       const reply = await answer(exchange);
       if (!reply) return undefined;
@@ -192,7 +219,7 @@ function createRouting(
     if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
       throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
     }
-    if (incoming.path.startsWith("/-/")) return undefined;
+    if (!BELOW_API.test(incoming.path)) return undefined;
     throw unknownRoute();
   };
 }
@@ -213,14 +240,17 @@ function matcherOf(path: string): string | RegExp {
 /** A route with everything about it that can be worked out once. */
 interface Endpoint {
   route: Route;
+  door: Door;
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
+  part: Part | undefined;
 }
 
-function endpoint(route: Route): Endpoint {
+function endpoint(route: Route, door: Door): Endpoint {
   return {
     route,
+    door,
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
     sourceKind: /^\/groups\/:id(\/|$)/.test(route.path)
@@ -228,6 +258,7 @@ function endpoint(route: Route): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
+    part: partOf(route),
   };
 }
 
@@ -237,7 +268,10 @@ function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpo
   return async (exchange: Exchange): Promise<Reply | undefined> => {
     const { method } = exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
-    if (found) return answer(settings, found, exchange);
+    if (found) {
+      exchange.door = found.door;
+      return answer(settings, found, exchange);
+    }
     exchange.allowed = [...(exchange.allowed ?? []), ...allow];
     return undefined;
   };
@@ -264,24 +298,27 @@ async function answer(
 /** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, scopes, sourceKind }: Endpoint,
-  { incoming, params }: Exchange,
+  { route, door, scopes, sourceKind, part }: Endpoint,
+  exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
-  const today = dayOf(settings.now());
+  const { incoming, params } = exchange;
+  const now = settings.now();
+  const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, incoming, sent, today);
+  const caller = await readCaller(settings, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
   const source = await findSource(settings.store, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  if (part) requirePart(source, part);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, read, scopes, sourceKind }: Endpoint,
+  { route, door, read, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -289,12 +326,13 @@ async function answerWith(
   const { incoming } = exchange;
   const today = dayOf(now);
   const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
-  const caller = await readCaller(settings, incoming, parameters, today);
+  const caller = await readCaller(settings, door, exchange, parameters, now);
   exchange.caller = caller;
   requireAccess(route, scopes, caller);
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
-  const prepared = await route.prepare?.(input);
+  const preparing = { store: settings.store, asked: incoming, caller, now };
+  const prepared = await route.prepare?.(input, preparing);
 
   const viewer: Viewer = { caller, today };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
@@ -316,11 +354,14 @@ async function answerWith(
       view,
       now,
       tier: settings.tier,
+      asked: incoming,
+      csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
+    if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
     return route.handle(context);
   };
@@ -371,12 +412,28 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
-  incoming: Incoming,
+  door: Door,
+  exchange: Exchange,
   parameters: Parameters,
-  today: string,
+  now: number,
 ): Promise<Caller | undefined> {
-  const token = tokenOf(incoming, parameters);
-  return token === undefined ? undefined : authenticate(settings.store, token, today, settings);
+  const { incoming } = exchange;
+  if (door.credentials === "none") return undefined;
+  if (door.credentials === "token") return findCaller(settings, incoming, parameters, now);
+
+  exchange.session = sessionOf(incoming) ?? newVisitor();
+  requireVerified(incoming, parameters, exchange.session);
+  return bySession(settings.store, exchange.session, now);
+}
+
+/**
+ * Checks that an unsafe method comes from one of our own forms: with the token that its page had of the cookie.
+ *
+ * @throws ApiError 422
+ */
+function requireVerified(incoming: Asked, parameters: Parameters, session: string): void {
+  if (incoming.method === "GET" || incoming.method === "HEAD") return;
+  if (!hasCsrfToken(incoming, session, parameters["authenticity_token"])) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
@@ -411,9 +468,7 @@ function reply(
   if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
   const status = route.status ?? (route.method === "POST" ? 201 : 200);
   const headers: Record<string, string> = { "content-type": "application/json" };
-  if (result instanceof Raw) {
-    return { status, headers: { "content-type": result.contentType }, body: result.body };
-  }
+  if (result instanceof Answer) return replyOfAnswer(result);
   if (result instanceof Download) {
     return { status, headers: { ...result.headers }, body: result.body };
   }
@@ -431,6 +486,10 @@ function reply(
   return { status, headers, body: writeList(result.rows, present, view) };
 }
 
+function replyOfAnswer({ status, headers, body }: Answer): Reply {
+  return { status, headers: { ...headers }, body };
+}
+
 function writeList(rows: Listed["rows"], present: Shape, view: View): string {
   let body = "[";
   for (let index = 0; index < rows.length; index += 1) {
@@ -440,22 +499,23 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
   return `${body}]`;
 }
 
-function replyOfError(error: unknown, onError: (error: unknown) => void): Reply {
+function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = error instanceof ConstraintError ? conflictOf(error) : error;
-  if (known instanceof ApiError) {
-    const { status, headers, body } = known;
-    if (status === 304) return { status, headers: { ...headers }, body: null };
-    return {
-      status,
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    };
+  if (!(known instanceof ApiError)) settings.onError(error);
+  const shown = known instanceof ApiError ? known : internalError();
+  const { status, headers, body } = shown;
+  const { incoming, door, session } = exchange;
+  if (door?.showError) {
+    const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
+    const csrfToken = session === undefined ? "" : csrfTokenOf(session);
+    const visit = { asked: incoming, caller: exchange.caller, view, csrfToken };
+    return replyOfAnswer(door.showError(shown, visit));
   }
-  onError(error);
+  if (status === 304) return { status, headers: { ...headers }, body: null };
   return {
-    status: 500,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ message: "500 Internal Server Error" }),
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
   };
 }
 
@@ -465,20 +525,31 @@ function conflictOf(error: ConstraintError): unknown {
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
-function finish(reply: Reply, { incoming, requestId }: Exchange): void {
+function finish(
+  reply: Reply,
+  { incoming, door, requestId, session }: Exchange,
+  url: string | undefined,
+): void {
   const { headers } = reply;
   headers["x-request-id"] = requestId;
   headers["x-content-type-options"] = "nosniff";
-  headers["x-frame-options"] = "SAMEORIGIN";
+  headers["x-frame-options"] ??= "SAMEORIGIN";
+  if (session !== undefined && session !== sessionOf(incoming)) {
+    headers["set-cookie"] ??= sessionCookie(session, url ?? (incoming.base as string));
+  }
   headers["vary"] = "Origin";
   headers["cache-control"] ??= "max-age=0, private, must-revalidate";
-  if (incoming.header("origin") !== undefined) allowOrigin(headers, incoming);
+  if (door?.credentials !== "session" && incoming.header("origin") !== undefined) {
+    allowOrigin(headers, incoming);
+  }
 
   const reading = incoming.method === "GET" || incoming.method === "HEAD";
   if (reading && reply.status === 200 && reply.body !== null) {
-    if (typeof reply.body === "string") headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
-    const etag = headers["etag"] as string;
-    if (matches(incoming.header("if-none-match"), etag)) {
+    if (typeof reply.body === "string" && headers["cache-control"] !== "no-store") {
+      headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
+    }
+    const etag = headers["etag"];
+    if (etag !== undefined && matches(incoming.header("if-none-match"), etag)) {
       reply.status = 304;
       reply.body = null;
       delete headers["content-type"];

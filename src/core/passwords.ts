@@ -5,6 +5,8 @@ const MOST_BYTES = 72;
 const LEAST_CHARACTERS = 8;
 /** bcrypt's logarithmic cost. */
 const COST = 10;
+/** Compared with where there is no password: so that it takes as long. Nothing hashes to it. */
+const NOBODY = `$2b$${COST}$${".".repeat(53)}`;
 
 /**
  * Hashes a password with bcrypt.
@@ -20,4 +22,16 @@ export async function hashPassword(password: string): Promise<string> {
   }
   const { hash } = await import("bcryptjs");
   return hash(password, COST);
+}
+
+/**
+ * Whether a password is the one that was hashed. Without a hash the answer is no, after as long.
+ *
+ * @param hash what {@link hashPassword} gave, `null` where there is no such account or it has no password
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  const { compare } = await import("bcryptjs");
+  // bcrypt reads no more than these, so a longer text would fit a password that was never set.
+  const fits = new TextEncoder().encode(password).length <= MOST_BYTES;
+  return (await compare(password, hash ?? NOBODY)) && fits;
 }

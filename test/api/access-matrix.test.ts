@@ -134,8 +134,10 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
 
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
   if (typeof route.role !== "function") return route.role;
+  const caller = { id: -1, admin: false, external: false };
   const context = {
-    caller: { id: -1, admin: false, external: false },
+    caller,
+    viewer: { caller, today: "" },
     input: { user_id: 4711 },
     source: { visibility: VISIBILITIES[visibility], level: 0 },
   };
@@ -197,19 +199,26 @@ describe("the table of routes", () => {
       .filter((route) => !parentOf(route) && !route.access && !route.role)
       .map((route) => `${route.method} ${route.path}`);
     expect(open.sort()).toEqual([
-      // What the caller did, wants to hear of, and has to do
+      // What the caller did, wants to hear of, has to do, and keeps
+      "DELETE /snippets/:snippet_id",
       "GET /events",
       "GET /metadata",
       "GET /notification_settings",
+      "GET /snippets",
+      "GET /snippets/:snippet_id",
+      "GET /snippets/:snippet_id/raw",
+      "GET /snippets/public",
       "GET /todos",
       "GET /user",
       "GET /users/:user_id/events",
       "GET /version",
       "POST /groups",
       "POST /projects",
+      "POST /snippets",
       "POST /todos/:todo_id/mark_as_done",
       "POST /todos/mark_as_done",
       "PUT /notification_settings",
+      "PUT /snippets/:snippet_id",
     ]);
   });
 

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { resources } from "../../src/resources/index.ts";
+import { everything } from "../../src/doors.ts";
 import { type Migration, migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Store, StoreError } from "../../src/store/port.ts";
@@ -39,9 +40,15 @@ const FROZEN: Record<string, string> = {
   "20261121-16-todos": "8ac9aeb5484446f17e8e4a8e68210c441dee5c58ba48c63a2af5844e3b463a41",
   "20261121-17-award-emoji": "a43c6efa9e9844a452d037188b7f4a219caeba637cbfadd79952bffc5508a862",
   "20261121-17-wikis": "8ea9de25edbcb5bdbcb077cbf43de5322c6f7e371764cf753d09ba8f3a163af7",
+  "20261121-40-members-expiry": "df8bfba67b5bfc5056616ef000da5aa042add734d58bc3d44c609a00ad5e08a1",
+  "20261121-50-sessions": "b0083af5be65333f9654441a09a940afe6bfd69429287c9f0b1c0235673423e6",
+  "20261121-51-attempts": "60a858f6734ece2d0d08faa928264af891a58bf5b68d8a68ef70bdac5d39192c",
+  "20261121-52-audit-events": "1aac6d5e37cc8b67f2463fe9302d63c1c269da1d472a5fcc926c0536f364edf8",
+  "20261121-70-forks": "55f6db00cfead63aff177ce7dac0c028b1aa042b38f967ead69c4f8e8254d5db",
+  "20261121-71-snippets": "456fac8b2a88aa7ff13d9d422f8d35d3c0e5a13e769bddebb7b97bcc68e57d76",
 };
 
-const released = resources.flatMap(({ migrations }) => migrations);
+const released = everything.flatMap(({ migrations }) => migrations);
 
 let database: TestDatabase;
 let store: Store;
@@ -194,14 +201,8 @@ describe("createApp", () => {
   });
 
   it("opens one database in several processes at once, which all can write", async () => {
-    const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
-    const program = `
-      const { createApp } = await import(${app});
-      const app = await createApp({ database: process.argv[1] });
-      const username = "user" + process.pid;
-      await app.admin.createUser({ username, name: username, email: username + "@example.com" });
-      await app.close();`;
-    const node = ["--import", "tsx", "--input-type=module", "--eval", program, database.database];
+    const program = fileURLToPath(new URL("_create-user.ts", import.meta.url));
+    const node = ["--import", "tsx", program, database.database];
     await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
     expect(await journal()).toHaveLength(released.length);
     expect(await store.rows("select count(*) from users")).toEqual([[6]]);

@@ -44,17 +44,17 @@ export const ISSUE: Kind = {
 };
 
 /**
- * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: confidential ones
- * are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: where issues are
+ * switched on, but confidential ones are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
  */
 export function visibleIssues(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
-  if (!viewer.caller) return { sql: "i.confidential = 0", values: [] };
+  if (viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
+  if (!viewer.caller) return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
   const reporter = memberProjects(viewer, "reporter");
   return {
-    sql: `(i.confidential = 0 or i.author_id = ?
+    sql: `(p.issues_enabled = 1 and (i.confidential = 0 or i.author_id = ?
       or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ?)
-      or ${reporter.sql})`,
+      or ${reporter.sql}))`,
     values: [viewer.caller.id, viewer.caller.id, ...reporter.values],
   };
 }
