@@ -40,6 +40,7 @@ const FROZEN: Record<string, string> = {
   "20261121-17-award-emoji": "a43c6efa9e9844a452d037188b7f4a219caeba637cbfadd79952bffc5508a862",
   "20261121-17-wikis": "8ea9de25edbcb5bdbcb077cbf43de5322c6f7e371764cf753d09ba8f3a163af7",
   "20261121-40-members-expiry": "df8bfba67b5bfc5056616ef000da5aa042add734d58bc3d44c609a00ad5e08a1",
+  "20261121-41-events-by-kind": "1821ecaafe3c9c4164d120118336c22fd4fcd0e24c2ea5fa55c7f29915940bd9",
 };
 
 const released = resources.flatMap(({ migrations }) => migrations);
