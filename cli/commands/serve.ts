@@ -19,6 +19,8 @@ interface ServeOptions extends DatabaseOptions {
   trustProxy?: boolean;
   smtp?: string;
   mailFrom?: string;
+  impersonation: "on" | "off";
+  requestsPerMinute?: number;
 }
 
 const DAY = 86_400_000;
@@ -67,12 +69,26 @@ export function addServeCommand(program: Command): void {
         .argParser(readSmtp),
     )
     .addOption(
+      new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
+        .env("PM_IMPERSONATION")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option(
+        "--requests-per-minute <number>",
+        "answer a user, or an address without a token, so often and then 429 (default: any number)",
+      )
+        .env("PM_REQUESTS_PER_MINUTE")
+        .argParser(readCount),
+    )
+    .addOption(
       new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
     )
     .addHelpText(
       "after",
       `
-Events older than two years are removed once a day.
+Events, and entries of the audit log, older than two years are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 
@@ -87,13 +103,15 @@ Examples:
 }
 
 async function serve(options: ServeOptions, command: Command): Promise<void> {
-  const { db, host, port, url, tier } = options;
+  const { db, host, port, url, tier, impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const node = await import("../../src/node.ts");
   const app = await openApp({
     database: db,
     tier,
+    impersonation: impersonation === "on",
+    ...(most === undefined ? {} : { limits: { requestsPerMinute: { user: most, address: most } } }),
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),
     log: (entry) => console.log(JSON.stringify(entry)),
@@ -116,8 +134,8 @@ function report(error: unknown): void {
 /** Removes old events now and every day; gives what ends that. */
 function purgeDaily(app: App): () => void {
   const purge = () =>
-    app.admin.purgeEvents().then(({ events, before }) => {
-      if (events > 0) say("purged", { events, before });
+    app.admin.purgeEvents().then(({ events, auditEvents, before }) => {
+      if (events + auditEvents > 0) say("purged", { events, auditEvents, before });
     }, report);
   const timer = setInterval(purge, DAY);
   void purge();
@@ -186,6 +204,11 @@ function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a number from 0 to 65535.");
   return port;
+}
+
+function readCount(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a number above 0.");
+  return Number(text);
 }
 
 function readUrl(text: string): string {

@@ -15,7 +15,7 @@ import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { todoResource } from "./todos/index.ts";
-import { tokenResource } from "./tokens/index.ts";
+import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
@@ -38,7 +38,8 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   projectResource,
   todoResource,
-  tokenResource,
+  impersonationTokenResource,
+  personalTokenResource,
   userResource,
   wikiResource,
 ];

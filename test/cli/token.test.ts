@@ -44,6 +44,7 @@ describe("token create", () => {
       scopes: ["read_api", "api"],
       impersonation: false,
       expires_at: "2999-12-31",
+      last_used_at: null,
       revoked: false,
       active: true,
       token: expect.stringMatching(/^pmat-[0-9a-f]{40}$/),
@@ -127,6 +128,8 @@ describe("token list", () => {
         scopes: ["api"],
         impersonation: true,
         expires_at: null,
+        // It was used to ask who it belongs to, before.
+        last_used_at: expect.any(String),
         revoked: false,
         active: true,
       },

@@ -42,6 +42,10 @@ const FROZEN: Record<string, string> = {
   "20261121-50-sessions": "b0083af5be65333f9654441a09a940afe6bfd69429287c9f0b1c0235673423e6",
   "20261121-51-attempts": "60a858f6734ece2d0d08faa928264af891a58bf5b68d8a68ef70bdac5d39192c",
   "20261121-52-audit-events": "1aac6d5e37cc8b67f2463fe9302d63c1c269da1d472a5fcc926c0536f364edf8",
+  "20261121-65-token-use": "8e7c228705873d7885d613422815e8c888686ece79b634c0c5997424a7eb17fa",
+  "20261121-66-job-tokens": "be1cea4e2ebe0dc89ecdcf0707b6233bf18ba825ccca1a2e8bd7ccd8abc578d6",
+  "20261121-67-audit-events-by-action":
+    "441f74fbea4e98689a0fa293ec2a383954faa15ee5ada9559036cec3270c12b8",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);

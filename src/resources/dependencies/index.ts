@@ -39,6 +39,7 @@ export const dependencyResource: Resource = {
   migrations,
   routes: [
     get("/projects/:id/dependencies", {
+      jobTokens: true,
       summary: "List what a project depends on",
       tier: "ultimate",
       role: ({ source, caller }) => (isRepositoryOpen(source, caller) ? undefined : "reporter"),

@@ -245,6 +245,7 @@ export const projectResource: Resource = {
       },
     }),
     get("/:id", {
+      jobTokens: true,
       summary: "Get a project",
       access: "anyone",
       present: ({ caller }) => (caller ? projectWithPermissions : basicProject),
