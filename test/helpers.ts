@@ -232,18 +232,8 @@ export async function call(
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
   const url = `http://pm.test${/^\/(api|-|oauth)\//.test(path) ? "" : "/api/v4"}${path}`;
-  const response = await app.handler({
-    request: new Request(url, {
-      method,
-      headers: all,
-      ...(sent === undefined ? {} : { body: sent }),
-    }),
-    ip,
-    platform: undefined,
-    env: () => undefined,
-    passThrough: () => undefined,
-    waitUntil: () => undefined,
-  });
+  const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
+  const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   return {
@@ -252,6 +242,22 @@ export async function call(
     text,
     json: isJson && text !== "" ? JSON.parse(text) : undefined,
   };
+}
+
+/** Sends a request from an address, as an adapter would. */
+export async function sendFrom(
+  app: Pick<App, "handler">,
+  ip: string,
+  request: Request,
+): Promise<Response> {
+  return app.handler({
+    request,
+    ip,
+    platform: undefined,
+    env: () => undefined,
+    passThrough: () => undefined,
+    waitUntil: () => undefined,
+  });
 }
 
 /** Waits, for some seconds at most, until something holds that happens by itself. */
