@@ -1,3 +1,5 @@
+import { OPERATOR, record } from "./accounts/audit.ts";
+import * as audit from "./accounts/audit-queries.ts";
 import { newSecret } from "./core/auth.ts";
 import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
@@ -47,9 +49,38 @@ export interface TokenRecord {
   impersonation: boolean;
   /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
   expires_at: string | null;
+  /** As an ISO 8601 instant, to the minute; `null` for never. */
+  last_used_at: string | null;
   revoked: boolean;
   /** Neither revoked nor expired. */
   active: boolean;
+}
+
+/** A CI job's token as it is made. */
+export interface JobTokenRecord {
+  id: number;
+  username: string;
+  /** The full path of the only project it reaches. */
+  project: string;
+  /** As an ISO 8601 instant. */
+  expires_at: string;
+}
+
+/** A security event. */
+export interface AuditRecord {
+  id: number;
+  /** As an ISO 8601 instant. */
+  created_at: string;
+  /** Such as `"signed in"`. */
+  action: string;
+  /** The user name of who did it; `"operator"` for whoever has the database, as `pm-cli` does. */
+  author: string;
+  /** The user name of whose account it was done to, where that is another. */
+  user: string | null;
+  /** What it was done to, such as a token's name; `""` for nothing. */
+  target: string;
+  /** The client's address; `""` where it is unknown. */
+  ip: string;
 }
 
 /** A push as Git's post-receive hook knows it. */
@@ -110,6 +141,33 @@ export interface Admin {
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
   /**
+   * Issues the token of a CI job, which reaches what its user may read in one project (docs/authentication.md).
+   *
+   * @param token `lifetime` in seconds, default 3600
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws ApiError 404 for an unknown project or user, 400 for a lifetime that isn't above 0
+   */
+  createJobToken(token: {
+    /** Its full path or id. */
+    project: string;
+    user: string;
+    lifetime?: number;
+  }): Promise<JobTokenRecord & { token: string }>;
+  /**
+   * Security events, the newest first.
+   *
+   * @param filter `user`: who did it, or whom it was done to; `since`: an ISO 8601 instant or a day; `limit`: how many
+   *   at most, default 1000
+   * @throws ApiError 404 for an unknown user
+   * @throws RangeError where `since` is no instant
+   */
+  listAuditEvents(filter?: {
+    user?: string;
+    action?: string;
+    since?: string;
+    limit?: number;
+  }): Promise<AuditRecord[]>;
+  /**
    * Who is to be told of an event, and why, by their notification settings.
    *
    * @throws ApiError 404 for an unknown event
@@ -161,16 +219,27 @@ export interface Admin {
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
+/** In seconds: a month. */
+const LONGEST_JOB = 30 * 86_400;
+
 /**
  * Makes the operators' side of an application.
  *
  * @param retention how long events are kept, `false` for ever
  */
 export function createAdmin(store: Store, now: () => number, retention: string | false): Admin {
+  const recordFor = (
+    db: Database,
+    action: Parameters<typeof record>[1]["action"],
+    userId: number,
+    target?: string,
+  ) => record(db, { action, author: OPERATOR, userId, target, ip: "" }, now());
+
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
       await updateRow(db, "users", user.id, { state }, now());
+      await recordFor(db, state === "blocked" ? "user blocked" : "user unblocked", user.id);
       return userRecord({ ...user, state });
     });
 
@@ -213,6 +282,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           { user_id: user.id, name, digest, scopes, impersonation, expires_at },
           now(),
         );
+        await recordFor(
+          db,
+          "token made",
+          user.id,
+          impersonation ? `${name} (impersonation)` : name,
+        );
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
@@ -222,10 +297,47 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     },
     revokeToken: (id) =>
       store.transaction(async (db) => {
-        await tokenRecord(db, id, now());
-        await tokens.revoke(db, id, now());
+        const { name } = await tokenRecord(db, id, now());
+        const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
+        if (await tokens.revoke(db, id, now())) await recordFor(db, "token revoked", userId, name);
         return tokenRecord(db, id, now());
       }),
+    async createJobToken({ project: name, user: username, lifetime = 3600 }) {
+      if (!(lifetime > 0 && lifetime <= LONGEST_JOB)) {
+        throw invalid({ lifetime: [`must be above 0 and at most ${LONGEST_JOB} seconds`] });
+      }
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const project = await findProject(db, name);
+        const user = await findUser(db, username);
+        const expires_at = now() + Math.round(lifetime * 1000);
+        const of = { user_id: user.id, project_id: project.id, digest, expires_at };
+        const id = await tokens.insertJobToken(db, of, now());
+        await recordFor(db, "job token made", user.id, project.full_path);
+        return {
+          id,
+          username: user.username,
+          project: project.full_path,
+          expires_at: new Date(expires_at).toISOString(),
+          token: secret,
+        };
+      });
+    },
+    async listAuditEvents({ user: username, action, since, limit = 1000 } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      const after = since === undefined ? undefined : Date.parse(since);
+      if (Number.isNaN(after)) throw new RangeError(`"${since}" is no instant`);
+      const found = await audit.latest(store, { userId: user?.id, action, after }, limit);
+      return found.map((row) => ({
+        id: row.id,
+        created_at: new Date(row.created_at).toISOString(),
+        action: row.action,
+        author: row.author_name,
+        user: row.username,
+        target: row.target,
+        ip: row.ip,
+      }));
+    },
     recipients: async (eventId) => {
       const event = await findEvent(store, eventId);
       if (!event) throw notFound("Event");
@@ -311,6 +423,7 @@ function recordOf(row: tokens.TokenDetails, now: number): TokenRecord {
     scopes: row.scopes.split(" "),
     impersonation: row.impersonation === 1,
     expires_at,
+    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
     revoked,
     active: !revoked && (expires_at === null || expires_at > dayOf(now)),
   };

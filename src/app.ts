@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
+import { record } from "./accounts/audit.ts";
+import { limitRequests } from "./accounts/requests.ts";
+import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
 import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
+import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
+import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
 import { everything } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
@@ -41,11 +46,15 @@ export interface AppOptions {
   now?: () => number;
   /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
   mail?: MailOptions;
-  limits?: Partial<PageLimits> & {
+  limits?: Partial<PageLimits & SignInLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
     /** Bytes of an uploaded file. Default 10 MiB. */
     attachmentBytes?: number;
+    /** Tokens nobody has, from one address within ten minutes; `false` for any number. Default 100. */
+    unknownTokens?: number | false;
+    /** Requests in a minute by one user, and from one address without a token. Default: any number. */
+    requestsPerMinute?: { user?: number; address?: number };
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
@@ -102,13 +111,30 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
+  const {
+    bodyBytes = MEBIBYTE,
+    attachmentBytes = 10 * MEBIBYTE,
+    signInsPerAccount = 10,
+    signInsPerAddress = 100,
+    unknownTokens = 100,
+    requestsPerMinute,
+    ...pages
+  } = options.limits ?? {};
+  const leavePasswordThreads = keepPasswordThreads();
+  const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
     resources: everything,
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
+    watch,
+    signIns: { signInsPerAccount, signInsPerAddress },
+    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
+    recordSudo: (db, { sudoer, userId, what, ip }, at) => {
+      const author = { id: sudoer.id, name: sudoer.username };
+      return record(db, { action: "acted by sudo", author, userId, target: what, ip }, at);
+    },
     url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
@@ -138,6 +164,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     admin: createAdmin(store, now, options.eventRetention ?? "2y"),
     close: async () => {
       await mailer?.stop();
+      leavePasswordThreads();
+      await watch.close();
       await store.close();
     },
   };

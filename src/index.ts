@@ -1,4 +1,12 @@
-export type { Admin, DependencyScan, PushRecord, TokenRecord, UserRecord } from "./admin.ts";
+export type {
+  Admin,
+  AuditRecord,
+  DependencyScan,
+  JobTokenRecord,
+  PushRecord,
+  TokenRecord,
+  UserRecord,
+} from "./admin.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";

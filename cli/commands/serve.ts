@@ -22,6 +22,8 @@ interface ServeOptions extends DatabaseOptions {
   maxConnections?: number;
   connectTimeout?: number;
   statementTimeout?: number;
+  impersonation: "on" | "off";
+  requestsPerMinute?: number;
 }
 
 const DAY = 86_400_000;
@@ -72,6 +74,20 @@ export function addServeCommand(program: Command): void {
         .argParser(readSmtp),
     )
     .addOption(
+      new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
+        .env("PM_IMPERSONATION")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option(
+        "--requests-per-minute <number>",
+        "answer a user, or an address without a token, so often and then 429 (default: any number)",
+      )
+        .env("PM_REQUESTS_PER_MINUTE")
+        .argParser(readNumber(1, 999_999_999)),
+    )
+    .addOption(
       new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
     )
     .addOption(
@@ -101,7 +117,7 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       "after",
       `
-Events older than two years, and memberships that have run out, are removed once a day.
+Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 
@@ -117,12 +133,15 @@ Examples:
 
 async function serve(options: ServeOptions, command: Command): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
+  const { impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const node = await import("../../src/node.ts");
   const app = await openApp({
     database: db,
     tier,
+    impersonation: impersonation === "on",
+    ...(most === undefined ? {} : { limits: { requestsPerMinute: { user: most, address: most } } }),
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),
     postgres: {
@@ -152,8 +171,8 @@ function sweepDaily(app: App): () => void {
   const sweep = async () => {
     const { members } = await app.admin.removeExpiredMembers();
     if (members > 0) say("memberships expired", { members });
-    const { events, before } = await app.admin.purgeEvents();
-    if (events > 0) say("purged", { events, before });
+    const { events, auditEvents, before } = await app.admin.purgeEvents();
+    if (events + auditEvents > 0) say("purged", { events, auditEvents, before });
   };
   const sweepReporting = () => sweep().catch(report);
   const timer = setInterval(sweepReporting, DAY);

@@ -14,9 +14,12 @@ import {
 } from "./access.ts";
 import {
   type AuthSettings,
+  actAs,
   bySession,
   type Caller,
   findCaller,
+  type Person,
+  RevokedToken,
   requireScope,
   type Scope,
 } from "./auth.ts";
@@ -37,6 +40,7 @@ import {
 } from "./errors.ts";
 import type { Incoming, Reply } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
   keysetHeaders,
   type Listed,
@@ -77,8 +81,10 @@ export interface LogEntry {
   duration: number;
   ip: string;
   request_id: string;
-  /** The caller's user name, where there is one. */
+  /** The caller's user name, where there is one; with sudo that of whom they act as. */
   user?: string;
+  /** The administrator who acts as `user` by sudo. */
+  sudoer?: string;
 }
 
 /** What the pipeline runs on. */
@@ -93,6 +99,17 @@ export interface PipelineSettings extends AuthSettings {
   body: BodyLimits;
   /** The most bytes of an uploaded file. */
   uploadBytes: number;
+  signIns: SignInLimits;
+  /** Counts a request, where that is limited. @throws ApiError 429 */
+  limitRequests:
+    | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
+    | undefined;
+  /** Keeps that somebody acts as another, in the transaction of what they do. */
+  recordSudo: (
+    db: Database,
+    act: { sudoer: Person; userId: number; what: string; ip: string },
+    now: number,
+  ) => Promise<void>;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -114,6 +131,8 @@ interface Exchange {
   allowed?: string[];
   reply?: Reply;
   caller?: Caller | undefined;
+  /** Of the limit of requests, where there is one. */
+  usage?: Usage | undefined;
 }
 
 /** What is below the API and no route has is our 404 (contract §7), not the host's. */
@@ -124,7 +143,8 @@ const NOTHING = shape({});
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
 const EXPOSED_HEADERS =
-  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After";
+  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After, " +
+  "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset";
 
 /**
  * Makes the one pipeline all requests go through: match, authenticate, read and validate input, transaction, find the
@@ -156,6 +176,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
         ip: incoming.ip,
         request_id: exchange.requestId,
         ...(exchange.caller ? { user: exchange.caller.username } : {}),
+        ...(exchange.caller?.sudoer ? { sudoer: exchange.caller.sudoer.username } : {}),
       });
     }
     return reply;
@@ -344,7 +365,7 @@ async function admitUpload(
   const now = settings.now();
   const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, door, exchange, sent, now);
+  const caller = await readCaller(settings, route, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
@@ -364,12 +385,16 @@ async function answerWith(
   const { incoming } = exchange;
   const today = dayOf(now);
   const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
-  const caller = await readCaller(settings, door, exchange, parameters, now);
+  const caller = await readCaller(settings, route, door, exchange, parameters, now);
   exchange.caller = caller;
+  if (settings.limitRequests && door.credentials === "token") {
+    exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
+  }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
-  const preparing = { store: settings.store, asked: incoming, caller, now };
+  const { store, signIns } = settings;
+  const preparing = { store, asked: incoming, caller, signIns, now };
   const prepared = await route.prepare?.(input, preparing);
 
   const viewer: Viewer = { caller, today };
@@ -380,6 +405,7 @@ async function answerWith(
     const source =
       sourceKind &&
       (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+    requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,
       input,
@@ -401,6 +427,11 @@ async function answerWith(
     if (role && source) requireRoleOf(caller, source, role);
     if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
+    if (caller?.sudoer && route.method !== "GET") {
+      const { sudoer, id: userId } = caller;
+      const what = `${route.method} ${incoming.path}`;
+      await settings.recordSudo(db, { sudoer, userId, what, ip: incoming.ip }, now);
+    }
     return route.handle(context);
   };
   const result =
@@ -450,6 +481,7 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
+  route: Route,
   door: Door,
   exchange: Exchange,
   parameters: Parameters,
@@ -457,7 +489,18 @@ async function readCaller(
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
   if (door.credentials === "none") return undefined;
-  if (door.credentials === "token") return findCaller(settings, incoming, parameters, now);
+  if (door.credentials === "token") {
+    const options = { jobTokens: route.jobTokens === true };
+    try {
+      const caller = await findCaller(settings, incoming, parameters, now, options);
+      return await actAs(settings.store, caller, incoming, parameters);
+    } catch (error) {
+      if (error instanceof RevokedToken) {
+        await route.onRevoked?.(settings.store, error.tokenId, now);
+      }
+      throw error;
+    }
+  }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
   requireVerified(incoming, parameters, exchange.session);
@@ -487,6 +530,24 @@ function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | 
 function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
   if (!caller) throw unauthorized();
   requireRole(source, role);
+}
+
+/**
+ * Checks that a CI job stays in its project.
+ *
+ * @throws ApiError 403
+ */
+function requireOwnProject(caller: Caller | undefined, source: Source | undefined): void {
+  if (
+    caller?.by.kind !== "job" ||
+    (source?.kind === "project" && source.id === caller.by.projectId)
+  ) {
+    return;
+  }
+  const { projectPath } = caller.by;
+  throw forbidden(
+    `Authentication by CI/CD job token not allowed from ${projectPath} to ${source?.fullPath}.`,
+  );
 }
 
 function requireUnmodified(incoming: Incoming, updatedAt: number): void {
@@ -568,10 +629,11 @@ function knownAs(error: unknown): unknown {
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
 function finish(
   reply: Reply,
-  { incoming, door, requestId, session }: Exchange,
+  { incoming, door, requestId, session, usage }: Exchange,
   url: string | undefined,
 ): void {
   const { headers } = reply;
+  if (usage) Object.assign(headers, usageHeaders(usage));
   headers["x-request-id"] = requestId;
   headers["x-content-type-options"] = "nosniff";
   headers["x-frame-options"] ??= "SAMEORIGIN";
