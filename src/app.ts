@@ -11,7 +11,7 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
-import { everything } from "./doors.ts";
+import { doors } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
@@ -37,6 +37,13 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /** Flows of the OAuth2 provider that can be switched off; both are on by default. */
+  oauth?: {
+    /** The implicit grant, which gives tokens to pages in a browser. */
+    implicit?: boolean;
+    /** The password grant, for applications that users give their password to. */
+    password?: boolean;
+  };
   /**
    * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
    * removes what is older. Default `"2y"`.
@@ -93,10 +100,12 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const resources = doors({ implicit, password });
   try {
     await migrate(
       store,
-      everything.flatMap((resource) => resource.migrations),
+      resources.flatMap((resource) => resource.migrations),
       now(),
     );
   } catch (error) {
@@ -124,7 +133,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
-    resources: everything,
+    resources,
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,

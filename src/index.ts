@@ -1,5 +1,6 @@
 export type {
   Admin,
+  ApplicationRecord,
   AuditRecord,
   DependencyScan,
   JobTokenRecord,

@@ -41,6 +41,7 @@ type Proof =
       readonly projectId: number;
       readonly projectPath: string;
     }
+  | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
   | { readonly kind: "host" };
 
 /** The secret of a new token, and what of it is stored. */
@@ -52,6 +53,12 @@ export interface Secret {
 /** Makes the secret of a personal access token: 160 random bits behind a recognisable prefix. */
 export function newSecret(): Secret {
   const secret = `pmat-${randomBytes(20).toString("hex")}`;
+  return { secret, digest: digestOf(secret) };
+}
+
+/** Makes 256 random bits as 64 hexadecimal digits: what the OAuth2 provider gives out (gitlab-facts §8). */
+export function newOpaque(): Secret {
+  const secret = randomBytes(32).toString("hex");
   return { secret, digest: digestOf(secret) };
 }
 
@@ -94,7 +101,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function bearerOf(header: string | undefined): string | undefined {
+/** The token of an `Authorization: Bearer` header, if it is one and isn't empty. */
+export function bearerOf(header: string | undefined): string | undefined {
   if (!header) return undefined;
   return textOf(/^bearer +(.*)$/i.exec(header)?.[1]?.trim());
 }
@@ -191,10 +199,7 @@ async function byToken(
      from tokens t join users u on u.id = t.user_id where t.digest = ?`,
     [digestOf(token)],
   );
-  if (!row) {
-    await settings.watch.missed(ip, now);
-    throw unauthorized({ tokenGiven: true });
-  }
+  if (!row) return byAccessToken(settings, token, ip, now);
   if (row.revoked === 1) throw new RevokedToken(row.token_id);
   // Expired from the start of its date on (gitlab-facts §9).
   const isOver = row.expires_at !== null && row.expires_at <= dayOf(now);
@@ -230,6 +235,34 @@ async function byJobToken(
   if (!row || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
   const { token_id: id, project_id: projectId, project_path: projectPath } = row;
   return callerOf(row, SESSION_SCOPES, { kind: "job", id, projectId, projectPath });
+}
+
+/** Finds who allowed an application to call for them (contract §5, "OAuth2 token"). */
+async function byAccessToken(
+  settings: AuthSettings,
+  token: string,
+  ip: string,
+  now: number,
+): Promise<Caller> {
+  const [row] = await settings.store.all<
+    UserRow & {
+      token_id: number;
+      scopes: string;
+      application_id: number | null;
+      replaced: number;
+      expires_at: number;
+    }
+  >(
+    `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.replaced, t.expires_at,
+       g.application_id
+     from oauth_tokens t join oauth_grants g on g.id = t.grant_id join users u on u.id = g.user_id
+     where t.digest = ?`,
+    [digestOf(token)],
+  );
+  if (!row) await settings.watch.missed(ip, now);
+  if (!row || row.replaced === 1 || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
+  const applicationId = row.application_id;
+  return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }
 
 /**

@@ -20,9 +20,11 @@ const MEANINGS: Readonly<Record<number, string>> = {
 function showError({ status, headers }: ApiError, visit: Visit): Answer {
   const { asked, view } = visit;
   if (status === 401) {
-    const wanted = asked.query ? `${asked.path}?${asked.query}` : asked.path;
+    // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
+    const query = asked.query.replaceAll("\\", "%5C");
+    const wanted = query ? `${asked.path}?${query}` : asked.path;
     const back = asked.method === "GET" ? `?return_to=${encodeURIComponent(wanted)}` : "";
-    return redirect(`${view.base}/users/sign_in${back}`);
+    return { ...redirect(`${view.base}/users/sign_in${back}`), status: 302 };
   }
   const body = html`<p>${MEANINGS[status] ?? MEANINGS[status < 500 ? 400 : 500]}</p>`;
   const shown = page(visit, { title: `${status}`, status, body });

@@ -67,6 +67,7 @@ export async function placesIn(
       mr_target_iid: request,
       note_id: await first(`${ofIssue}/notes?sort=asc`),
       mr_note_id: await first(`${ofRequest}/notes?sort=asc`),
+      application_id: await first("/applications"),
       award_id: await first(`${ofIssue}/award_emoji`),
       mr_award_id: await first(`${ofRequest}/award_emoji`),
       audit_event_id: 1,
