@@ -29,7 +29,6 @@ import { requireFree } from "./resources/users/rules.ts";
 import { exportWiki, type WikiFile } from "./resources/wikis/export.ts";
 import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
 import type { Database, Reader, Store } from "./store/port.ts";
-import { updateRow } from "./store/update.ts";
 
 /** A user as operators see them. */
 export interface UserRecord {
@@ -289,7 +288,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
-      await updateRow(db, "users", user.id, { state }, now());
+      await users.setState(db, user, state, now());
       await recordFor(db, state === "blocked" ? "user blocked" : "user unblocked", user.id);
       return userRecord({ ...user, state });
     });

@@ -16,3 +16,4 @@ export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
 export { StoreError, UnavailableError } from "./store/port.ts";
+export type { PageName } from "./web/index.ts";

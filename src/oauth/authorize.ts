@@ -6,6 +6,7 @@ import type { Database, Reader } from "../store/port.ts";
 import { PAGES } from "../web/door.ts";
 import { type Html, html } from "../web/html.ts";
 import { csrf, page } from "../web/page.ts";
+import { mountOf } from "../web/places.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
@@ -181,14 +182,14 @@ async function give(
   return { code: await grants.insertWithCode(db, grant, { redirectUri, challenge }, now) };
 }
 
-type Visited = Pick<Context, "asked" | "caller" | "csrfToken" | "view">;
+type Visited = Pick<Context, "asked" | "caller" | "csrfToken" | "site" | "view">;
 
 /** Tells the application, where that is known to be one; else the user. */
 function refuse(context: Visited, { refused, way }: { refused: Problem; way: Way | undefined }) {
   const { error, description } = refused;
   if (way) return send(context, way, { error, error_description: description });
-  const body = html`<p class="alert" role="alert">${description}</p>
-<p>The application that sent you here made a mistake (<code>${error}</code>). You were not sent back to it.</p>`;
+  const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
+<section><p>The application that sent you here made a mistake (<code>${error}</code>). You were not sent back to it.</p></section>`;
   return page(context, { title: "This request can't be trusted", status: 400, body });
 }
 
@@ -219,16 +220,16 @@ function consentPage(context: Visited, { application, way, scopes }: Wanted, sen
     .filter(([, value]) => !/[\r\n]/.test(value))
     .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const query = inQuery.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
-  const action = `${view.base}${PATH}${query && `?${query}`}`;
+  const action = `${mountOf(view)}${PATH}${query && `?${query}`}`;
   const form = (more: Html) =>
     html`<form method="post" action="${action}">${csrf(csrfToken)}${fields}${more}</form>`;
-  const body = html`<p><strong>${application.name}</strong>, registered by ${
+  const body = html`<section><p><strong>${application.name}</strong>, registered by ${
     owner === null ? "the administrators" : html`@${owner}`
   }, asks for access to your account <strong>@${context.caller?.username}</strong>. It could:</p>
-<ul>${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} <small><code>${scope}</code></small></li>`)}</ul>
+<ul class="scopes">${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} <code>${scope}</code></li>`)}</ul>
 <p>You are then sent to <strong>${placeOf(way.redirectUri)}</strong>.</p>
-${form(html`<button>Authorize</button>`)}
-${form(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}`;
+<div class="actions">${form(html`<button>Authorize</button>`)}
+${form(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}</div></section>`;
   return page(context, { title: `Authorize ${application.name}?`, body });
 }
 
