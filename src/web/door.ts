@@ -28,7 +28,9 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
 function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   const signIn = status === 401 ? signInAddress(visit) : undefined;
-  if (signIn !== undefined) return { ...redirect(signIn), status: 302 };
+  if (signIn !== undefined) {
+    return { ...redirect(signIn), status: visit.asked.method === "GET" ? 302 : 303 };
+  }
   const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
   const { title, text } = meaning as { title: string; text: string };
   const shown = page(visit, {

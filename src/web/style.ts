@@ -73,10 +73,6 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .quiet:hover { background: var(--line); }
 .danger { color: var(--page); background: var(--bad); }
 .wide button { width: 100%; }
-.actions { display: flex; flex-wrap: wrap; gap: .75rem; }
-.scopes { margin: 0 0 1rem; padding-left: 1.25rem; }
-.scopes li { margin-bottom: .375rem; }
-.scopes code { color: var(--soft); }
 
 .confirm summary { list-style: none; }
 .confirm summary::-webkit-details-marker { display: none; }

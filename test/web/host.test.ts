@@ -7,9 +7,9 @@ import { createMiddleware } from "../../src/node.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
-/** What the host's own session middleware puts on its requests. */
+/** A request as the host's own session middleware leaves it. */
 interface HostRequest extends express.Request {
-  session?: { user?: string | number | null };
+  member?: string;
 }
 
 /** Who is signed in at the host, by its own cookie. */
@@ -23,7 +23,7 @@ describe("an Express app with its own sign-in", () => {
     app = await testApp({
       signInUrl: "/login?from=pm",
       authenticate(request: HostRequest) {
-        const user = request.session?.user;
+        const user = request.member;
         if (user === "broken") throw new Error("the host's own");
         return user === "three" ? 3 : user;
       },
@@ -31,8 +31,8 @@ describe("an Express app with its own sign-in", () => {
     });
     const host = express();
     host.use((request: HostRequest, _, next) => {
-      const user = cookieOf(request.headers.cookie);
-      request.session = user === undefined ? {} : { user };
+      const member = cookieOf(request.headers.cookie);
+      if (member !== undefined) request.member = member;
       next();
     });
     host.use("/pm", createMiddleware(app));

@@ -217,6 +217,19 @@ describe("the second step", () => {
   });
 });
 
+describe("the password grant", () => {
+  it("is refused to who has a second factor", async () => {
+    now += 60 * 60_000;
+    const form = { grant_type: "password", username: "developer", password };
+    expect((await app.call("POST /oauth/token", { form })).status).toBe(200);
+    const { visitor } = await setUp("developer");
+    const { status, json } = await app.call("POST /oauth/token", { form });
+    expect([status, json.error]).toEqual([400, "invalid_grant"]);
+    await visitor.post(`${PATH}/disable`, { password });
+    expect((await app.call("POST /oauth/token", { form })).status).toBe(200);
+  });
+});
+
 describe("switching it off", () => {
   it("needs the password, and then the password is enough", async () => {
     now += 60 * 60_000;
