@@ -55,7 +55,7 @@ try {
     : undefined;
   const scale: Scale = {};
   const where = { folder, rounds, say };
-  if (parts.includes("events")) scale.firstPages = await firstPages(script("app"), where);
+  if (parts.includes("events")) scale.firstPages = await firstPages(where);
   if (parts.includes("attachments")) {
     scale.attachments = await attachments(script("app"), copy("attachments"), where);
   }
