@@ -1,5 +1,6 @@
 import { OPERATOR, record } from "./accounts/audit.ts";
 import * as audit from "./accounts/audit-queries.ts";
+import * as twoFactor from "./accounts/two-factor.ts";
 import { newSecret } from "./core/auth.ts";
 import { invalid, notFound, refused } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
@@ -138,6 +139,10 @@ export interface Admin {
   blockUser(username: string): Promise<UserRecord>;
   /** @throws ApiError 404 */
   unblockUser(username: string): Promise<UserRecord>;
+  /** Gives a user another password, which ends their sessions. @throws ApiError 404, 400 for a password that can't be */
+  setPassword(username: string, password: string): Promise<UserRecord>;
+  /** Switches a user's second factor off, where it is on. @throws ApiError 404 */
+  disableTwoFactor(username: string): Promise<UserRecord>;
   /**
    * Issues a personal token, or an impersonation token.
    *
@@ -322,6 +327,23 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     listUsers: async () => (await users.all(store)).map(userRecord),
     blockUser: (username) => setState(username, "blocked"),
     unblockUser: (username) => setState(username, "active"),
+    async setPassword(username, password) {
+      const hash = await hashPassword(password);
+      return store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        await users.setPassword(db, user.id, hash, now());
+        await recordFor(db, "password changed", user.id);
+        return userRecord(user);
+      });
+    },
+    disableTwoFactor: (username) =>
+      store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        if (await twoFactor.turnOff(db, user.id)) {
+          await recordFor(db, "two-factor disabled", user.id);
+        }
+        return userRecord(user);
+      }),
     async createToken({ user: username, name, scopes, expires_at, impersonation = false }) {
       requireScopes(scopes);
       const { secret, digest } = newSecret();
