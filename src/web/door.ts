@@ -22,6 +22,7 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   },
   429: { title: "Tried too often", text: "Wait a while before the next try." },
   500: { title: "Something went wrong", text: "It is not your fault. Try again in a while." },
+  503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
 };
 
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
