@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json";
 import { addAppCommands } from "./commands/app.ts";
+import { addAuditCommands } from "./commands/audit.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addHookCommands } from "./commands/hook.ts";
@@ -33,6 +34,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addUserCommands(program);
   addTokenCommands(program);
   addAppCommands(program);
+  addAuditCommands(program);
   addSeedCommand(program);
   addEventCommands(program);
   addHookCommands(program);

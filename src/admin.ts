@@ -1,3 +1,5 @@
+import { OPERATOR, record } from "./accounts/audit.ts";
+import * as audit from "./accounts/audit-queries.ts";
 import { newSecret } from "./core/auth.ts";
 import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
@@ -47,9 +49,38 @@ export interface TokenRecord {
   impersonation: boolean;
   /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
   expires_at: string | null;
+  /** As an ISO 8601 instant, to the minute; `null` for never. */
+  last_used_at: string | null;
   revoked: boolean;
   /** Neither revoked nor expired. */
   active: boolean;
+}
+
+/** A CI job's token as it is made. */
+export interface JobTokenRecord {
+  id: number;
+  username: string;
+  /** The full path of the only project it reaches. */
+  project: string;
+  /** As an ISO 8601 instant. */
+  expires_at: string;
+}
+
+/** A security event. */
+export interface AuditRecord {
+  id: number;
+  /** As an ISO 8601 instant. */
+  created_at: string;
+  /** Such as `"signed in"`. */
+  action: string;
+  /** The user name of who did it; `"operator"` for whoever has the database, as `pm-cli` does. */
+  author: string;
+  /** The user name of whose account it was done to, where that is another. */
+  user: string | null;
+  /** What it was done to, such as a token's name; `""` for nothing. */
+  target: string;
+  /** The client's address; `""` where it is unknown. */
+  ip: string;
 }
 
 /** An OAuth2 application as operators see it. */
@@ -124,6 +155,33 @@ export interface Admin {
   listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
+  /**
+   * Issues the token of a CI job, which reaches what its user may read in one project (docs/authentication.md).
+   *
+   * @param token `lifetime` in seconds, default 3600
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws ApiError 404 for an unknown project or user, 400 for a lifetime that isn't above 0
+   */
+  createJobToken(token: {
+    /** Its full path or id. */
+    project: string;
+    user: string;
+    lifetime?: number;
+  }): Promise<JobTokenRecord & { token: string }>;
+  /**
+   * Security events, the newest first.
+   *
+   * @param filter `user`: who did it, or whom it was done to; `since`: an ISO 8601 instant or a day; `limit`: how many
+   *   at most, default 1000
+   * @throws ApiError 404 for an unknown user
+   * @throws RangeError where `since` is no instant
+   */
+  listAuditEvents(filter?: {
+    user?: string;
+    action?: string;
+    since?: string;
+    limit?: number;
+  }): Promise<AuditRecord[]>;
   /**
    * Registers an OAuth2 application.
    *
@@ -210,8 +268,9 @@ export interface Admin {
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
-/** Who operators are to the audit log: they need no account. */
-const OPERATOR: applications.Actor = { id: null, name: "operator", ip: "" };
+/** In seconds: a month. */
+const LONGEST_JOB = 30 * 86_400;
+const operator: applications.Actor = { ...OPERATOR, ip: "" };
 
 /**
  * Makes the operators' side of an application.
@@ -219,10 +278,18 @@ const OPERATOR: applications.Actor = { id: null, name: "operator", ip: "" };
  * @param retention how long events are kept, `false` for ever
  */
 export function createAdmin(store: Store, now: () => number, retention: string | false): Admin {
+  const recordFor = (
+    db: Database,
+    action: Parameters<typeof record>[1]["action"],
+    userId: number,
+    target?: string,
+  ) => record(db, { action, author: OPERATOR, userId, target, ip: "" }, now());
+
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
       await users.setState(db, user, state, now());
+      await recordFor(db, state === "blocked" ? "user blocked" : "user unblocked", user.id);
       return userRecord({ ...user, state });
     });
 
@@ -265,6 +332,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           { user_id: user.id, name, digest, scopes, impersonation, expires_at },
           now(),
         );
+        await recordFor(
+          db,
+          "token made",
+          user.id,
+          impersonation ? `${name} (impersonation)` : name,
+        );
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
@@ -274,16 +347,53 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     },
     revokeToken: (id) =>
       store.transaction(async (db) => {
-        await tokenRecord(db, id, now());
-        await tokens.revoke(db, id, now());
+        const { name } = await tokenRecord(db, id, now());
+        const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
+        if (await tokens.revoke(db, id, now())) await recordFor(db, "token revoked", userId, name);
         return tokenRecord(db, id, now());
       }),
+    async createJobToken({ project: name, user: username, lifetime = 3600 }) {
+      if (!(lifetime > 0 && lifetime <= LONGEST_JOB)) {
+        throw invalid({ lifetime: [`must be above 0 and at most ${LONGEST_JOB} seconds`] });
+      }
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const project = await findProject(db, name);
+        const user = await findUser(db, username);
+        const expires_at = now() + Math.round(lifetime * 1000);
+        const of = { user_id: user.id, project_id: project.id, digest, expires_at };
+        const id = await tokens.insertJobToken(db, of, now());
+        await recordFor(db, "job token made", user.id, project.full_path);
+        return {
+          id,
+          username: user.username,
+          project: project.full_path,
+          expires_at: new Date(expires_at).toISOString(),
+          token: secret,
+        };
+      });
+    },
+    async listAuditEvents({ user: username, action, since, limit = 1000 } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      const after = since === undefined ? undefined : Date.parse(since);
+      if (Number.isNaN(after)) throw new RangeError(`"${since}" is no instant`);
+      const found = await audit.latest(store, { userId: user?.id, action, after }, limit);
+      return found.map((row) => ({
+        id: row.id,
+        created_at: new Date(row.created_at).toISOString(),
+        action: row.action,
+        author: row.author_name,
+        user: row.username,
+        target: row.target,
+        ip: row.ip,
+      }));
+    },
     createApplication: ({ user: username, name, redirect_uris, scopes, ...rest }) =>
       store.transaction(async (db) => {
         const user = await findUser(db, username);
         const { confidential = true, trusted = false } = rest;
         const data = { name, redirectUris: redirect_uris, scopes, confidential, trusted };
-        const made = await applications.register(db, OPERATOR, { ...data, userId: user.id }, now());
+        const made = await applications.register(db, operator, { ...data, userId: user.id }, now());
         const found = await findApplication(db, made.id);
         return { ...applicationRecord(found), client_secret: made.secret };
       }),
@@ -294,14 +404,14 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     renewApplicationSecret: (application) =>
       store.transaction(async (db) => {
         const found = await findApplication(db, application);
-        const secret = await applications.renewSecret(db, OPERATOR, found, now());
+        const secret = await applications.renewSecret(db, operator, found, now());
         if (secret === null) throw invalid({ application: ["is public and has no secret"] });
         return { ...applicationRecord(found), client_secret: secret };
       }),
     deleteApplication: (application) =>
       store.transaction(async (db) => {
         const found = await findApplication(db, application);
-        await applications.remove(db, OPERATOR, found, now());
+        await applications.remove(db, operator, found, now());
         return applicationRecord(found);
       }),
     recipients: async (eventId) => {
@@ -413,6 +523,7 @@ function recordOf(row: tokens.TokenDetails, now: number): TokenRecord {
     scopes: row.scopes.split(" "),
     impersonation: row.impersonation === 1,
     expires_at,
+    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
     revoked,
     active: !revoked && (expires_at === null || expires_at > dayOf(now)),
   };

@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
+import { record } from "./accounts/audit.ts";
+import { limitRequests } from "./accounts/requests.ts";
+import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
 import type { Bytes, HostRequest, Incoming, Reply } from "./core/incoming.ts";
+import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
+import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
 import { doors } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
+import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -22,6 +28,8 @@ export interface AppOptions extends SiteOptions {
   database?: string;
   /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
   durability?: "normal" | "full";
+  /** PostgreSQL only: connections and timeouts. */
+  postgres?: PostgresOptions;
   /**
    * The address clients reach the API's mount by, such as `https://pm.example.com/prefix`: what links begin with.
    * Default: what each request says of itself.
@@ -53,15 +61,19 @@ export interface AppOptions extends SiteOptions {
   now?: () => number;
   /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
   mail?: MailOptions;
-  limits?: Partial<PageLimits> & {
+  limits?: Partial<PageLimits & SignInLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
     /** Bytes of an uploaded file. Default 10 MiB. */
     attachmentBytes?: number;
+    /** Tokens nobody has, from one address within ten minutes; `false` for any number. Default 100. */
+    unknownTokens?: number | false;
+    /** Requests in a minute by one user, and from one address without a token. Default: any number. */
+    requestsPerMinute?: { user?: number; address?: number };
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
-  /** Is given every failure that is answered with a 500. Default: `console.error`. */
+  /** Is given every failure that is answered with a 500 or a 503. Default: `console.error`. */
   onError?: (error: unknown) => void;
 }
 
@@ -89,8 +101,8 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal" } = options;
-  return createAppOn(await openStore(database, { durability }), options);
+  const { database = ":memory:", durability = "normal", postgres } = options;
+  return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
 /** {@link createApp} on a store that is open already, which the application then closes. */
@@ -118,7 +130,17 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
+  const {
+    bodyBytes = MEBIBYTE,
+    attachmentBytes = 10 * MEBIBYTE,
+    signInsPerAccount = 10,
+    signInsPerAddress = 100,
+    unknownTokens = 100,
+    requestsPerMinute,
+    ...pages
+  } = options.limits ?? {};
+  const leavePasswordThreads = keepPasswordThreads();
+  const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
     resources: resources.filter((resource) => !chosen.off.has(resource)),
@@ -127,6 +149,13 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
+    watch,
+    signIns: { signInsPerAccount, signInsPerAddress },
+    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
+    recordSudo: (db, { sudoer, userId, what, ip }, at) => {
+      const author = { id: sudoer.id, name: sudoer.username };
+      return record(db, { action: "acted by sudo", author, userId, target: what, ip }, at);
+    },
     url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
@@ -156,6 +185,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     admin: createAdmin(store, now, options.eventRetention ?? "2y"),
     close: async () => {
       await mailer?.stop();
+      leavePasswordThreads();
+      await watch.close();
       await store.close();
     },
   };

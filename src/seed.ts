@@ -338,6 +338,11 @@ class Seeding {
     for (const push of pushes) await this.#push(push, project.id);
     // Merge requests look for their branch's head.
     await this.#flush();
+    // Looked up at once, they cost a query instead of one for each issue.
+    await this.#labelIds(
+      [...issues, ...merge_requests].flatMap((each) => each.labels),
+      project,
+    );
     for (const issue of issues) await this.#issue(issue, project);
     for (const request of merge_requests) await this.#mergeRequest(request, project);
     await this.#flush();

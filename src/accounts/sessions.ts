@@ -59,6 +59,20 @@ export async function end(db: Database, userId: number, sessionId: number): Prom
   );
 }
 
+/** Whether a user is signed in at an address. */
+export async function isFamiliar(
+  db: Reader,
+  userId: number,
+  ip: string,
+  now: number,
+): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from sessions where user_id = ? and ip = ? and expires_at > ? limit 1",
+    [userId, ip, now],
+  );
+  return ip !== "" && found.length > 0;
+}
+
 /** Ends all of a user's sessions but one. @returns how many there were */
 export function endOthers(db: Database, userId: number, sessionId: number): Awaitable<number> {
   return db.run("delete from sessions where user_id = ? and id <> ?", [userId, sessionId]);

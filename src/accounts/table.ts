@@ -53,6 +53,12 @@ create index audit_events_by_time on audit_events (created_at, id);
 `,
   },
   {
+    id: "20261121-67-audit-events-by-action",
+    sql: `
+create index audit_events_by_action on audit_events (action, id);
+`,
+  },
+  {
     // The secret has to be known to check a code, so it can't be a digest. `last_step` is the last period whose code
     // was used.
     id: "20261121-60-two-factor",

@@ -128,6 +128,21 @@ export function date(): Attribute<string> {
   });
 }
 
+/** An instant as ISO 8601 has it, or a day for its start (UTC); read as epoch milliseconds. */
+export function instant(): Attribute<number> {
+  return attribute({ type: "timestamp" }, (value) => {
+    const text = typeof value === "string" ? value : "";
+    if (
+      !/^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(text)
+    ) {
+      return REFUSED;
+    }
+    const hasZone = text.length === 10 || /(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(10));
+    const at = Date.parse(hasZone ? text : `${text}Z`);
+    return Number.isNaN(at) ? REFUSED : at;
+  });
+}
+
 /** An access level as GitLab's number, read as the role it stands for. */
 export function accessLevel(): Attribute<Role> {
   return attribute(
@@ -161,7 +176,7 @@ export function commaSeparated(): Attribute<string[]> {
   });
 }
 
-const EMPTY_IS_ABSENT = /^(integer|boolean|date|array of .+)$/;
+const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
 
 /** An attribute that need not be sent. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {

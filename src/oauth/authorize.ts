@@ -197,7 +197,7 @@ function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way |
   const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
 <p class="lead">The application that sent you here made a mistake (<code>${error}</code>), so you are not sent back to
 it. Tell those who run it.</p>`;
-  return page(context, { title: "Request not accepted", status: 400, alone: true, body });
+  return page(context, { title: "Request not accepted", status: 400, body });
 }
 
 /** Sends the browser to the application. Who answered is told as RFC 9207 asks, against mixed-up servers. */
@@ -240,7 +240,7 @@ function consentPage(visit: Visit, { application, way, scopes }: Wanted, sent: S
 ${button(html`<button>Authorize</button>`)}
 ${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}
 </section>`;
-  return page(visit, { title: `Authorize ${name}?`, alone: true, body });
+  return page(visit, { title: `Authorize ${name}?`, body });
 }
 
 /** What of a redirect URI tells people where they go. */

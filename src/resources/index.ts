@@ -16,7 +16,7 @@ import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { todoResource } from "./todos/index.ts";
-import { tokenResource } from "./tokens/index.ts";
+import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
@@ -40,7 +40,8 @@ export const resources: readonly Resource[] = [
   projectResource,
   snippetResource,
   todoResource,
-  tokenResource,
+  impersonationTokenResource,
+  personalTokenResource,
   userResource,
   wikiResource,
 ];

@@ -18,6 +18,7 @@ import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, tried } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
 import { instant } from "./words.ts";
 
 const PATH = "/-/user_settings/applications";
@@ -74,7 +75,7 @@ export const applicationPages: Resource = {
           applications.change(db, actorOf(context), found.id, data, now),
         );
         if (errors) return applicationPage(context, found, { data, errors });
-        return redirect(`${view.base}${PATH}/${found.id}`);
+        return redirect(`${mountOf(view)}${PATH}/${found.id}`);
       },
     }),
     post(`${PATH}/:application_id/renew_secret`, {
@@ -93,7 +94,7 @@ export const applicationPages: Resource = {
       handle: async (context) => {
         const { db, now, view } = context;
         await applications.remove(db, actorOf(context), await findOwn(context), now);
-        return redirect(view.base + PATH);
+        return redirect(mountOf(view) + PATH);
       },
     }),
     post(`${PATH}/:application_id/revoke_access`, {
@@ -107,7 +108,7 @@ export const applicationPages: Resource = {
         if (!application || !(await grants.revokeAccess(db, by, { userId, application }, now))) {
           throw notFound();
         }
-        return redirect(view.base + PATH);
+        return redirect(mountOf(view) + PATH);
       },
     }),
   ],
@@ -171,7 +172,7 @@ ${confirmed(visit, {
 ${rows(
   own.map(
     ({ id: ownId, name, uid, confidential }) => html`<li>
-<div><h3><a href="${view.base}${PATH}/${ownId}">${name}</a></h3>
+<div><h3><a href="${mountOf(view)}${PATH}/${ownId}">${name}</a></h3>
 <p>${confidential === 1 ? "confidential" : "public"} · <code>${uid}</code></p></div>
 </li>`,
   ),
@@ -241,7 +242,7 @@ ${confirmed(visit, {
   action: `${path}/delete`,
 })}
 </section>
-<p><a href="${visit.view.base}${PATH}">All applications</a></p>`;
+<p><a href="${mountOf(visit.view)}${PATH}">All applications</a></p>`;
   return page(visit, { title: name, status: errors ? 422 : 200, body });
 }
 
@@ -266,9 +267,9 @@ function dataForm(
     html`${field({ name: "name", label: "Name", value: data.name, error: errors["name"] })}
 ${field({
   name: "redirect_uri",
-  label: "Redirect URIs",
+  label: "Redirect URI",
   type: "lines",
-  hint: "Where users are sent back to, one a line, such as https://app.example.com/callback.",
+  hint: "Where users are sent back to, such as https://app.example.com/callback. Several: one a line.",
   value: data.redirectUris.join("\n"),
   error: errors["redirect_uri"],
 })}

@@ -2,7 +2,7 @@ import type { ApiError } from "../core/errors.ts";
 import type { Answer, Door, Visit } from "../core/resource.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
-import { homeOf } from "./places.ts";
+import { homeOf, mountOf } from "./places.ts";
 
 /** Pages for people: the session cookie, or the embedding app, says who they are. */
 export const PAGES: Door = { base: "", credentials: "session", showError };
@@ -22,6 +22,7 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   },
   429: { title: "Tried too often", text: "Wait a while before the next try." },
   500: { title: "Something went wrong", text: "It is not your fault. Try again in a while." },
+  503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
 };
 
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
@@ -37,7 +38,7 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
     status,
     body: html`<section>
 <p class="lead">${status === 403 ? (reasonOf(body) ?? text) : waitOf(headers, text)}</p>
-<p><a href="${visit.view.base}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
+<p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
   return { ...shown, headers: { ...headers, ...shown.headers } };
@@ -56,11 +57,11 @@ function waitOf(headers: Readonly<Record<string, string>>, text: string): string
 }
 
 function signInAddress({ asked, site, view }: Visit): string | undefined {
-  const own = site.pages.includes("sign_in") ? `${view.base}/users/sign_in` : undefined;
+  const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
   const address = site.signInUrl ?? own;
   if (address === undefined || asked.method !== "GET") return address;
   // The embedding app knows its own paths, ours begin at the mount.
-  const mount = site.signInUrl === undefined ? "" : new URL(view.base).pathname.replace(/\/$/, "");
+  const mount = site.signInUrl === undefined ? "" : mountOf(view);
   // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
   const query = asked.query.replaceAll("\\", "%5C");
   const wanted = `${mount}${asked.path}${query && `?${query}`}`;

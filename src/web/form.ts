@@ -5,6 +5,7 @@ import type { Visit } from "../core/resource.ts";
 import type { Awaitable } from "../store/port.ts";
 import { type Html, html } from "./html.ts";
 import { csrf } from "./page.ts";
+import { mountOf } from "./places.ts";
 
 /** A form of this site. @param action a path below the mount */
 export function form(
@@ -12,7 +13,7 @@ export function form(
   action: string,
   body: Html,
 ): Html {
-  return html`<form method="post" action="${view.base}${action}">${csrf(csrfToken)}
+  return html`<form method="post" action="${mountOf(view)}${action}">${csrf(csrfToken)}
 ${body}
 </form>`;
 }

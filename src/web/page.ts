@@ -1,7 +1,7 @@
 import { digest } from "../core/digest.ts";
 import { Answer, type Visit } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
-import { homeOf, placesOf } from "./places.ts";
+import { homeOf, mountOf, placesOf } from "./places.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
 /** The one style sheet is part of the page; nothing else is loaded and no script runs. */
@@ -12,13 +12,20 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "content-security-policy": POLICY,
-  "referrer-policy": "same-origin",
-  "x-frame-options": "DENY",
-};
+/** @param isOfAccount Chromium holds redirects after a form to `form-action`: signing in leads on to applications */
+function headersOf(isOfAccount: boolean): Record<string, string> {
+  const staysHere = isOfAccount ? "; form-action 'self'" : "";
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": POLICY + staysHere,
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+  };
+}
+
+/** What the account pages' paths begin with. They have the navigation, and their forms lead nowhere else. */
+const ACCOUNT = "/-/";
 
 /** What is shown. */
 interface PageContent {
@@ -26,17 +33,16 @@ interface PageContent {
   title: string;
   /** Default 200. */
   status?: number;
-  /** Whether it stands alone, without the way to the others. Default: for who is not signed in. */
-  alone?: boolean;
   body: Html;
 }
 
 /** A page in the look all of them have, with the way to the others for who is signed in. */
 export function page(
   visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
-  { title, status = 200, alone = visit.caller === undefined, body }: PageContent,
+  { title, status = 200, body }: PageContent,
 ): Answer {
-  const { caller, view } = visit;
+  const { asked, caller, view } = visit;
+  const isOfAccount = asked.path.startsWith(ACCOUNT);
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -49,11 +55,11 @@ export function page(
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="brand" href="${view.base}${homeOf(visit)}">pm-api</a>
+<a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
 ${caller && account(visit, caller.username)}
 </header>
-<div class="${alone ? "frame narrow" : "frame"}">
-${!alone && navigation(visit)}
+<div class="${caller && isOfAccount ? "frame" : "frame narrow"}">
+${caller && isOfAccount && navigation(visit)}
 <main id="content">
 <h1>${title}</h1>
 ${body}
@@ -62,14 +68,14 @@ ${body}
 </body>
 </html>
 `;
-  return new Answer(status, HEADERS, whole.text);
+  return new Answer(status, headersOf(isOfAccount), whole.text);
 }
 
 function account(
   { csrfToken, site, view }: Pick<Visit, "csrfToken" | "site" | "view">,
   username: string,
 ) {
-  const signOut = html`<form method="post" action="${view.base}/users/sign_out">${csrf(csrfToken)}
+  const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
 <button class="quiet">Sign out</button></form>`;
   return html`<div class="who"><span>@${username}</span>
 ${site.pages.includes("sign_in") && signOut}</div>`;
@@ -83,7 +89,7 @@ function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
     .at(-1);
   const links = places.map(
     (place) =>
-      html`<li><a href="${view.base}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
+      html`<li><a href="${mountOf(view)}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
   );
   return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
 }
@@ -96,7 +102,7 @@ export function csrf(token: string): Html {
 /**
  * Sends the browser elsewhere with a GET.
  *
- * @param to an address of this site, or one that was checked
+ * @param to a path of this site, or an address that was checked
  * @param headers such as `set-cookie`
  */
 export function redirect(to: string, headers: Record<string, string> = {}): Answer {

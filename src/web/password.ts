@@ -19,6 +19,7 @@ import { PAGES } from "./door.ts";
 import { field, form, type Tried, tried } from "./form.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
 
 const PATH = "/-/user_settings/password";
 const EDIT = `${PATH}/edit`;
@@ -51,7 +52,7 @@ export const passwordPages: Resource = {
         await record(db, { action: "password changed", author: { id, name }, ip }, now);
         const userAgent = asked.header("user-agent") ?? "";
         const session = await sessions.open(db, { userId: id, ip, userAgent }, now);
-        return redirect(`${view.base}${EDIT}?changed=true`, {
+        return redirect(`${mountOf(view)}${EDIT}?changed=true`, {
           "set-cookie": sessionCookie(session, view.base),
         });
       },

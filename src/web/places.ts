@@ -25,3 +25,11 @@ export function placesOf({ site }: Pick<Visit, "site">): Place[] {
 export function homeOf(visit: Pick<Visit, "site">): string {
   return placesOf(visit)[0]?.path ?? "/";
 }
+
+/**
+ * What paths of this site begin with, `""` where it is mounted at the root. Links are paths and no addresses: a proxy
+ * that ends the encryption may have said nothing of it.
+ */
+export function mountOf({ base }: Visit["view"]): string {
+  return new URL(base).pathname.replace(/^\/+/, "/").replace(/\/$/, "");
+}

@@ -4,7 +4,7 @@ import * as users from "../resources/users/queries.ts";
 import { PAGES } from "./door.ts";
 import { html } from "./html.ts";
 import { page } from "./page.ts";
-import { type Place, placesOf } from "./places.ts";
+import { mountOf, type Place, placesOf } from "./places.ts";
 
 const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
   personal_access_tokens: "Let programs use the API as you",
@@ -29,7 +29,9 @@ export const profilePages: Resource = {
         const others = placesOf(context)
           .filter((place) => place.page !== "profile")
           .map(
-            (place) => html`<li><div><h3><a href="${view.base}${place.path}">${place.title}</a></h3>
+            (
+              place,
+            ) => html`<li><div><h3><a href="${mountOf(view)}${place.path}">${place.title}</a></h3>
 <p>${ABOUT[place.page]}</p></div></li>`,
           );
         const body = html`<section><dl>

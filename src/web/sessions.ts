@@ -8,6 +8,7 @@ import { PAGES } from "./door.ts";
 import { confirmed, form } from "./form.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
 import { browser, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/active_sessions";
@@ -53,7 +54,7 @@ ${
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();
         const author = { id, name };
         await record(db, { action: "session ended", author, ip: asked.ip }, now);
-        return redirect(view.base + PATH);
+        return redirect(mountOf(view) + PATH);
       },
     }),
     post(`${PATH}/revoke_others`, {
@@ -64,7 +65,7 @@ ${
         const author = { id: caller.id, name: caller.username };
         const target = `${ended} others`;
         await record(db, { action: "session ended", author, target, ip: asked.ip }, now);
-        return redirect(view.base + PATH);
+        return redirect(mountOf(view) + PATH);
       },
     }),
   ],

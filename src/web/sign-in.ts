@@ -21,7 +21,7 @@ import { PAGES } from "./door.ts";
 import { field, form } from "./form.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
-import { homeOf } from "./places.ts";
+import { homeOf, mountOf } from "./places.ts";
 
 const SIGN_IN = "/users/sign_in";
 const SECOND_STEP = "/users/sign_in/two_factor";
@@ -56,7 +56,7 @@ export const signInPages: Resource = {
         }
         if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
         const half = await halfSignIns.begin(db, user.id, now);
-        return redirect(view.base + SECOND_STEP + queryOf(input.return_to), {
+        return redirect(mountOf(view) + SECOND_STEP + queryOf(input.return_to), {
           "set-cookie": sessionCookie(half, view.base),
         });
       },
@@ -69,7 +69,8 @@ export const signInPages: Resource = {
         const { db, asked, input, now, view } = context;
         if (context.caller) return redirect(wanted(context, input.return_to));
         const userId = await halfSignIns.findUser(db, sessionOf(asked), now);
-        if (userId === undefined) return redirect(view.base + SIGN_IN + queryOf(input.return_to));
+        if (userId === undefined)
+          return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         return secondStepPage(context, input.return_to);
       },
     }),
@@ -88,7 +89,7 @@ export const signInPages: Resource = {
         const userId = await halfSignIns.findUser(db, value, now);
         const user = userId === undefined ? undefined : await users.find(db, userId);
         if (value === undefined || user?.state !== "active") {
-          return redirect(view.base + SIGN_IN + queryOf(input.return_to));
+          return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         }
         const factor = await twoFactor.useCode(db, user.id, input.code, now);
         const author = { id: user.id, name: user.username };
@@ -114,7 +115,7 @@ export const signInPages: Resource = {
           const author = { id: caller.id, name: caller.username };
           await record(db, { action: "signed out", author, ip: asked.ip }, now);
         }
-        return redirect(view.base + SIGN_IN);
+        return redirect(mountOf(view) + SIGN_IN);
       },
     }),
   ],
@@ -136,7 +137,7 @@ async function signIn(
 /** Where somebody wanted to go, on this site: never another's (`//host`, `/\host`, `https:`). */
 function wanted(visit: Pick<Visit, "site" | "view">, asked: string | undefined): string {
   const isOwn = asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked);
-  return visit.view.base + (isOwn ? asked : homeOf(visit));
+  return mountOf(visit.view) + (isOwn ? asked : homeOf(visit));
 }
 
 function queryOf(returnTo: string | undefined): string {
@@ -191,6 +192,6 @@ ${field({
 })}
 <button>Sign in</button>`,
   )}</section>
-<p><a href="${visit.view.base}${SIGN_IN}${queryOf(returnTo)}">Start again</a></p>`;
+<p><a href="${mountOf(visit.view)}${SIGN_IN}${queryOf(returnTo)}">Start again</a></p>`;
   return page(visit, { title: "Two-factor sign-in", status: error ? 401 : 200, body });
 }

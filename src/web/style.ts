@@ -36,7 +36,11 @@ header { display: flex; justify-content: space-between; align-items: center; gap
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem; margin: 0 0 1.5rem; padding: 0; list-style: none; }
 nav a { display: block; padding: .375rem .75rem; border-radius: .5rem; color: var(--soft); text-decoration: none; }
 nav a:hover { background: var(--line); color: var(--ink); }
-nav a[aria-current] { background: var(--line); color: var(--ink); font-weight: 600; }
+nav a[aria-current] { background: var(--line); color: var(--ink); }
+@media (max-width: 30rem) {
+  nav ul { gap: .125rem; }
+  nav a { padding: .25rem .5rem; font-size: .9375rem; }
+}
 @media (min-width: 52rem) {
   .frame:not(.narrow) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
   nav ul { flex-direction: column; }

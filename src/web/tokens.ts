@@ -11,6 +11,7 @@ import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, readForm } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
 import { day, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/personal_access_tokens";
@@ -87,7 +88,7 @@ export const tokenPages: Resource = {
           { action: "token revoked", author, target: found.name, ip: asked.ip },
           now,
         );
-        return redirect(view.base + PATH);
+        return redirect(mountOf(view) + PATH);
       },
     }),
   ],

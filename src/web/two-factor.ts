@@ -9,6 +9,7 @@ import { PAGES } from "./door.ts";
 import { field, form } from "./form.ts";
 import { Html, html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
 import { instant } from "./words.ts";
 
 const PATH = "/-/profile/two_factor_auth";
@@ -30,7 +31,7 @@ export const twoFactorPages: Resource = {
       handle: async (context) => {
         if (!context.prepared) return twoFactorPage(context, { start: WRONG });
         await twoFactor.begin(context.db, (context.caller as Caller).id);
-        return redirect(context.view.base + PATH);
+        return redirect(mountOf(context.view) + PATH);
       },
     }),
     post(PATH, {
@@ -55,7 +56,7 @@ export const twoFactorPages: Resource = {
         const { db } = context;
         const { id } = context.caller as Caller;
         if (!context.prepared) return twoFactorPage(context, { codes: WRONG });
-        if (!(await twoFactor.isOn(db, id))) return redirect(context.view.base + PATH);
+        if (!(await twoFactor.isOn(db, id))) return redirect(mountOf(context.view) + PATH);
         const codes = await twoFactor.renewRecoveryCodes(db, id);
         return codesPage(context, codes, "Your earlier recovery codes no longer work.");
       },
@@ -72,7 +73,7 @@ export const twoFactorPages: Resource = {
         if (await twoFactor.turnOff(db, id)) {
           await record(db, { action: "two-factor disabled", author, ip: asked.ip }, now);
         }
-        return redirect(context.view.base + PATH);
+        return redirect(mountOf(context.view) + PATH);
       },
     }),
   ],
@@ -190,7 +191,7 @@ function codesPage(visit: Visit, codes: readonly string[], notice: string): Answ
 <h2>Your recovery codes</h2>
 <p>Keep them where you keep your passwords. Each signs you in once, should you lose your app. They are not shown again.</p>
 <ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
-<a class="button" href="${visit.view.base}${PATH}">I have kept them</a>
+<a class="button" href="${mountOf(visit.view)}${PATH}">I have kept them</a>
 </section>`;
   return page(visit, { title: "Two-factor authentication", body });
 }

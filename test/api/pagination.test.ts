@@ -617,6 +617,13 @@ describe("every list", () => {
       for (const as of ["owner", "admin"] as const) {
         await full.call("POST /snippets", { as, json });
       }
+      await full.admin.createToken({ user: "owner", name: `t${index}`, scopes: ["api"] });
+      await full.admin.createApplication({
+        user: "owner",
+        name: `a${index}`,
+        redirect_uris: ["https://a.test/"],
+        scopes: ["api"],
+      });
     }
     const { json } = await full.call("GET /users?username=owner", { as: "admin" });
     await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {
@@ -643,7 +650,9 @@ describe("every list", () => {
         const ask = async (size: number) => {
           full.statements.length = 0;
           const answer = await full.call(`GET ${path}?per_page=${size}`, { as });
-          return { ...answer, statements: [...full.statements] };
+          // That the token was used is written some time after the answer.
+          const statements = full.statements.filter((sql) => !sql.startsWith("update tokens"));
+          return { ...answer, statements };
         };
         if (route.access === "admin" && as !== "admin") continue;
         const one = await ask(1);

@@ -9,6 +9,7 @@ import { openStore } from "../../src/store/open.ts";
 import {
   baseSeed,
   call,
+  everyone,
   newDatabase,
   type Person,
   type TestApp,
@@ -71,7 +72,9 @@ let failures: unknown[] = [];
 beforeAll(async () => {
   database = await newDatabase();
   store = undoing(await openStore(database.database));
-  const made = await createAppOn(store, { onError: (error) => failures.push(error) });
+  const at = Date.now();
+  const onError = (error: unknown) => failures.push(error);
+  const made = await createAppOn(store, { now: () => at, onError });
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(full);
   const inProject = "/projects/acme%2Fsite";
@@ -99,6 +102,12 @@ beforeAll(async () => {
       user_id: await first("members"),
     },
   };
+  // The first use of a token is written after the answer, and no later one while the clock stands still.
+  const people = everyone.filter((as) => as !== "anonymous");
+  await Promise.all([...people, "blocked" as const].map((as) => app.call("GET /version", { as })));
+  await expect
+    .poll(() => store.rows("select count(*) from tokens where last_used_at is null"))
+    .toEqual([[1]]);
 });
 afterAll(async () => {
   await app.close();

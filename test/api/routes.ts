@@ -70,6 +70,7 @@ export async function placesIn(
       application_id: await first("/applications"),
       award_id: await first(`${ofIssue}/award_emoji`),
       mr_award_id: await first(`${ofRequest}/award_emoji`),
+      audit_event_id: 1,
       todo_id: await first("/todos"),
       slug: await first(`${inProject}/wikis`, "slug"),
       snippet_id: await first("/snippets"),

@@ -1,11 +1,9 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Server, serve } from "../../src/node.ts";
 import { type TestApp, testApp } from "../helpers.ts";
-import { launch, visit, WIDTHS } from "./browser.ts";
+import { launch, look, signIn, visit, WIDTHS } from "./browser.ts";
 
 let browser: Browser;
 let app: TestApp;
@@ -27,38 +25,15 @@ afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
 });
 
-/** Looks at a page: it fits its width, everything in it has a name, and a picture is kept where one is wanted. */
-async function look(page: Page, name: string): Promise<void> {
-  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-  expect([name, wide]).toEqual([name, 0]);
-  for (const control of await page.locator("input:not([type=hidden]), textarea, button").all()) {
-    if (!(await control.isVisible())) continue;
-    const named = await control.evaluate((element) => {
-      const { labels, textContent } = element as HTMLInputElement;
-      return [...(labels ?? [])].map((label) => label.textContent).join("") || textContent;
-    });
-    expect([name, named?.trim()]).not.toEqual([name, ""]);
-  }
-  expect(await page.locator("h1").count()).toBe(1);
-  const folder = process.env["SCREENSHOTS"];
-  if (!folder) return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-async function signIn(page: Page, login: string, password: string): Promise<void> {
+async function signInAgain(page: Page, login: string, password: string): Promise<void> {
   await page.goto(`${server.url}/users/sign_in`);
-  await page.getByLabel("User name or e-mail address").fill(login);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page, login, password);
 }
 
 const heading = (page: Page) => page.locator("h1").textContent();
 
 describe.each([
   { kind: "phone", dark: false },
-  { kind: "phone", dark: true },
-  { kind: "desktop", dark: false },
   { kind: "desktop", dark: true },
 ] as const)("in Chromium without JavaScript: $kind, dark: $dark", ({ kind, dark }) => {
   const at = (name: string) => `${kind}${dark ? "-dark" : ""}-${name}`;
@@ -106,14 +81,12 @@ describe.each([
     await page.getByRole("link", { name: "Applications" }).first().click();
     await look(page, at("applications-none"));
     await page.getByLabel("Name").fill("Burn-down charts");
-    await page.getByLabel("Redirect URIs").fill("javascript:alert(1)");
+    await page.getByLabel("Redirect URI").fill("javascript:alert(1)");
     await page.getByLabel("read_user").check();
     await page.getByRole("button", { name: "Register" }).click();
-    expect(await page.locator(".error").textContent()).toBe(
-      "Redirect URIs has a forbidden scheme.",
-    );
+    expect(await page.locator(".error").textContent()).toBe("Redirect URI has a forbidden scheme.");
     await look(page, at("applications-failed"));
-    await page.getByLabel("Redirect URIs").fill("https://charts.example.com/callback");
+    await page.getByLabel("Redirect URI").fill("https://charts.example.com/callback");
     await page.getByRole("button", { name: "Register" }).click();
     expect(await heading(page)).toBe("Burn-down charts");
     expect(await page.locator(".note .secret").textContent()).toMatch(/^[0-9a-f]{64}$/);
@@ -160,7 +133,7 @@ describe.each([
     expect(await heading(page)).toBe("Your account");
 
     const other = await visit(browser, { width, dark });
-    await signIn(other.page, username, "first password");
+    await signInAgain(other.page, username, "first password");
     await other.page.getByLabel("Code", { exact: true }).fill(codes[0] as string);
     await other.page.getByRole("button", { name: "Sign in" }).click();
     expect(await heading(other.page)).toBe("Your account");
@@ -198,5 +171,5 @@ describe.each([
     // Chromium itself notes the statuses of our own error pages, and nothing else is wrong.
     const unexpected = complaints.filter((text) => !/status of (401|403|422)/.test(text));
     expect(unexpected).toEqual([]);
-  });
+  }, 120_000);
 });

@@ -33,6 +33,7 @@ export const dependencyResource: Resource = {
   migrations,
   routes: [
     get("/projects/:id/dependencies", {
+      jobTokens: true,
       summary: "List what a project depends on",
       tier: "ultimate",
       // Guests of a private project don't read its repository.

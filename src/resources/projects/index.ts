@@ -193,6 +193,7 @@ export const projectResource: Resource = {
       },
     }),
     get("/:id", {
+      jobTokens: true,
       summary: "Get a project",
       access: "anyone",
       present: ({ caller }) => (caller ? projectWithPermissions : basicProject),
