@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { createApp } from "../../src/index.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { HEADERS, type Operation, operationsOn } from "./operations.ts";
+import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
 import {
   freePort,
   pinDriver,
@@ -23,6 +24,7 @@ import { mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
+    only: { type: "string", default: "rates,start,passwords" },
     rounds: { type: "string", default: "7" },
     seconds: { type: "string", default: "2" },
     starts: { type: "string", default: "9" },
@@ -36,6 +38,7 @@ const starts = Number(options.starts);
 const WARM_UP = 5_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
+const parts = options.only.split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
@@ -43,9 +46,6 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
 try {
   pinDriver();
-  const { operations, callerId, copy } = await seeded();
-  const rates = await compare(operations, callerId, copy);
-  const footprint = await footprints(operations, callerId, copy);
   const figures: Figures = {
     machine: {
       node: process.version,
@@ -55,9 +55,11 @@ try {
       pinned,
     },
     run: { rounds, seconds, starts, connections: 8 },
-    rates,
-    footprint,
   };
+  const { operations, callerId, copy } = await seeded();
+  if (parts.includes("rates")) figures.rates = await compare(operations, callerId, copy);
+  if (parts.includes("start")) figures.footprint = await footprints(operations, callerId, copy);
+  if (parts.includes("passwords")) figures.passwords = await passwords(copy("passwords"));
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
 } finally {
@@ -85,19 +87,31 @@ async function seeded() {
   };
 }
 
+/** What reads take while people sign in. */
+async function passwords(file: string): Promise<PasswordFigures> {
+  say("passwords…");
+  const app = await createApp({ database: file });
+  await addPeople(app);
+  await app.close();
+  const server = await startServer([script("app"), file]);
+  const figures = await measurePasswords(server, 2 * seconds);
+  await server.stop();
+  return figures;
+}
+
 /** Lets the contenders answer in turn, each round beginning with another. */
 async function compare(
   operations: readonly Operation[],
   callerId: string,
   copy: (name: string) => string,
-): Promise<Figures["rates"]> {
+): Promise<NonNullable<Figures["rates"]>> {
   const contenders: [name: string, server: Server][] = [
     ["bare", await startServer([script("bare"), copy("bare"), callerId])],
     ["app", await startServer([script("app"), copy("app")])],
     ["stock", await startServer([script("stock"), copy("stock")])],
     ["fast", await startServer([script("stock"), copy("fast"), "fast"])],
   ];
-  const rates: Figures["rates"] = [];
+  const rates: NonNullable<Figures["rates"]> = [];
   for (const operation of operations) {
     await requireSameBytes(operation, contenders);
     for (const [, server] of contenders) await load(server.url, operation, { amount: WARM_UP });

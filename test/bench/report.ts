@@ -1,19 +1,23 @@
 import Table from "cli-table3";
 import type { Rate } from "./load.ts";
+import type { PasswordFigures } from "./passwords.ts";
 
 /** All that was measured. */
 export interface Figures {
   machine: { node: string; platform: string; cores: number; cpu: string; pinned: boolean };
   run: { rounds: number; seconds: number; starts: number; connections: number };
-  rates: {
+  rates?: {
     operation: string;
     /** The least share of the bare server's rate that is good enough. */
     floor: number;
     /** The rate of each contender in each round. */
     rounds: Record<string, Rate>[];
   }[];
-  footprint: Footprint;
+  footprint?: Footprint;
+  passwords?: PasswordFigures;
 }
+
+type Rates = NonNullable<Figures["rates"]>;
 
 /** Starting, in milliseconds, and memory, in bytes. */
 export interface Footprint {
@@ -49,13 +53,25 @@ export function printed(figures: Figures): string {
     `Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}; ${where}.`,
     `Medians of ${run.rounds} rounds of ${run.seconds} s, ${run.connections} connections; ratios within a round.`,
     `"By CPU" compares the servers' CPU time for a request, which a busy machine disturbs least.`,
-    ratesTable(figures.rates),
-    footprintTable(figures.footprint),
-    ...disturbed(figures.rates),
+    ...(figures.rates ? [ratesTable(figures.rates)] : []),
+    ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
+    ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
+    ...disturbed(figures.rates ?? []),
   ].join("\n");
 }
 
-function ratesTable(rates: Figures["rates"]): string {
+function passwordsTable({ people, idle, flooded, signInsPerSecond }: PasswordFigures): string {
+  const table = new Table({ head: ["one reader", "median ms", "p99 ms", "reads"] });
+  for (const [name, { median: middle, p99, reads }] of [
+    ["idle", idle],
+    [`while ${people} sign in, ${signInsPerSecond.toFixed(1)}/s`, flooded],
+  ] as const) {
+    table.push([name, middle.toFixed(2), p99.toFixed(2), reads]);
+  }
+  return table.toString();
+}
+
+function ratesTable(rates: Rates): string {
   const table = new Table({
     head: ["", "beside", "req/s", "app", "ratio", "from – to", "by CPU", "floor", ""],
     style: { head: [], border: [], compact: true },
@@ -119,7 +135,7 @@ function verdict(met: boolean): string {
 }
 
 /** Where the bare server did not have its core, the driver or other processes set the pace. */
-function disturbed(rates: Figures["rates"]): string[] {
+function disturbed(rates: Rates): string[] {
   return rates
     .map(({ operation, rounds }) => ({
       operation,
