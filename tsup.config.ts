@@ -1,4 +1,4 @@
-import { defineConfig } from "tsup";
+import { defineConfig, type Options } from "tsup";
 
 const library = { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" };
 
@@ -11,7 +11,9 @@ const shared = {
   splitting: true,
   // The default would rewrite node:sqlite to sqlite, which exists nowhere.
   removeNodeProtocol: false,
-} as const;
+  // The one is there where it could be built, the other in Bun.
+  external: ["better-sqlite3", "bun:sqlite"],
+} satisfies Options;
 
 export default defineConfig([
   // The CLI shares the library's chunks.

@@ -1,7 +1,13 @@
 import { defineConfig } from "vitest/config";
 
 /** What talks to an application through requests runs on both engines; the rest once. */
-const onBothEngines = ["test/api/**/*.test.ts", "test/store/**/*.test.ts"];
+const onBothEngines = [
+  "test/api/**/*.test.ts",
+  "test/oauth/**/*.test.ts",
+  "test/store/**/*.test.ts",
+  "test/web/**/*.test.ts",
+];
+const inBrowser = "test/e2e/**";
 
 export default defineConfig({
   test: {
@@ -26,7 +32,11 @@ export default defineConfig({
         test: {
           name: "rest",
           include: ["test/**/*.test.ts", "examples/**/*.test.{ts,js,mjs}"],
-          exclude: [...onBothEngines, "**/node_modules/**"],
+          exclude: [
+            ...onBothEngines,
+            ...(process.env["TEST_WITHOUT_BROWSER"] ? [inBrowser] : []),
+            "**/node_modules/**",
+          ],
         },
       },
     ],

@@ -1,11 +1,18 @@
 import { OPERATOR, record } from "./accounts/audit.ts";
 import * as audit from "./accounts/audit-queries.ts";
 import { newSecret } from "./core/auth.ts";
-import { invalid, notFound } from "./core/errors.ts";
+import { invalid, notFound, refused } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
-import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import * as applications from "./oauth/applications.ts";
+import {
+  type Purged,
+  type PurgeOptions,
+  purgeEvents,
+  removeExpiredMembers,
+  startOfRetention,
+} from "./purge.ts";
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
@@ -22,7 +29,6 @@ import { requireFree } from "./resources/users/rules.ts";
 import { exportWiki, type WikiFile } from "./resources/wikis/export.ts";
 import { type Progress, type Seed, type Seeded, seed } from "./seed.ts";
 import type { Database, Reader, Store } from "./store/port.ts";
-import { updateRow } from "./store/update.ts";
 
 /** A user as operators see them. */
 export interface UserRecord {
@@ -75,6 +81,21 @@ export interface AuditRecord {
   target: string;
   /** The client's address; `""` where it is unknown. */
   ip: string;
+}
+
+/** An OAuth2 application as operators see it. */
+export interface ApplicationRecord {
+  id: number;
+  /** Whose it is; `null` where an administrator registered it through the API. */
+  username: string | null;
+  name: string;
+  client_id: string;
+  redirect_uris: string[];
+  scopes: string[];
+  /** Whether it can keep a secret; if not it is public, and has none. */
+  confidential: boolean;
+  /** Whether users are not asked for their consent; public applications ask nevertheless. */
+  trusted: boolean;
 }
 
 /** A push as Git's post-receive hook knows it. */
@@ -162,6 +183,40 @@ export interface Admin {
     limit?: number;
   }): Promise<AuditRecord[]>;
   /**
+   * Registers an OAuth2 application.
+   *
+   * @returns the record with `client_secret`, which is nowhere else; `null` for public applications
+   * @throws ApiError 404 for an unknown user, 400 for data that isn't right
+   */
+  createApplication(application: {
+    user: string;
+    name: string;
+    redirect_uris: readonly string[];
+    scopes: readonly string[];
+    /** Default true. */
+    confidential?: boolean;
+    /** Default false. */
+    trusted?: boolean;
+  }): Promise<ApplicationRecord & { client_secret: string | null }>;
+  /** The applications of a user, or all, in the order they were made. @throws ApiError 404 */
+  listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
+  /**
+   * Gives an application another secret.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404, 400 for a public application
+   */
+  renewApplicationSecret(
+    application: string | number,
+  ): Promise<ApplicationRecord & { client_secret: string }>;
+  /**
+   * Deletes an application and every access it was given.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404
+   */
+  deleteApplication(application: string | number): Promise<ApplicationRecord>;
+  /**
    * Who is to be told of an event, and why, by their notification settings.
    *
    * @throws ApiError 404 for an unknown event
@@ -173,6 +228,11 @@ export interface Admin {
    * @throws RangeError where `olderThan` is no age
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
+  /**
+   * Removes memberships that have run out; where they were of a project, its activity says so. They give no access from
+   * their last day on, removed or not.
+   */
+  removeExpiredMembers(): Promise<{ members: number }>;
   /**
    * Keeps a push in a project's activity.
    *
@@ -210,6 +270,7 @@ export interface Admin {
 
 /** In seconds: a month. */
 const LONGEST_JOB = 30 * 86_400;
+const operator: applications.Actor = { ...OPERATOR, ip: "" };
 
 /**
  * Makes the operators' side of an application.
@@ -227,7 +288,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
-      await updateRow(db, "users", user.id, { state }, now());
+      await users.setState(db, user, state, now());
       await recordFor(db, state === "blocked" ? "user blocked" : "user unblocked", user.id);
       return userRecord({ ...user, state });
     });
@@ -327,6 +388,32 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         ip: row.ip,
       }));
     },
+    createApplication: ({ user: username, name, redirect_uris, scopes, ...rest }) =>
+      store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const { confidential = true, trusted = false } = rest;
+        const data = { name, redirectUris: redirect_uris, scopes, confidential, trusted };
+        const made = await applications.register(db, operator, { ...data, userId: user.id }, now());
+        const found = await findApplication(db, made.id);
+        return { ...applicationRecord(found), client_secret: made.secret };
+      }),
+    async listApplications({ user: username } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      return (await applications.all(store, user?.id)).map(applicationRecord);
+    },
+    renewApplicationSecret: (application) =>
+      store.transaction(async (db) => {
+        const found = await findApplication(db, application);
+        const secret = await applications.renewSecret(db, operator, found, now());
+        if (secret === null) throw refused("a public application has no secret");
+        return { ...applicationRecord(found), client_secret: secret };
+      }),
+    deleteApplication: (application) =>
+      store.transaction(async (db) => {
+        const found = await findApplication(db, application);
+        await applications.remove(db, operator, found, now());
+        return applicationRecord(found);
+      }),
     recipients: async (eventId) => {
       const event = await findEvent(store, eventId);
       if (!event) throw notFound("Event");
@@ -337,6 +424,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       const before = age === false ? 0 : startOfRetention(age, now());
       return purgeEvents(store, before, options);
     },
+    removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
         const user = username.includes("@")
@@ -361,7 +449,6 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           },
           now(),
         );
-        await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
     async *exportWiki(project) {
@@ -383,6 +470,17 @@ async function findUser(db: Reader, username: string): Promise<users.User> {
   return found;
 }
 
+async function findApplication(
+  db: Reader,
+  application: string | number,
+): Promise<applications.Application> {
+  const found = /^\d{1,15}$/.test(String(application))
+    ? await applications.find(db, Number(application))
+    : await applications.findByUid(db, String(application));
+  if (!found) throw notFound("Application");
+  return found;
+}
+
 async function findProject(db: Reader, name: string): Promise<projects.Project> {
   const found = /^\d+$/.test(name)
     ? await projects.find(db, Number(name))
@@ -394,6 +492,19 @@ async function findProject(db: Reader, name: string): Promise<projects.Project> 
 function userRecord(user: users.User): UserRecord {
   const { id, username, name, email, state } = user;
   return { id, username, name, email, state, admin: user.admin === 1 };
+}
+
+function applicationRecord(row: applications.Application): ApplicationRecord {
+  return {
+    id: row.id,
+    username: row.username,
+    name: row.name,
+    client_id: row.uid,
+    redirect_uris: row.redirect_uris.split("\n"),
+    scopes: row.scopes.split(" "),
+    confidential: row.confidential === 1,
+    trusted: row.trusted === 1,
+  };
 }
 
 async function tokenRecord(db: Database, id: number, now: number): Promise<TokenRecord> {

@@ -4,27 +4,32 @@ import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
 import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
+import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
+import type { Bytes, HostRequest, Incoming, Reply } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
-import { everything } from "./doors.ts";
+import { doors } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
+import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
+import { type SiteOptions, siteOf } from "./web/index.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
 /** How an application is set up; every part has a default (docs/configuration.md). */
-export interface AppOptions {
+export interface AppOptions extends SiteOptions {
   /** A SQLite file, made when missing, a `postgres://` URL, or `":memory:"` (default). */
   database?: string;
   /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
   durability?: "normal" | "full";
+  /** PostgreSQL only: connections and timeouts. */
+  postgres?: PostgresOptions;
   /**
    * The address clients reach the API's mount by, such as `https://pm.example.com/prefix`: what links begin with.
    * Default: what each request says of itself.
@@ -34,6 +39,19 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /** Flows of the OAuth2 provider that can be switched off; both are on by default. */
+  oauth?: {
+    /** The implicit grant, which gives tokens to pages in a browser. */
+    implicit?: boolean;
+    /** The password grant, for applications that users give their password to. */
+    password?: boolean;
+  };
+  /**
+   * The embedding app's own sign-in, in place of ours: tells who is signed in by its request, which is Express's or
+   * Node's `req` where `createMiddleware` is used and the Fetch API's `Request` where `fetch` or `handler` is. Gives
+   * their user name or id here, or `undefined` for nobody. Called where a request carries no token (docs/pages.md).
+   */
+  authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
    * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
    * removes what is older. Default `"2y"`.
@@ -55,7 +73,7 @@ export interface AppOptions {
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
-  /** Is given every failure that is answered with a 500. Default: `console.error`. */
+  /** Is given every failure that is answered with a 500 or a 503. Default: `console.error`. */
   onError?: (error: unknown) => void;
 }
 
@@ -83,17 +101,21 @@ export interface App {
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { database = ":memory:", durability = "normal" } = options;
-  return createAppOn(await openStore(database, { durability }), options);
+  const { database = ":memory:", durability = "normal", postgres } = options;
+  return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
-  const { now = Date.now } = options;
+  const { now = Date.now, authenticate } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const resources = doors({ implicit, password });
+  let chosen: ReturnType<typeof siteOf>;
   try {
+    chosen = siteOf(options, authenticate === undefined);
     await migrate(
       store,
-      everything.flatMap((resource) => resource.migrations),
+      resources.flatMap((resource) => resource.migrations),
       now(),
     );
   } catch (error) {
@@ -121,7 +143,9 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
-    resources: everything,
+    resources: resources.filter((resource) => !chosen.off.has(resource)),
+    site: chosen.site,
+    authenticate: authenticate?.bind(options),
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
@@ -178,6 +202,7 @@ function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
     body: () => request.body?.values({ preventCancel: true }) ?? undefined,
     base: url.origin,
     ip,
+    host: request,
   };
 }
 

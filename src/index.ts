@@ -1,5 +1,6 @@
 export type {
   Admin,
+  ApplicationRecord,
   AuditRecord,
   DependencyScan,
   JobTokenRecord,
@@ -14,4 +15,5 @@ export type { LogEntry } from "./core/handler.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
-export { StoreError } from "./store/port.ts";
+export { StoreError, UnavailableError } from "./store/port.ts";
+export type { PageName } from "./web/index.ts";

@@ -1,5 +1,7 @@
 import * as audit from "./accounts/audit-queries.ts";
+import { dayOf } from "./core/time.ts";
 import * as events from "./resources/events/queries.ts";
+import * as members from "./resources/members/queries.ts";
 import type { Progress } from "./seed.ts";
 import type { Awaitable, Database, Store } from "./store/port.ts";
 
@@ -70,27 +72,40 @@ export async function purgeEvents(
     return report(old, withAudit ? await audit.countOlder(store, before) : 0);
   }
   const total = onProgress ? await events.countOlder(store, before) : 0;
-  const removed = await purge(
+  const removed = await inBatches(
     store,
     (db, most) => events.removeOlder(db, before, most),
     (done) => onProgress?.(done, Math.max(total, done)),
   );
   const inAudit = withAudit
-    ? await purge(store, (db, most) => audit.removeOlder(db, before, most))
+    ? await inBatches(store, (db, most) => audit.removeOlder(db, before, most))
     : 0;
   return report(removed, inAudit);
 }
 
-async function purge(
+/** Removes memberships that have run out, in transactions small enough for others to write in between; gives how many. */
+export function removeExpiredMembers(store: Store, now: number): Promise<number> {
+  return inBatches(store, async (db, batch) => {
+    const gone = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id } of gone) {
+      if (project_id === null) continue;
+      await events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+    }
+    return gone.length;
+  });
+}
+
+/** Calls `remove`, each time in a transaction of its own, until it has removed less than it was allowed to. */
+async function inBatches(
   store: Store,
-  removeSome: (db: Database, most: number) => Awaitable<number>,
-  onRemoved?: (removed: number) => void,
+  remove: (db: Database, batch: number) => Awaitable<number>,
+  onRemoved?: (sum: number) => void,
 ): Promise<number> {
   let removed = 0;
   let batch = 100;
   for (;;) {
     const started = performance.now();
-    const gone = await store.transaction((db) => removeSome(db, batch));
+    const gone = await store.transaction((db) => remove(db, batch));
     removed += gone;
     onRemoved?.(removed);
     if (gone < batch) return removed;

@@ -231,7 +231,7 @@ export async function call(
     all.set("content-type", "application/x-www-form-urlencoded");
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
-  const url = `http://pm.test${/^\/(api|-|oauth)\//.test(path) ? "" : "/api/v4"}${path}`;
+  const url = `http://pm.test${/^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4"}${path}`;
   const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
   const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();

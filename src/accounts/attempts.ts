@@ -1,5 +1,5 @@
 import { TooManyRequests, type Usage } from "../core/limits.ts";
-import type { Database, Store } from "../store/port.ts";
+import type { Database, Reader, Store } from "../store/port.ts";
 
 /** How often something may be tried. */
 export interface Allowance {
@@ -29,14 +29,7 @@ export async function attempt(
   allowances: readonly Allowance[],
   now: number,
 ): Promise<void> {
-  for (const allowance of allowances) {
-    const [row] = await store.all<Row>("select count, ends_at from attempts where key = ?", [
-      keyOf(allowance),
-    ]);
-    if (row && row.ends_at > now && row.count >= allowance.most) {
-      throw new TooManyRequests(usageOf(allowance, { ...row, count: allowance.most + 1 }), now);
-    }
-  }
+  for (const allowance of allowances) await requireLeft(store, allowance, now);
   const exceeded = await store.transaction(async (db) => {
     for (const allowance of allowances) {
       const usage = await count(db, allowance, 1, now);
@@ -56,6 +49,21 @@ const keyOf = ({ key }: Allowance) => key.slice(0, LONGEST_KEY);
 
 function usageOf({ name = "attempts", most }: Allowance, { count, ends_at }: Row): Usage {
   return { name, limit: most, observed: count, resetsAt: ends_at };
+}
+
+/**
+ * Checks that an allowance is not used up, for what is counted only once it has failed.
+ *
+ * @param now epoch milliseconds
+ * @throws TooManyRequests where it is
+ */
+export async function requireLeft(db: Reader, allowance: Allowance, now: number): Promise<void> {
+  const [row] = await db.all<Row>("select count, ends_at from attempts where key = ?", [
+    keyOf(allowance),
+  ]);
+  if (row && row.ends_at > now && row.count >= allowance.most) {
+    throw new TooManyRequests(usageOf(allowance, { ...row, count: allowance.most + 1 }), now);
+  }
 }
 
 /**

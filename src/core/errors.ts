@@ -119,6 +119,11 @@ export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });
 }
 
+/** 503 while the database can't be used; asking again in a second may do. */
+export function unavailable(): ApiError {
+  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
+}
+
 /** 304 as the answer to a change that changes nothing, such as starring twice (gitlab-facts §1.2). */
 export function notModified(): ApiError {
   return new ApiError(304, {});

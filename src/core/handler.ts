@@ -1,14 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store } from "../store/port.ts";
-import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
+import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
+import {
+  findSource,
+  type Part,
+  partOf,
+  type Role,
+  requirePart,
+  requireRole,
+  type Source,
+  type Viewer,
+} from "./access.ts";
 import {
   type AuthSettings,
   actAs,
-  bySession,
   type Caller,
   findCaller,
+  findSignedIn,
   type Person,
   RevokedToken,
   requireScope,
@@ -24,6 +33,7 @@ import {
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
+  unavailable,
   unknownRoute,
   unreadable,
   unverified,
@@ -53,10 +63,18 @@ import {
   type Resource,
   type Result,
   type Route,
+  type Site,
   TIERS,
   type Tier,
 } from "./resource.ts";
-import { csrfTokenOf, hasCsrfToken, newVisitor, sessionCookie, sessionOf } from "./session.ts";
+import {
+  csrfTokenOf,
+  hasCsrfToken,
+  isCrossSite,
+  newVisitor,
+  sessionCookie,
+  sessionOf,
+} from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload } from "./upload.ts";
 
@@ -83,8 +101,6 @@ export interface PipelineSettings extends AuthSettings {
   resources: readonly Resource[];
   tier: Tier;
   now: () => number;
-  /** The public address, where it is not what the client's request says. */
-  url: string | undefined;
   pages: PageLimits;
   body: BodyLimits;
   /** The most bytes of an uploaded file. */
@@ -100,6 +116,7 @@ export interface PipelineSettings extends AuthSettings {
     act: { sudoer: Person; userId: number; what: string; ip: string },
     now: number,
   ) => Promise<void>;
+  site: Site;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -211,10 +228,11 @@ function createRouting(
       return ANSWERED;
     });
   }
-  const match = composePartial(router.handlers);
+  const matching = grouped(paths, router.handlers);
   return async (exchange) => {
     const { incoming } = exchange;
     if (incoming.base === undefined) throw unreadable("malformed Host header");
+    const match = matching(incoming.path);
     // hattip reads these two and nothing else to match, so no URL or Request is made.
     const context = Object.assign(exchange, {
       url: { pathname: incoming.path },
@@ -234,6 +252,42 @@ function createRouting(
     if (!BELOW_API.test(incoming.path)) return undefined;
     throw unknownRoute();
   };
+}
+
+type Match = ReturnType<typeof composePartial>;
+
+/** The segments that tell most paths apart: `/api/v4/projects/:id/labels` by its third and fifth. */
+const TELLING = [3, 5] as const;
+
+/** hattip tries one pattern after the other, of hundreds: a path is given those that its telling segments leave. */
+function grouped(
+  paths: readonly string[],
+  handlers: ReturnType<typeof createRouter>["handlers"],
+): (path: string) => Match {
+  const fixed = paths.map((path) => TELLING.map((at) => fixedSegment(path, at)));
+  const words = new Set(fixed.flat());
+  const groups = new Map<string, Match>();
+  return (path) => {
+    const segments = path.split("/", 6);
+    const told = TELLING.map((at) => (words.has(segments[at]) ? segments[at] : undefined));
+    const key = told.join("/");
+    let match = groups.get(key);
+    if (!match) {
+      const fits = (_: unknown, index: number) =>
+        fixed[index]?.every((word, at) => word === undefined || word === told[at]);
+      match = composePartial(handlers.filter(fits));
+      groups.set(key, match);
+    }
+    return match;
+  };
+}
+
+/** The word a pattern has as a segment, `undefined` where it has a parameter, or none. */
+function fixedSegment(pattern: string, at: number): string | undefined {
+  const segments = pattern.split("/").slice(0, at + 1);
+  const word = segments[at];
+  if (segments.some((one) => one.includes("*"))) return undefined;
+  return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
 /** Static segments before parameters, so that `/badges/render` is never taken for an id. */
@@ -256,6 +310,7 @@ interface Endpoint {
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
+  part: Part | undefined;
 }
 
 function endpoint(route: Route, door: Door): Endpoint {
@@ -269,6 +324,7 @@ function endpoint(route: Route, door: Door): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
+    part: partOf(route),
   };
 }
 
@@ -308,7 +364,7 @@ async function answer(
 /** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, door, scopes, sourceKind }: Endpoint,
+  { route, door, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
@@ -322,12 +378,13 @@ async function admitUpload(
   const id = decodePath(params["id"] as string);
   const source = await findSource(settings.store, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  if (part) requirePart(source, part);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, door, read, scopes, sourceKind }: Endpoint,
+  { route, door, read, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -370,11 +427,13 @@ async function answerWith(
       tier: settings.tier,
       asked: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
+      site: settings.site,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
+    if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
     if (caller?.sudoer && route.method !== "GET") {
       const { sudoer, id: userId } = caller;
@@ -452,8 +511,14 @@ async function readCaller(
   }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
-  requireVerified(incoming, parameters, exchange.session);
-  return bySession(settings.store, exchange.session, now);
+  requireVerified(incoming, parameters, exchange.session, settings.url);
+  try {
+    return await findSignedIn(settings, incoming, now);
+  } catch (error) {
+    // Who may not come in with this cookie gets another, or could not sign in as somebody else.
+    if (error instanceof ApiError) exchange.session = newVisitor();
+    throw error;
+  }
 }
 
 /**
@@ -461,9 +526,15 @@ async function readCaller(
  *
  * @throws ApiError 422
  */
-function requireVerified(incoming: Asked, parameters: Parameters, session: string): void {
+function requireVerified(
+  incoming: Asked,
+  parameters: Parameters,
+  session: string,
+  url: string | undefined,
+): void {
   if (incoming.method === "GET" || incoming.method === "HEAD") return;
-  if (!hasCsrfToken(incoming, session, parameters["authenticity_token"])) throw unverified();
+  const token = parameters["authenticity_token"];
+  if (!hasCsrfToken(incoming, session, token) || isCrossSite(incoming, url)) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
@@ -548,15 +619,21 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 }
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
-  const known = error instanceof ConstraintError ? conflictOf(error) : error;
-  if (!(known instanceof ApiError)) settings.onError(error);
+  const known = knownAs(error);
+  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
   if (door?.showError) {
     const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
-    const visit = { asked: incoming, caller: exchange.caller, view, csrfToken };
+    const visit = {
+      asked: incoming,
+      caller: exchange.caller,
+      view,
+      csrfToken,
+      site: settings.site,
+    };
     return replyOfAnswer(door.showError(shown, visit));
   }
   if (status === 304) return { status, headers: { ...headers }, body: null };
@@ -567,9 +644,12 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   };
 }
 
-/** A race that only the schema saw: handlers look first and say more. */
-function conflictOf(error: ConstraintError): unknown {
-  return error.rule === "unique" || error.rule === "foreign key" ? conflict() : error;
+/** What the store's errors say to clients. */
+function knownAs(error: unknown): unknown {
+  if (error instanceof UnavailableError) return unavailable();
+  // A race that only the schema saw: handlers look first and say more.
+  const rule = error instanceof ConstraintError ? error.rule : undefined;
+  return rule === "unique" || rule === "foreign key" ? conflict() : error;
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */

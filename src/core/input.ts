@@ -218,7 +218,7 @@ export type InputReader<A extends Attributes> = (parameters: Parameters) => Inpu
  * The reader throws ApiError 400: naming the first required attribute that was not sent, else listing what is wrong
  * with each. Attributes the route does not have are ignored.
  *
- * @param atLeast names of which at least one must be sent
+ * @param atLeast names of which at least one must be sent; what counts as not sent, such as `null`, does not count here
  */
 export function inputReader<A extends Attributes>(
   attributes: A,
@@ -234,7 +234,6 @@ export function inputReader<A extends Attributes>(
     for (const { name, required } of entries) {
       if (required && !(name in parameters)) throw missing(name);
     }
-    if (atLeast && !atLeast.some((name) => name in parameters)) throw atLeastOne(atLeast);
     for (const { name, schema, required } of entries) {
       const value = parameters[name];
       if (value === undefined && !required) continue;
@@ -247,6 +246,7 @@ export function inputReader<A extends Attributes>(
       }
     }
     if (errors) throw invalid(errors);
+    if (atLeast && !atLeast.some((name) => name in input)) throw atLeastOne(atLeast);
     return input as Input<A>;
   };
 }

@@ -14,6 +14,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { snippetResource } from "./snippets/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
@@ -37,6 +38,7 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  snippetResource,
   todoResource,
   impersonationTokenResource,
   personalTokenResource,

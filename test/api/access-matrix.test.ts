@@ -163,8 +163,10 @@ const OWN: Record<string, 401> = { "GET /personal_access_tokens/:token_id": 401 
 
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
   if (typeof route.role !== "function") return route.role;
+  const caller = { id: -1, admin: false, external: false };
   const context = {
-    caller: { id: -1, admin: false, external: false },
+    caller,
+    viewer: { caller, today: "" },
     input: { user_id: 4711 },
     source: { visibility: VISIBILITIES[visibility], level: 0 },
   };
@@ -227,15 +229,20 @@ describe("the table of routes", () => {
       .filter((route) => !parentOf(route) && !route.access && !route.role)
       .map((route) => `${route.method} ${route.path}`);
     expect(open.sort()).toEqual([
-      // What the caller did, wants to hear of, and has to do; the caller's own tokens
+      // What the caller did, wants to hear of, has to do, and keeps; the caller's own tokens
       "DELETE /personal_access_tokens/:token_id",
       "DELETE /personal_access_tokens/self",
+      "DELETE /snippets/:snippet_id",
       "GET /events",
       "GET /metadata",
       "GET /notification_settings",
       "GET /personal_access_tokens",
       "GET /personal_access_tokens/:token_id",
       "GET /personal_access_tokens/self",
+      "GET /snippets",
+      "GET /snippets/:snippet_id",
+      "GET /snippets/:snippet_id/raw",
+      "GET /snippets/public",
       "GET /todos",
       "GET /user",
       "GET /users/:user_id/events",
@@ -244,9 +251,11 @@ describe("the table of routes", () => {
       "POST /personal_access_tokens/:token_id/rotate",
       "POST /personal_access_tokens/self/rotate",
       "POST /projects",
+      "POST /snippets",
       "POST /todos/:todo_id/mark_as_done",
       "POST /todos/mark_as_done",
       "PUT /notification_settings",
+      "PUT /snippets/:snippet_id",
     ]);
   });
 

@@ -611,7 +611,19 @@ describe("every list", () => {
       }
     }
     for (let index = 0; index < 2 * MANY; index += 1) {
+      await full.call(`POST ${project}/fork?name=f${index}&path=f${index}`, { as: "owner" });
+      const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
+      await full.call(`POST ${project}/snippets`, { as: "owner", json });
+      for (const as of ["owner", "admin"] as const) {
+        await full.call("POST /snippets", { as, json });
+      }
       await full.admin.createToken({ user: "owner", name: `t${index}`, scopes: ["api"] });
+      await full.admin.createApplication({
+        user: "owner",
+        name: `a${index}`,
+        redirect_uris: ["https://a.test/"],
+        scopes: ["api"],
+      });
     }
     const { json } = await full.call("GET /users?username=owner", { as: "admin" });
     await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {

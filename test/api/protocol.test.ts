@@ -335,6 +335,7 @@ const plainGet: Incoming = {
   body: () => undefined,
   base: "http://pm.test",
   ip: "",
+  host: new Request("http://localhost"),
 };
 
 describe("paths", () => {

@@ -20,14 +20,16 @@ import {
   timeStart,
 } from "./processes.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
+import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: "string", default: "rates,start,passwords" },
-    rounds: { type: "string", default: "7" },
-    seconds: { type: "string", default: "2" },
-    starts: { type: "string", default: "9" },
+    only: { type: "string", default: "rates,start,events,attachments,passwords" },
+    operations: { type: "string", default: "" },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "1" },
+    starts: { type: "string", default: "5" },
     json: { type: "string" },
   },
 });
@@ -35,10 +37,10 @@ const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const starts = Number(options.starts);
 /** Requests until V8 has compiled what they run. */
-const WARM_UP = 5_000;
+const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
-const parts = options.only.split(",");
+const parts = (options.only as string).split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
@@ -46,6 +48,20 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
 try {
   pinDriver();
+  const { operations, callerId, copy } = await seeded();
+  const wanted = operations.filter(({ name }) => name.includes(options.operations as string));
+  const rates = parts.includes("rates") ? await compare(wanted, callerId, copy) : [];
+  const footprint = parts.includes("start")
+    ? await footprints(operations, callerId, copy)
+    : undefined;
+  const scale: Scale = {};
+  const where = { folder, rounds, say };
+  if (parts.includes("events")) scale.firstPages = await firstPages(where);
+  if (parts.includes("attachments")) {
+    scale.attachments = await attachments(script("app"), copy("attachments"), where);
+  }
+  const flood = parts.includes("passwords") ? await passwords(copy("passwords")) : undefined;
+  if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const figures: Figures = {
     machine: {
       node: process.version,
@@ -55,11 +71,11 @@ try {
       pinned,
     },
     run: { rounds, seconds, starts, connections: 8 },
+    rates,
+    footprint,
+    scale,
+    passwords: flood,
   };
-  const { operations, callerId, copy } = await seeded();
-  if (parts.includes("rates")) figures.rates = await compare(operations, callerId, copy);
-  if (parts.includes("start")) figures.footprint = await footprints(operations, callerId, copy);
-  if (parts.includes("passwords")) figures.passwords = await passwords(copy("passwords"));
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
 } finally {
@@ -94,7 +110,7 @@ async function passwords(file: string): Promise<PasswordFigures> {
   await addPeople(app);
   await app.close();
   const server = await startServer([script("app"), file]);
-  const figures = await measurePasswords(server, 2 * seconds);
+  const figures = await measurePasswords(server, 3 * seconds);
   await server.stop();
   return figures;
 }
@@ -104,14 +120,14 @@ async function compare(
   operations: readonly Operation[],
   callerId: string,
   copy: (name: string) => string,
-): Promise<NonNullable<Figures["rates"]>> {
+): Promise<Figures["rates"]> {
   const contenders: [name: string, server: Server][] = [
     ["bare", await startServer([script("bare"), copy("bare"), callerId])],
     ["app", await startServer([script("app"), copy("app")])],
     ["stock", await startServer([script("stock"), copy("stock")])],
     ["fast", await startServer([script("stock"), copy("fast"), "fast"])],
   ];
-  const rates: NonNullable<Figures["rates"]> = [];
+  const rates: Figures["rates"] = [];
   for (const operation of operations) {
     await requireSameBytes(operation, contenders);
     for (const [, server] of contenders) await load(server.url, operation, { amount: WARM_UP });

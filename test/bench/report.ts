@@ -1,23 +1,23 @@
 import Table from "cli-table3";
 import type { Rate } from "./load.ts";
 import type { PasswordFigures } from "./passwords.ts";
+import type { Scale } from "./scale.ts";
 
 /** All that was measured. */
 export interface Figures {
   machine: { node: string; platform: string; cores: number; cpu: string; pinned: boolean };
   run: { rounds: number; seconds: number; starts: number; connections: number };
-  rates?: {
+  rates: {
     operation: string;
     /** The least share of the bare server's rate that is good enough. */
     floor: number;
     /** The rate of each contender in each round. */
     rounds: Record<string, Rate>[];
   }[];
-  footprint?: Footprint;
-  passwords?: PasswordFigures;
+  footprint: Footprint | undefined;
+  scale: Scale;
+  passwords: PasswordFigures | undefined;
 }
-
-type Rates = NonNullable<Figures["rates"]>;
 
 /** Starting, in milliseconds, and memory, in bytes. */
 export interface Footprint {
@@ -53,10 +53,11 @@ export function printed(figures: Figures): string {
     `Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}; ${where}.`,
     `Medians of ${run.rounds} rounds of ${run.seconds} s, ${run.connections} connections; ratios within a round.`,
     `"By CPU" compares the servers' CPU time for a request, which a busy machine disturbs least.`,
-    ...(figures.rates ? [ratesTable(figures.rates)] : []),
+    ...(figures.rates.length > 0 ? [ratesTable(figures.rates)] : []),
     ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
+    ...scaleLines(figures.scale),
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
-    ...disturbed(figures.rates ?? []),
+    ...disturbed(figures.rates),
   ].join("\n");
 }
 
@@ -71,7 +72,7 @@ function passwordsTable({ people, idle, flooded, signInsPerSecond }: PasswordFig
   return table.toString();
 }
 
-function ratesTable(rates: Rates): string {
+function ratesTable(rates: Figures["rates"]): string {
   const table = new Table({
     head: ["", "beside", "req/s", "app", "ratio", "from – to", "by CPU", "floor", ""],
     style: { head: [], border: [], compact: true },
@@ -130,12 +131,39 @@ function footprintTable({ start, memory }: Footprint): string {
   return table.toString();
 }
 
+const PAGE_CEILING = 1.5;
+
+function scaleLines({ firstPages, attachments, purge }: Scale): string[] {
+  const ms = (value: number) => `${value.toFixed(2)} ms`;
+  const megabytes = (value: number) => `${Math.round(value / MEGABYTE)} MB`;
+  const lines: string[] = [];
+  for (const { name, few, many, ratio } of firstPages ?? []) {
+    const met = verdict(ratio <= PAGE_CEILING);
+    lines.push(
+      `First page of ${name}: ${ms(few)} at 1,000 events, ${ms(many)} at 1,000,000: ${ratio.toFixed(2)} times, at most ${PAGE_CEILING}: ${met}`,
+    );
+  }
+  if (attachments) {
+    const { up, down, before, peak } = attachments;
+    lines.push(
+      `Attachments of 5 MB: ${ms(up)} up, ${ms(down)} down; memory ${megabytes(before)} before, ${megabytes(peak)} at most`,
+    );
+  }
+  if (purge) {
+    const { removed, seconds, quiet, during } = purge;
+    lines.push(
+      `Purge of ${removed} of 1,000,000 events: ${seconds.toFixed(1)} s; 99% of reads within ${ms(quiet)} before, ${ms(during)} meanwhile`,
+    );
+  }
+  return lines;
+}
+
 function verdict(met: boolean): string {
   return met ? "met" : "NOT MET";
 }
 
 /** Where the bare server did not have its core, the driver or other processes set the pace. */
-function disturbed(rates: Rates): string[] {
+function disturbed(rates: Figures["rates"]): string[] {
   return rates
     .map(({ operation, rounds }) => ({
       operation,

@@ -83,9 +83,10 @@ export interface Serving extends Ran {
 /** Starts `pm-cli serve` on a free port and waits until it listens. */
 export async function startServing(
   args: string[],
-  { cwd = tmpdir(), env }: Surroundings = {},
+  { cwd = tmpdir(), env, through = [] }: Surroundings = {},
 ): Promise<Serving> {
-  const child = spawn(process.execPath, [binary, "serve", ...args], {
+  const [command, ...rest] = [...through, process.execPath, binary, "serve", ...args];
+  const child = spawn(command as string, rest, {
     cwd,
     env: environment({ PM_PORT: "0", ...env }),
     stdio: ["ignore", "pipe", "pipe"],
