@@ -38,6 +38,18 @@ for (const { name, command, env } of runtimes) {
   }
 }
 
+if (filters.length > 0) warn("only some tests are run: none of them on pm-cli as one binary");
+else if (runtimes.some(({ name, command }) => name === "Bun" && command)) {
+  run("one binary", ["npm", "run", "--silent", "build:binary"]);
+  run(
+    "tests of the binary",
+    ["npx", "--no-install", "vitest", "run", "--project", "rest", "test/cli"],
+    {
+      TEST_PM_CLI: `${root}build/pm-cli`,
+    },
+  );
+}
+
 /**
  * @param {string} name
  * @param {string[]} command

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { call } from "../helpers.ts";
-import { binary, environment, newFolder, run, runJson } from "./helpers.ts";
+import { environment, newFolder, run, runJson, shellCommand } from "./helpers.ts";
 
 const exec = promisify(execFile);
 const folder = newFolder();
@@ -71,7 +71,7 @@ describe("hook post-receive", () => {
     await exec("git", ["init", "-q", "--bare", "-b", "main", bare]);
     await exec("git", ["init", "-q", "-b", "main", work]);
     const hook = join(bare, "hooks/post-receive");
-    const command = `exec '${process.execPath}' '${binary}' hook post-receive --db '${db}' --project acme/site`;
+    const command = `exec ${shellCommand} hook post-receive --db '${db}' --project acme/site`;
     await writeFile(hook, `#!/bin/sh\n${command}\n`);
     await chmod(hook, 0o755);
     await git("remote", "add", "origin", bare);
