@@ -8,6 +8,9 @@ const library = {
   testing: "src/testing.ts",
 };
 
+/** Started by its file's name, beside the others. */
+const worker = { "passwords-worker": "src/core/passwords-worker.mjs" };
+
 const shared = {
   target: "node20",
   outDir: "dist",
@@ -20,7 +23,8 @@ const shared = {
 
 export default defineConfig([
   // The CLI shares the library's chunks.
-  { ...shared, entry: { ...library, "pm-cli": "cli/index.ts" }, format: "esm" },
-  { ...shared, entry: library, format: "cjs" },
+  { ...shared, entry: { ...library, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
+  // What stands for import.meta.url there.
+  { ...shared, entry: library, format: "cjs", shims: true },
   { ...shared, entry: library, format: ["esm", "cjs"], dts: { only: true } },
 ]);

@@ -47,6 +47,8 @@ export function endingOf(error: unknown): Ending | undefined {
       };
     case "StoreError":
       return { line: storeLine(error), code: 1 };
+    case "UnavailableError":
+      return { line: unavailableLine(error), code: 1 };
   }
   const next = databaseHint(error);
   return next
@@ -87,6 +89,14 @@ function storeLine({ message, cause }: Error): string {
     ? "check that it runs and that the URL in --db (or PM_DB) is right"
     : (databaseHint(cause) ?? `choose a file in a folder that is there with --db (or PM_DB)`);
   return `${message}${first}. ${sentence(next)}`;
+}
+
+function unavailableLine({ message, cause }: Error): string {
+  const { code } = (cause ?? {}) as { code?: unknown };
+  const next = /^SQLITE_/.test(String(code))
+    ? databaseHint(cause)
+    : "check that the database server runs, and try again";
+  return `${message}. ${sentence(next as string)}`;
 }
 
 /** What to do about an error of SQLite or PostgreSQL, or `undefined` where it is neither's. */

@@ -339,6 +339,7 @@ function attributeSchema({ type, values }: AttributeNotes): Json {
   if (type === "integer" && values) return { type, enum: values.map(Number) };
   if (type === "integer" || type === "boolean") return { type };
   if (type === "date") return { type: "string", format: "date" };
+  if (type === "timestamp") return { type: "string", format: "date-time" };
   return { type: "string", ...(values ? { enum: values } : {}) };
 }
 

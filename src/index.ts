@@ -1,4 +1,13 @@
-export type { Admin, DependencyScan, PushRecord, TokenRecord, UserRecord } from "./admin.ts";
+export type {
+  Admin,
+  ApplicationRecord,
+  AuditRecord,
+  DependencyScan,
+  JobTokenRecord,
+  PushRecord,
+  TokenRecord,
+  UserRecord,
+} from "./admin.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";
@@ -6,4 +15,4 @@ export type { LogEntry } from "./core/handler.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
-export { StoreError } from "./store/port.ts";
+export { StoreError, UnavailableError } from "./store/port.ts";

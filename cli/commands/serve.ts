@@ -20,9 +20,16 @@ interface ServeOptions extends DatabaseOptions {
   trustProxy?: boolean;
   smtp?: string;
   mailFrom?: string;
+  maxConnections?: number;
+  connectTimeout?: number;
+  statementTimeout?: number;
+  impersonation: "on" | "off";
+  requestsPerMinute?: number;
 }
 
 const DAY = 86_400_000;
+/** An hour: a database that needs longer is not serving anybody. */
+const LONGEST_TIMEOUT = 3_600_000;
 
 /** npm and npx pass on a Ctrl-C that the terminal has sent already: within this time two signals are one. */
 const ECHO_MILLISECONDS = 100;
@@ -40,7 +47,7 @@ export function addServeCommand(program: Command): void {
       new Option("--port <port>", "port to listen on, 0 for a free one")
         .env("PM_PORT")
         .default(3000)
-        .argParser(readPort),
+        .argParser(readNumber(0, 65_535)),
     )
     .addOption(
       new Option("--url <url>", "address clients reach it by (default: what each request says)")
@@ -68,12 +75,50 @@ export function addServeCommand(program: Command): void {
         .argParser(readSmtp),
     )
     .addOption(
+      new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
+        .env("PM_IMPERSONATION")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option(
+        "--requests-per-minute <number>",
+        "answer a user, or an address without a token, so often and then 429 (default: any number)",
+      )
+        .env("PM_REQUESTS_PER_MINUTE")
+        .argParser(readNumber(1, 999_999_999)),
+    )
+    .addOption(
       new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
+    )
+    .addOption(
+      new Option(
+        "--max-connections <number>",
+        "PostgreSQL: connections of this process (default: 10)",
+      )
+        .env("PM_MAX_CONNECTIONS")
+        .argParser(readNumber(2, 1000)),
+    )
+    .addOption(
+      new Option(
+        "--connect-timeout <ms>",
+        "PostgreSQL: how long a connection is waited for (default: 10000)",
+      )
+        .env("PM_CONNECT_TIMEOUT")
+        .argParser(readNumber(1, LONGEST_TIMEOUT)),
+    )
+    .addOption(
+      new Option(
+        "--statement-timeout <ms>",
+        "PostgreSQL: how long a statement may take (default: 30000)",
+      )
+        .env("PM_STATEMENT_TIMEOUT")
+        .argParser(readNumber(1, LONGEST_TIMEOUT)),
     )
     .addHelpText(
       "after",
       `
-Events older than two years are removed once a day.
+Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 
@@ -88,25 +133,33 @@ Examples:
 }
 
 async function serveUntilSignal(options: ServeOptions, command: Command): Promise<void> {
-  const { db, host, port, url, tier } = options;
+  const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
+  const { impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const { serve } = await loadServer();
   const app = await openApp({
     database: db,
     tier,
+    impersonation: impersonation === "on",
+    ...(most === undefined ? {} : { limits: { requestsPerMinute: { user: most, address: most } } }),
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),
+    postgres: {
+      ...(maxConnections === undefined ? {} : { maxConnections }),
+      ...(connectTimeout === undefined ? {} : { connectTimeout }),
+      ...(statementTimeout === undefined ? {} : { statementTimeout }),
+    },
     log: (entry) => console.log(JSON.stringify(entry)),
     onError: report,
   });
   const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
 
-  const stopPurging = purgeDaily(app);
+  const stopSweeping = sweepDaily(app);
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });
-  stopPurging();
+  stopSweeping();
   await Promise.race([drain(server, app), secondSignal()]);
 }
 
@@ -114,14 +167,17 @@ function report(error: unknown): void {
   console.error(JSON.stringify({ time: now(), ...describe(error) }));
 }
 
-/** Removes old events now and every day; gives what ends that. */
-function purgeDaily(app: App): () => void {
-  const purge = () =>
-    app.admin.purgeEvents().then(({ events, before }) => {
-      if (events > 0) say("purged", { events, before });
-    }, report);
-  const timer = setInterval(purge, DAY);
-  void purge();
+/** Removes memberships that have run out, and old events, now and every day; gives what ends that. */
+function sweepDaily(app: App): () => void {
+  const sweep = async () => {
+    const { members } = await app.admin.removeExpiredMembers();
+    if (members > 0) say("memberships expired", { members });
+    const { events, auditEvents, before } = await app.admin.purgeEvents();
+    if (events + auditEvents > 0) say("purged", { events, auditEvents, before });
+  };
+  const sweepReporting = () => sweep().catch(report);
+  const timer = setInterval(sweepReporting, DAY);
+  void sweepReporting();
   return () => clearInterval(timer);
 }
 
@@ -183,10 +239,12 @@ function signal(): Promise<NodeJS.Signals> {
   });
 }
 
-function readPort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a number from 0 to 65535.");
-  return port;
+function readNumber(least: number, most: number) {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  };
 }
 
 function readUrl(text: string): string {

@@ -1,3 +1,4 @@
+import type { Person } from "../core/auth.ts";
 import type { Database } from "../store/port.ts";
 
 /** What is worth knowing afterwards. */
@@ -10,6 +11,10 @@ type AuditAction =
   | "token made"
   | "token revoked"
   | "token rotated"
+  | "reuse of a token detected"
+  | "job token made"
+  | "user blocked"
+  | "user unblocked"
   | "acted by sudo"
   | "two-factor enabled"
   | "two-factor disabled"
@@ -34,6 +39,15 @@ export interface AuditEntry {
   target?: string | undefined;
   /** The client's address, `""` if unknown. */
   ip: string;
+}
+
+/** Who did it where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
+export const OPERATOR: AuditEntry["author"] = { id: null, name: "operator" };
+
+/** Who really does what a caller does. */
+export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
+  const { id, username: name } = caller.sudoer ?? caller;
+  return { id, name };
 }
 
 /** Records a security event, in the transaction of what it tells of. */

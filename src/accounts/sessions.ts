@@ -56,3 +56,17 @@ export async function end(db: Database, userId: number, sessionId: number): Prom
     (await db.run("delete from sessions where user_id = ? and id = ?", [userId, sessionId])) > 0
   );
 }
+
+/** Whether a user is signed in at an address. */
+export async function isFamiliar(
+  db: Reader,
+  userId: number,
+  ip: string,
+  now: number,
+): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from sessions where user_id = ? and ip = ? and expires_at > ? limit 1",
+    [userId, ip, now],
+  );
+  return ip !== "" && found.length > 0;
+}

@@ -52,4 +52,10 @@ create index audit_events_by_user on audit_events (user_id, id);
 create index audit_events_by_time on audit_events (created_at, id);
 `,
   },
+  {
+    id: "20261121-67-audit-events-by-action",
+    sql: `
+create index audit_events_by_action on audit_events (action, id);
+`,
+  },
 ];

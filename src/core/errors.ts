@@ -109,18 +109,19 @@ export function unverified(): ApiError {
   return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
 }
 
-/** 429 of who tries too often (contract §8); `seconds` until it is worth trying again. */
-export function tooManyRequests(seconds: number): ApiError {
-  return new ApiError(
-    429,
-    { message: "429 Too Many Requests" },
-    { "retry-after": String(Math.max(1, Math.ceil(seconds))) },
-  );
+/** 503 of who asks for more than can be done now. */
+export function overloaded(): ApiError {
+  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }
 
 /** 500, which says nothing of what went wrong. */
 export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });
+}
+
+/** 503 while the database can't be used; asking again in a second may do. */
+export function unavailable(): ApiError {
+  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }
 
 /** 304 as the answer to a change that changes nothing, such as starring twice (gitlab-facts §1.2). */

@@ -1,13 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store } from "../store/port.ts";
-import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
+import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
+import {
+  findSource,
+  type Part,
+  partOf,
+  type Role,
+  requirePart,
+  requireRole,
+  type Source,
+  type Viewer,
+} from "./access.ts";
 import {
   type AuthSettings,
+  actAs,
   bySession,
   type Caller,
   findCaller,
+  type Person,
+  RevokedToken,
   requireScope,
   type Scope,
 } from "./auth.ts";
@@ -21,12 +33,14 @@ import {
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
+  unavailable,
   unknownRoute,
   unreadable,
   unverified,
 } from "./errors.ts";
 import type { Incoming, Reply } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
   keysetHeaders,
   type Listed,
@@ -67,8 +81,10 @@ export interface LogEntry {
   duration: number;
   ip: string;
   request_id: string;
-  /** The caller's user name, where there is one. */
+  /** The caller's user name, where there is one; with sudo that of whom they act as. */
   user?: string;
+  /** The administrator who acts as `user` by sudo. */
+  sudoer?: string;
 }
 
 /** What the pipeline runs on. */
@@ -83,6 +99,17 @@ export interface PipelineSettings extends AuthSettings {
   body: BodyLimits;
   /** The most bytes of an uploaded file. */
   uploadBytes: number;
+  signIns: SignInLimits;
+  /** Counts a request, where that is limited. @throws ApiError 429 */
+  limitRequests:
+    | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
+    | undefined;
+  /** Keeps that somebody acts as another, in the transaction of what they do. */
+  recordSudo: (
+    db: Database,
+    act: { sudoer: Person; userId: number; what: string; ip: string },
+    now: number,
+  ) => Promise<void>;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -104,6 +131,8 @@ interface Exchange {
   allowed?: string[];
   reply?: Reply;
   caller?: Caller | undefined;
+  /** Of the limit of requests, where there is one. */
+  usage?: Usage | undefined;
 }
 
 /** What is below the API and no route has is our 404 (contract §7), not the host's. */
@@ -114,7 +143,8 @@ const NOTHING = shape({});
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
 const EXPOSED_HEADERS =
-  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After";
+  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After, " +
+  "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset";
 
 /**
  * Makes the one pipeline all requests go through: match, authenticate, read and validate input, transaction, find the
@@ -146,6 +176,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
         ip: incoming.ip,
         request_id: exchange.requestId,
         ...(exchange.caller ? { user: exchange.caller.username } : {}),
+        ...(exchange.caller?.sudoer ? { sudoer: exchange.caller.sudoer.username } : {}),
       });
     }
     return reply;
@@ -190,10 +221,11 @@ function createRouting(
       return ANSWERED;
     });
   }
-  const match = composePartial(router.handlers);
+  const matching = grouped(paths, router.handlers);
   return async (exchange) => {
     const { incoming } = exchange;
     if (incoming.base === undefined) throw unreadable("malformed Host header");
+    const match = matching(incoming.path);
     // hattip reads these two and nothing else to match, so no URL or Request is made.
     const context = Object.assign(exchange, {
       url: { pathname: incoming.path },
@@ -213,6 +245,42 @@ function createRouting(
     if (!BELOW_API.test(incoming.path)) return undefined;
     throw unknownRoute();
   };
+}
+
+type Match = ReturnType<typeof composePartial>;
+
+/** The segments that tell most paths apart: `/api/v4/projects/:id/labels` by its third and fifth. */
+const TELLING = [3, 5] as const;
+
+/** hattip tries one pattern after the other, of hundreds: a path is given those that its telling segments leave. */
+function grouped(
+  paths: readonly string[],
+  handlers: ReturnType<typeof createRouter>["handlers"],
+): (path: string) => Match {
+  const fixed = paths.map((path) => TELLING.map((at) => fixedSegment(path, at)));
+  const words = new Set(fixed.flat());
+  const groups = new Map<string, Match>();
+  return (path) => {
+    const segments = path.split("/", 6);
+    const told = TELLING.map((at) => (words.has(segments[at]) ? segments[at] : undefined));
+    const key = told.join("/");
+    let match = groups.get(key);
+    if (!match) {
+      const fits = (_: unknown, index: number) =>
+        fixed[index]?.every((word, at) => word === undefined || word === told[at]);
+      match = composePartial(handlers.filter(fits));
+      groups.set(key, match);
+    }
+    return match;
+  };
+}
+
+/** The word a pattern has as a segment, `undefined` where it has a parameter, or none. */
+function fixedSegment(pattern: string, at: number): string | undefined {
+  const segments = pattern.split("/").slice(0, at + 1);
+  const word = segments[at];
+  if (segments.some((one) => one.includes("*"))) return undefined;
+  return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
 /** Static segments before parameters, so that `/badges/render` is never taken for an id. */
@@ -235,6 +303,7 @@ interface Endpoint {
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
+  part: Part | undefined;
 }
 
 function endpoint(route: Route, door: Door): Endpoint {
@@ -248,6 +317,7 @@ function endpoint(route: Route, door: Door): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
+    part: partOf(route),
   };
 }
 
@@ -287,7 +357,7 @@ async function answer(
 /** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, door, scopes, sourceKind }: Endpoint,
+  { route, door, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
@@ -295,18 +365,19 @@ async function admitUpload(
   const now = settings.now();
   const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, door, exchange, sent, now);
+  const caller = await readCaller(settings, route, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
   const source = await findSource(settings.store, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  if (part) requirePart(source, part);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, door, read, scopes, sourceKind }: Endpoint,
+  { route, door, read, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -314,12 +385,16 @@ async function answerWith(
   const { incoming } = exchange;
   const today = dayOf(now);
   const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
-  const caller = await readCaller(settings, door, exchange, parameters, now);
+  const caller = await readCaller(settings, route, door, exchange, parameters, now);
   exchange.caller = caller;
+  if (settings.limitRequests && door.credentials === "token") {
+    exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
+  }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
-  const preparing = { store: settings.store, asked: incoming, caller, now };
+  const { store, signIns } = settings;
+  const preparing = { store, asked: incoming, caller, signIns, now };
   const prepared = await route.prepare?.(input, preparing);
 
   const viewer: Viewer = { caller, today };
@@ -330,6 +405,7 @@ async function answerWith(
     const source =
       sourceKind &&
       (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+    requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,
       input,
@@ -349,7 +425,13 @@ async function answerWith(
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
+    if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
+    if (caller?.sudoer && route.method !== "GET") {
+      const { sudoer, id: userId } = caller;
+      const what = `${route.method} ${incoming.path}`;
+      await settings.recordSudo(db, { sudoer, userId, what, ip: incoming.ip }, now);
+    }
     return route.handle(context);
   };
   const result =
@@ -399,6 +481,7 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
+  route: Route,
   door: Door,
   exchange: Exchange,
   parameters: Parameters,
@@ -406,7 +489,18 @@ async function readCaller(
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
   if (door.credentials === "none") return undefined;
-  if (door.credentials === "token") return findCaller(settings, incoming, parameters, now);
+  if (door.credentials === "token") {
+    const options = { jobTokens: route.jobTokens === true };
+    try {
+      const caller = await findCaller(settings, incoming, parameters, now, options);
+      return await actAs(settings.store, caller, incoming, parameters);
+    } catch (error) {
+      if (error instanceof RevokedToken) {
+        await route.onRevoked?.(settings.store, error.tokenId, now);
+      }
+      throw error;
+    }
+  }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
   requireVerified(incoming, parameters, exchange.session);
@@ -436,6 +530,24 @@ function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | 
 function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
   if (!caller) throw unauthorized();
   requireRole(source, role);
+}
+
+/**
+ * Checks that a CI job stays in its project.
+ *
+ * @throws ApiError 403
+ */
+function requireOwnProject(caller: Caller | undefined, source: Source | undefined): void {
+  if (
+    caller?.by.kind !== "job" ||
+    (source?.kind === "project" && source.id === caller.by.projectId)
+  ) {
+    return;
+  }
+  const { projectPath } = caller.by;
+  throw forbidden(
+    `Authentication by CI/CD job token not allowed from ${projectPath} to ${source?.fullPath}.`,
+  );
 }
 
 function requireUnmodified(incoming: Incoming, updatedAt: number): void {
@@ -487,8 +599,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 }
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
-  const known = error instanceof ConstraintError ? conflictOf(error) : error;
-  if (!(known instanceof ApiError)) settings.onError(error);
+  const known = knownAs(error);
+  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
@@ -506,18 +618,22 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   };
 }
 
-/** A race that only the schema saw: handlers look first and say more. */
-function conflictOf(error: ConstraintError): unknown {
-  return error.rule === "unique" || error.rule === "foreign key" ? conflict() : error;
+/** What the store's errors say to clients. */
+function knownAs(error: unknown): unknown {
+  if (error instanceof UnavailableError) return unavailable();
+  // A race that only the schema saw: handlers look first and say more.
+  const rule = error instanceof ConstraintError ? error.rule : undefined;
+  return rule === "unique" || rule === "foreign key" ? conflict() : error;
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
 function finish(
   reply: Reply,
-  { incoming, door, requestId, session }: Exchange,
+  { incoming, door, requestId, session, usage }: Exchange,
   url: string | undefined,
 ): void {
   const { headers } = reply;
+  if (usage) Object.assign(headers, usageHeaders(usage));
   headers["x-request-id"] = requestId;
   headers["x-content-type-options"] = "nosniff";
   headers["x-frame-options"] ??= "SAMEORIGIN";

@@ -5,6 +5,7 @@ import type { Caller, Scope } from "./auth.ts";
 import type { ApiError } from "./errors.ts";
 import type { Bytes, Incoming } from "./incoming.ts";
 import type { Attributes, Input } from "./input.ts";
+import type { SignInLimits } from "./limits.ts";
 import type { KeysetListed, Listed, Page } from "./pagination.ts";
 import type { Shape, View } from "./present.ts";
 import type { UploadSpec } from "./upload.ts";
@@ -47,6 +48,8 @@ export interface Preparing {
   readonly store: Store;
   readonly asked: Asked;
   readonly caller: Caller | undefined;
+  /** How often a password may be tried. */
+  readonly signIns: SignInLimits;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
 }
@@ -123,6 +126,10 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   scopes?: readonly Scope[];
   /** The role needed in the group or project. Default: none beyond reading it. */
   role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
+  /** Whether CI job tokens are accepted, on a route below a project: they reach no other than their own. */
+  jobTokens?: true;
+  /** Is told of a revoked token that was sent here, before the answer is 401. */
+  onRevoked?: (store: Store, tokenId: number, now: number) => Awaitable<void>;
   /** The tier the route belongs to. Default `"free"`. */
   tier?: Tier;
   /** Attributes of path, query and body. */

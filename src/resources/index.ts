@@ -14,8 +14,9 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { snippetResource } from "./snippets/index.ts";
 import { todoResource } from "./todos/index.ts";
-import { tokenResource } from "./tokens/index.ts";
+import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
@@ -37,8 +38,10 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  snippetResource,
   todoResource,
-  tokenResource,
+  impersonationTokenResource,
+  personalTokenResource,
   userResource,
   wikiResource,
 ];

@@ -1,3 +1,4 @@
+import type { PostgresOptions } from "./drivers/postgres.ts";
 import { type Store, StoreError } from "./port.ts";
 import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
 
@@ -7,10 +8,13 @@ import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
  *
  * @throws StoreError when it can't be opened
  */
-export async function openStore(database: string, options: SqliteOptions = {}): Promise<Store> {
+export async function openStore(
+  database: string,
+  options: SqliteOptions & PostgresOptions = {},
+): Promise<Store> {
   if (/^postgres(ql)?:\/\//.test(database)) {
     const { openPostgres } = await import("./drivers/postgres.ts");
-    return openPostgres(database);
+    return openPostgres(database, options);
   }
   return openSqlite(await sqlite(), database, options);
 }

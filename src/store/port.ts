@@ -54,3 +54,11 @@ export class ConstraintError extends Error {
 export class StoreError extends Error {
   override readonly name = "StoreError";
 }
+
+/**
+ * The database can't be used now, and may be later: it is gone, locked, full or too busy. Nothing was changed, unless
+ * the connection was lost during a commit: then nobody knows.
+ */
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+}

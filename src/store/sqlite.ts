@@ -1,4 +1,11 @@
-import { ConstraintError, type Database, type Store, StoreError, type Value } from "./port.ts";
+import {
+  ConstraintError,
+  type Database,
+  type Store,
+  StoreError,
+  UnavailableError,
+  type Value,
+} from "./port.ts";
 import { Queue } from "./queue.ts";
 
 const STATEMENTS_KEPT = 2000;
@@ -76,9 +83,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
-    transaction: (work) =>
-      queue.add(async () => {
-        await begin(write);
+    transaction: (work) => {
+      const asked = performance.now();
+      return queue.add(async () => {
+        await begin(write, asked);
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
@@ -89,7 +97,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
           if (write.inTransaction) write.run("rollback");
           throw error;
         }
-      }),
+      });
+    },
     close: () =>
       queue.add(() => {
         reader?.close();
@@ -137,15 +146,17 @@ const PATIENCE = 10_000;
 /**
  * Takes the write lock, waiting for whoever has it without holding up the event loop, as SQLite's own waiting would:
  * in the same process that would keep the holder from ever ending.
+ *
+ * @param asked since when the lock is waited for, behind others of this process too
  */
-async function begin(write: Statements): Promise<void> {
-  for (const started = performance.now(); ; ) {
+async function begin(write: Statements, asked: number): Promise<void> {
+  for (;;) {
     try {
       write.run("begin immediate");
       return;
     } catch (error) {
-      const busy = codeOf(error) === "SQLITE_BUSY";
-      if (!busy || performance.now() - started > PATIENCE) throw error;
+      const busy = codeOf((error as Error).cause) === "SQLITE_BUSY";
+      if (!busy || performance.now() - asked > PATIENCE) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
     }
   }
@@ -179,8 +190,9 @@ class Statements {
 
   /** The libraries' own row objects take three times as long as these. */
   all(sql: string, values: readonly Value[] = []): object[] {
+    const rows = this.rows(sql, values);
     const { columns } = this.#prepare(sql);
-    return this.rows(sql, values).map((row) => {
+    return rows.map((row) => {
       const object: Record<string, Value> = {};
       for (let index = 0; index < columns.length; index += 1) {
         object[columns[index] as string] = row[index] as Value;
@@ -190,18 +202,16 @@ class Statements {
   }
 
   rows(sql: string, values: readonly Value[] = []): Value[][] {
-    const statement = this.#prepare(sql);
     try {
-      return statement.rows(values);
+      return this.#prepare(sql).rows(values);
     } catch (error) {
       throw translated(error);
     }
   }
 
   run(sql: string, values: readonly Value[] = []): number {
-    const statement = this.#prepare(sql);
     try {
-      return statement.run(values);
+      return this.#prepare(sql).run(values);
     } catch (error) {
       throw translated(error);
     }
@@ -235,12 +245,18 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   SQLITE_CONSTRAINT_CHECK: "check",
 };
 
-function codeOf(error: unknown): string | undefined {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : undefined;
+/** What passes when another process is done, or somebody looks after the disk. */
+const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|PROTOCOL|NOMEM)/;
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
 }
 
 function translated(error: unknown): unknown {
-  const rule = RULES[codeOf(error) ?? ""];
-  return rule ? new ConstraintError(rule, (error as Error).message, { cause: error }) : error;
+  const { message } = error as Error;
+  const rule = RULES[codeOf(error)];
+  if (rule) return new ConstraintError(rule, message, { cause: error });
+  if (!PASSING.test(codeOf(error))) return error;
+  return new UnavailableError(`the database does not answer: ${message}`, { cause: error });
 }

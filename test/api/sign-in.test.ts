@@ -89,7 +89,7 @@ describe("signing in", () => {
   it("sends those who are not signed in to sign in first, and back", async () => {
     const visitor = new Visitor();
     const answer = await visitor.get("/-/user_settings/active_sessions?a=1");
-    expect(answer.status).toBe(303);
+    expect(answer.status).toBe(302);
     const there = `${ORIGIN}/users/sign_in?return_to=%2F-%2Fuser_settings%2Factive_sessions%3Fa%3D1`;
     expect(answer.headers.get("location")).toBe(there);
   });

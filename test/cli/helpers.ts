@@ -91,9 +91,9 @@ export interface Serving extends Ran {
 /** Starts `pm-cli serve` on a free port and waits until it listens. */
 export async function startServing(
   args: string[],
-  { cwd = tmpdir(), env }: Surroundings = {},
+  { cwd = tmpdir(), env, through = [] }: Surroundings = {},
 ): Promise<Serving> {
-  const [command, ...rest] = [...program, "serve", ...args];
+  const [command, ...rest] = [...through, ...program, "serve", ...args];
   const child = spawn(command as string, rest, {
     cwd,
     env: environment({ PM_PORT: "0", ...env }),

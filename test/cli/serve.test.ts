@@ -43,7 +43,8 @@ describe("serve", () => {
     await fetch(`${server.url}/api/v4/groups/acme/labels`, { method: "POST", body: form });
     expect(await server.stop()).toBe(0);
 
-    const [, first, second, ...others] = server.log();
+    // The demo's history goes back further than events are kept, which is said too.
+    const [first, second, ...others] = server.log().filter(({ method }) => method);
     expect(first).toEqual({
       time: expect.any(String),
       method: "GET",
@@ -56,7 +57,7 @@ describe("serve", () => {
     });
     expect(second).toMatchObject({ path: "/api/v4/user", status: 401 });
     expect(second).not.toHaveProperty("user");
-    expect(others.map(({ status }) => status)).toEqual([200, 200, 400, undefined]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 400]);
     for (const secret of [token, "not-a-token", "in-the-query", "?"]) {
       expect(server.stdout + server.stderr).not.toContain(secret);
     }
@@ -254,6 +255,9 @@ describe("values serve can't use are usage errors:", () => {
     [["--url", "ftp://pm.example.com"], {}, "It must be like https://pm.example.com"],
     [["--url", "https://pm.example.com/?x=1"], {}, "It must be like https://pm.example.com"],
     [["--tier", "gold"], {}, "Allowed choices are free, premium, ultimate."],
+    [["--max-connections", "1"], {}, "from 2 to 1000"],
+    [["--connect-timeout", "soon"], {}, "from 1 to 3600000"],
+    [[], { PM_STATEMENT_TIMEOUT: "0" }, "from env 'PM_STATEMENT_TIMEOUT'"],
     [[], { PM_TRUST_PROXY: "perhaps" }, "PM_TRUST_PROXY is 'perhaps'"],
   ])("%j %j", async (args, env, message) => {
     const ran = await run(["serve", "--db", "seeded.db", ...args], { ...at, env: { ...env } });

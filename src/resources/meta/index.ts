@@ -43,7 +43,7 @@ export const healthResource: Resource = {
       summary: "Whether the process can answer from its database",
       access: "anyone",
       handle: async ({ db }) => {
-        await db.rows("select 1");
+        await db.rows("select id from schema_migrations limit 1");
         return new Plain({ status: "ok" });
       },
     }),

@@ -1,18 +1,37 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import {
   type Awaitable,
   ConstraintError,
   type Database,
+  type Reader,
   type Store,
   StoreError,
+  UnavailableError,
   type Value,
 } from "../port.ts";
+import { Readers } from "./postgres-readers.ts";
+
+/** How to use a PostgreSQL server. */
+export interface PostgresOptions {
+  /** The most connections this process opens, at least 2. Default 10. */
+  maxConnections?: number;
+  /** Milliseconds to wait for a connection, a new one or a free one. Default 10,000. */
+  connectTimeout?: number;
+  /** Milliseconds after which the server ends a statement, or a transaction that does nothing. Default 30,000. */
+  statementTimeout?: number;
+}
 
 const ATTEMPTS = 12;
-const SERIALIZATION_FAILURE = "40001";
-const DEADLOCK = "40P01";
+const LONGEST_PAUSE = 200;
 /** Any constant: the advisory lock that keeps exclusive transactions apart. */
 const EXCLUSIVE_LOCK = 7_061_126;
+/** How much longer than its own limit the server may take to say so: then the connection is taken for dead. */
+const GRACE = 5000;
+/** Milliseconds until the system asks whether an idle connection is still there. */
+const KEEP_ALIVE = 10_000;
+/** The longest a timer can be set for: without limit. */
+const UNLIMITED = 2 ** 31 - 1;
 
 const RULES: Record<string, ConstraintError["rule"]> = {
   "23505": "unique",
@@ -20,6 +39,15 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   "23502": "not null",
   "23514": "check",
 };
+
+/** Serialization failure and deadlock: the same work may succeed when it is run again. */
+const RETRYABLE = new Set(["40001", "40P01"]);
+
+/**
+ * What passes without anything being changed here (PostgreSQL's appendix A): lost connections, no resources, locked,
+ * ended by an operator or a timeout, a system error, a server that has become a standby.
+ */
+const PASSING = /^(08|53|55P03|57|58|25006|25P03)/;
 
 /** bigint and numeric as numbers: ids and instants stay far below 2^53. */
 const types: pg.CustomTypesConfig = {
@@ -30,15 +58,32 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections.
+ * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections. What the URL says of TLS
+ * (`sslmode`, `sslrootcert`) holds.
+ *
  * Transactions are serializable; a serialization failure or deadlock runs the work again, a bounded number of times.
+ * A connection that is lost is replaced by the next statement that needs one.
  *
  * @throws StoreError when the server can't be reached
  */
-export async function openPostgres(url: string): Promise<Store> {
-  const pool = new pg.Pool({ connectionString: url, types });
-  // An idle connection the server closed; the next query opens another.
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
+  const { maxConnections = 10, connectTimeout = 10_000, statementTimeout = 30_000 } = options;
+  const pool = new pg.Pool({
+    connectionString: url,
+    types,
+    max: Math.max(maxConnections, 2),
+    pipeline: true,
+    connectionTimeoutMillis: connectTimeout,
+    statement_timeout: statementTimeout,
+    idle_in_transaction_session_timeout: statementTimeout,
+    // For a connection whose other end has gone without a word.
+    query_timeout: statementTimeout + GRACE,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE,
+  });
+  // A lost connection fails what runs on it, and its end is no failure of its own.
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     await pool.query("select 1");
   } catch (error) {
@@ -46,27 +91,15 @@ export async function openPostgres(url: string): Promise<Store> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(`cannot reach the PostgreSQL server: ${reason}`, { cause: error });
   }
-  const reads = statements(pool);
+  const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
+  const reads = reading((query) => sent(() => readers.query(query)));
   const running = new Set<Promise<unknown>>();
-
-  const transaction: Store["transaction"] = async (work, options = {}) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await attemptTransaction(pool, work, options.exclusive === true);
-      } catch (error) {
-        if (attempt >= ATTEMPTS || !isRetryable(error)) throw error;
-        const most = Math.min(2 ** attempt, 200);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * most));
-      }
-    }
-  };
 
   return {
     dialect: "postgres",
-    all: reads.all,
-    rows: reads.rows,
-    async transaction(work, options) {
-      const result = transaction(work, options);
+    ...reads,
+    async transaction(work, { exclusive = false } = {}) {
+      const result = retried(() => attemptTransaction(pool, work, exclusive));
       running.add(result);
       try {
         return await result;
@@ -77,9 +110,26 @@ export async function openPostgres(url: string): Promise<Store> {
     async close() {
       // A pool that ends leaves those who still wait for a connection, or for their next attempt, without one.
       await Promise.allSettled(running);
+      await readers.close();
       await pool.end();
     },
   };
+}
+
+/** Runs work again, after a moment that grows and is never the same, while it collides with that of others. */
+async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!RETRYABLE.has(codeOf(error))) throw error;
+      if (count === ATTEMPTS) {
+        const reason = "too many transactions changed the same at once";
+        throw new UnavailableError(`the database is busy: ${reason}`, { cause: error });
+      }
+      await sleep(Math.random() * Math.min(2 ** count, LONGEST_PAUSE));
+    }
+  }
 }
 
 async function attemptTransaction<T>(
@@ -87,75 +137,114 @@ async function attemptTransaction<T>(
   work: (db: Database) => Awaitable<T>,
   exclusive: boolean,
 ): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
+  const client = await connect(pool);
+  const limit = exclusive ? { query_timeout: UNLIMITED } : {};
+  const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
+  let lost = false;
   try {
     // A serializable snapshot is taken before the lock is waited for, so an exclusive one reads committed rows.
-    await client.query(exclusive ? "begin" : "begin isolation level serializable");
-    if (exclusive) await client.query("select pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
-    const result = await work(statements(client));
-    await client.query("commit");
+    await send({ text: exclusive ? "begin" : "begin isolation level serializable" });
+    if (exclusive) await lockOthersOut(send);
+    const result = await work(writing(send));
+    await send({ text: "commit" });
     return result;
   } catch (error) {
-    await client.query("rollback").catch((failure: Error) => {
-      broken = failure;
-    });
+    lost = error instanceof UnavailableError;
+    if (!lost) {
+      await send({ text: "rollback" }).catch(() => {
+        lost = true;
+      });
+    }
     throw error;
   } finally {
-    client.release(broken);
+    client.release(lost);
   }
 }
 
-function isRetryable(error: unknown): boolean {
+/** Waits for other exclusive transactions as long as they take, and may itself take as long as it needs. */
+async function lockOthersOut(send: Send): Promise<void> {
+  await send({ text: "set local statement_timeout = 0" });
+  await send({ text: "set local idle_in_transaction_session_timeout = 0" });
+  await send({ text: "select pg_advisory_xact_lock($1)", values: [EXCLUSIVE_LOCK] });
+}
+
+/** @throws UnavailableError whatever the reason is */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** Gives what a query gives, or throws the port's error for what the driver throws. */
+async function sent<T>(query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error;
+    // Values are checked before they come here: what the server has not said is the connection's failure.
+    if (!(error instanceof pg.DatabaseError)) throw unavailable(error);
+    const rule = RULES[codeOf(error)];
+    if (rule) throw new ConstraintError(rule, error.message, { cause: error });
+    throw PASSING.test(codeOf(error)) ? unavailable(error) : error;
+  }
+}
+
+function unavailable(cause: unknown): UnavailableError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new UnavailableError(`the database does not answer: ${reason}`, { cause });
+}
+
+/** PostgreSQL's code of an error, or nothing where it is none of its. */
+function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
-  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+  return typeof code === "string" ? code : "";
 }
 
 /** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
 const FOLDED = /\blower\(\?\)/g;
+/** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
+const STATEMENTS_KEPT = 2000;
 
 const prepared = new Map<string, { name: string; text: string }>();
 
-function named(sql: string): { name: string; text: string } {
-  let statement = prepared.get(sql);
-  if (!statement) {
-    let count = 0;
-    const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
-      count += 1;
-      return `$${count}`;
-    });
-    statement = { name: `s${prepared.size}`, text };
-    prepared.set(sql, statement);
-  }
+function numbered(sql: string): { name?: string; text: string } {
+  const kept = prepared.get(sql);
+  if (kept) return kept;
+  let count = 0;
+  const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
+    count += 1;
+    return `$${count}`;
+  });
+  if (prepared.size >= STATEMENTS_KEPT) return { text };
+  const statement = { name: `s${prepared.size}`, text };
+  prepared.set(sql, statement);
   return statement;
 }
 
-function statements(client: pg.Pool | pg.PoolClient): Database & {
-  all<Row extends object>(sql: string, values?: readonly Value[]): Promise<Row[]>;
-} {
+/** Sends a query and gives its result, or the port's error. */
+type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
+
+function reading(send: Send): Reader {
   return {
     async all<Row extends object>(sql: string, values: readonly Value[] = []) {
-      const result = await send(() => client.query<Row>({ ...named(sql), values: [...values] }));
-      return result.rows;
+      const { rows } = await send({ ...numbered(sql), values: [...values] });
+      return rows as Row[];
     },
     async rows(sql, values = []) {
-      const query = { ...named(sql), values: [...values], rowMode: "array" as const };
-      const result = await send(() => client.query<Value[]>(query));
-      return result.rows;
-    },
-    async run(sql, values = []) {
-      const result = await send(() => client.query({ ...named(sql), values: [...values] }));
-      return result.rowCount ?? 0;
+      const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
+      return rows as unknown as Value[][];
     },
   };
 }
 
-async function send<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error;
-    const rule = RULES[error.code ?? ""];
-    throw rule ? new ConstraintError(rule, error.message, { cause: error }) : error;
-  }
+function writing(send: Send): Database {
+  return {
+    ...reading(send),
+    async run(sql, values = []) {
+      const { rowCount } = await send({ ...numbered(sql), values: [...values] });
+      return rowCount ?? 0;
+    },
+  };
 }

@@ -1,0 +1,95 @@
+import type pg from "pg";
+
+/** Queries that are sent on one connection before a second one is opened. */
+const DEPTH = 16;
+/** Milliseconds without an answer after which nothing more is sent behind what is being worked on. */
+const STALLED = 5;
+
+interface Connection {
+  client: pg.PoolClient;
+  pending: number;
+  /** When it last gave an answer, or was given something to do. */
+  stirred: number;
+}
+
+/**
+ * Connections that reads share: a query is sent without waiting for the answers to those before it, so that many cost
+ * little more than one (docs/decisions/0010). What comes behind a slow one takes another connection while there is one.
+ */
+export class Readers {
+  readonly #connect: () => Promise<pg.PoolClient>;
+  readonly #most: number;
+  #open: Connection[] = [];
+  #opening: Promise<void> | undefined;
+  readonly #running = new Set<Promise<unknown>>();
+
+  /**
+   * @param connect gives a connection whose client pipelines
+   * @param most how many to open
+   */
+  constructor(connect: () => Promise<pg.PoolClient>, most: number) {
+    this.#connect = connect;
+    this.#most = most;
+  }
+
+  /** Sends a query; rejects with the driver's error, or what `connect` rejects with. */
+  query(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    const connection = this.#ready();
+    const result = connection
+      ? this.#send(connection, query)
+      : this.#another().then((opened) => this.#send(opened, query));
+    this.#running.add(result);
+    const done = () => this.#running.delete(result);
+    result.then(done, done);
+    return result;
+  }
+
+  /** Waits for the answers that are on their way, and gives the connections back. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    for (const connection of this.#open) this.#drop(connection);
+  }
+
+  async #send(connection: Connection, query: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (connection.pending === 0) connection.stirred = performance.now();
+    connection.pending += 1;
+    try {
+      return await connection.client.query(query);
+    } finally {
+      connection.pending -= 1;
+      connection.stirred = performance.now();
+    }
+  }
+
+  /** A connection that works through what it was given, if there is one. */
+  #ready(): Connection | undefined {
+    const latest = performance.now() - STALLED;
+    return this.#open.find(
+      ({ pending, stirred }) => pending === 0 || (pending < DEPTH && stirred > latest),
+    );
+  }
+
+  /** A new connection; where there are enough, the one with the least to do. */
+  async #another(): Promise<Connection> {
+    if (this.#open.length < this.#most) {
+      this.#opening ??= this.#add().finally(() => {
+        this.#opening = undefined;
+      });
+      await this.#opening;
+    }
+    const found = this.#ready() ?? [...this.#open].sort((a, b) => a.pending - b.pending)[0];
+    return found ?? this.#another();
+  }
+
+  async #add(): Promise<void> {
+    const connection = { client: await this.#connect(), pending: 0, stirred: 0 };
+    connection.client.once("error", () => this.#drop(connection));
+    this.#open.push(connection);
+  }
+
+  #drop(connection: Connection): void {
+    if (!this.#open.includes(connection)) return;
+    this.#open = this.#open.filter((other) => other !== connection);
+    connection.client.release(true);
+  }
+}

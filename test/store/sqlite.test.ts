@@ -1,0 +1,41 @@
+import { expect, it, onTestFinished } from "vitest";
+import { createApp } from "../../src/index.ts";
+import { openStore } from "../../src/store/open.ts";
+import { UnavailableError } from "../../src/store/port.ts";
+import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+
+it.runIf(engine === "sqlite")(
+  "a SQLite file that another process has locked is 503 for all who write, and read on",
+  async () => {
+    const { database, drop } = await newDatabase();
+    onTestFinished(drop);
+    const errors: unknown[] = [];
+    const app = await createApp({ database, onError: (error) => errors.push(error) });
+    onTestFinished(() => app.close());
+    await app.admin.seed(baseSeed);
+    const other = await openStore(database);
+    onTestFinished(() => other.close());
+
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const holder = other.transaction(() => held);
+    const write = (name: string) =>
+      call(app, "POST /groups/acme/labels", { as: "owner", json: { name, color: "#123456" } });
+    const refused = await Promise.all(["a", "b", "c"].map(write));
+    const read = await call(app, "GET /groups/acme/labels", { as: "owner" });
+    letGo();
+    await holder;
+
+    for (const answer of refused) {
+      expect(answer.status).toBe(503);
+      expect(answer.json).toEqual({ message: "503 Service Unavailable" });
+      expect(answer.headers.get("retry-after")).toBe("1");
+    }
+    expect(errors).toHaveLength(3);
+    for (const error of errors) expect(error).toBeInstanceOf(UnavailableError);
+    expect(read.status).toBe(200);
+    expect((await write("a")).status).toBe(201);
+  },
+);
