@@ -32,9 +32,11 @@ function parseOptions() {
 function build(file, options) {
   // Without bytecode the whole bundle is parsed at each start, and without `esm` Bun takes no top-level await.
   const how = ["--compile", "--bytecode", "--minify", "--format=esm", ...options];
+  // Beside each other, as dist has them: the one starts the other by name.
+  const scripts = ["cli/index.ts", "src/core/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
   const { status, error } = spawnSync(
     `${root}node_modules/.bin/bun`,
-    ["build", "cli/index.ts", ...how, `--outfile=${file}`],
+    ["build", ...scripts, ...how, `--outfile=${file}`],
     { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
   );
   if (error)
