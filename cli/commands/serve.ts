@@ -3,6 +3,7 @@ import type { App, AppOptions } from "../../src/index.ts";
 import type { Server } from "../../src/node.ts";
 import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
 import { describe, Failure, UsageError } from "../errors.ts";
+import { loadServer } from "../listen.ts";
 
 type Tier = NonNullable<AppOptions["tier"]>;
 const TIERS = Object.keys({
@@ -128,15 +129,15 @@ Examples:
   $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
   $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
     )
-    .action(serve);
+    .action(serveUntilSignal);
 }
 
-async function serve(options: ServeOptions, command: Command): Promise<void> {
+async function serveUntilSignal(options: ServeOptions, command: Command): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
   const { impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
-  const node = await import("../../src/node.ts");
+  const { serve } = await loadServer();
   const app = await openApp({
     database: db,
     tier,
@@ -152,7 +153,7 @@ async function serve(options: ServeOptions, command: Command): Promise<void> {
     log: (entry) => console.log(JSON.stringify(entry)),
     onError: report,
   });
-  const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
+  const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
 
   const stopSweeping = sweepDaily(app);
   const first = signal();
