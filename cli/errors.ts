@@ -81,8 +81,19 @@ function textOf(message: unknown): string {
     .join("; ");
 }
 
+/** What is to be done where the library's own words, which know of no command, don't say it. */
+const STORE_HINTS = [
+  ["newer than this", ""],
+  ["older version", ": `pm-cli db migrate` does that"],
+  ["not empty", ". Choose another with --to, or remove what is in it"],
+  ["nothing of pm-api", `. ${sentence(OTHER_DATABASE)}`],
+  ["did not arrive", ". The target was left empty: check both with `pm-cli db check`"],
+  ["with its own tools", ", such as `pg_dump --format=custom --file=pm.dump URL`"],
+] as const;
+
 function storeLine({ message, cause }: Error): string {
-  if (/newer than this/.test(message)) return message;
+  const hint = STORE_HINTS.find(([words]) => message.includes(words))?.[1];
+  if (hint !== undefined) return `${message}${hint}`;
   // Where a host has several addresses, the error of trying them all has no message of its own.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
   const next = message.includes("PostgreSQL")

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json";
+import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addHookCommands } from "./commands/hook.ts";
@@ -36,6 +37,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addHookCommands(program);
   addWikiCommands(program);
   addDependencyCommands(program);
+  addDatabaseCommands(program);
   try {
     await program.parseAsync(argv);
     return 0;

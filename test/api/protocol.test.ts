@@ -1093,6 +1093,8 @@ describe("a failure of our own", () => {
       rows: fail,
       // Migrating, the one transaction there is.
       transaction: (async () => []) as Store["transaction"],
+      snapshot: fail,
+      backup: fail,
       close: async () => undefined,
     };
     const reported: unknown[] = [];

@@ -1,7 +1,9 @@
 import BetterSqlite3 from "better-sqlite3";
 import {
+  type Awaitable,
   ConstraintError,
   type Database,
+  type Reader,
   type Store,
   StoreError,
   UnavailableError,
@@ -47,6 +49,16 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
   const write = new Statements(writer);
   const reader = inMemory ? undefined : new Snapshots(connect(file, { readonly: true }));
 
+  const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
+    if (inMemory) return queue.add(() => work(write));
+    const statements = new Statements(connect(file, { readonly: true }));
+    try {
+      return await work(statements);
+    } finally {
+      statements.close();
+    }
+  };
+
   const read = <T>(query: (statements: Statements) => T): T | Promise<T> => {
     if (reader) return reader.read(query);
     return queue.idle ? query(write) : queue.add(() => query(write));
@@ -73,6 +85,16 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
         }
       });
     },
+    snapshot: (work) =>
+      apart(async (statements) => {
+        statements.run("begin");
+        try {
+          return await work(statements as Reader);
+        } finally {
+          statements.run("commit");
+        }
+      }),
+    backup: (target) => apart((statements) => void statements.run("vacuum into ?", [target])),
     close: () =>
       queue.add(() => {
         reader?.close();
