@@ -10,9 +10,19 @@ export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** How a command ends that threw: one line for people, and the exit code. */
+/** What was asked for can't be done, and a worker has said why. */
+export class WorkerFailure extends Error {
+  override readonly name = "WorkerFailure";
+
+  /** @param code the worker's exit code */
+  constructor(readonly code: 1 | 2) {
+    super("a worker failed");
+  }
+}
+
+/** How a command ends that threw: one line for people, unless they were told, and the exit code. */
 export interface Ending {
-  line: string;
+  line?: string;
   code: 1 | 2;
 }
 
@@ -32,6 +42,8 @@ export function endingOf(error: unknown): Ending | undefined {
       return { line: message, code: 2 };
     case "Failure":
       return { line: message, code: 1 };
+    case "WorkerFailure":
+      return { code: (error as WorkerFailure).code };
     case "ExitPromptError":
       return { line: "cancelled, nothing was done", code: 1 };
     case "ApiError":

@@ -45,7 +45,8 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     // Commander has said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const ending = endingOf(error);
-    console.error(`error: ${ending ? ending.line.replace(/\p{Cc}+/gu, " ") : stackOf(error)}`);
+    const line = ending ? ending.line?.replace(/\p{Cc}+/gu, " ") : stackOf(error);
+    if (line !== undefined) console.error(`error: ${line}`);
     return ending?.code ?? 1;
   }
 }

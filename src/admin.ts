@@ -7,6 +7,7 @@ import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from ".
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
+import * as jobs from "./resources/meta/queries.ts";
 import {
   findEvent,
   type Recipient,
@@ -116,6 +117,13 @@ export interface Admin {
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
+   * {@link purgeEvents}, where none of the processes that share the database did so for a day. To be called every few
+   * minutes by each of them.
+   *
+   * @returns `undefined` where it is not due, or another process is at it
+   */
+  purgeEventsDaily(): Promise<Purged | undefined>;
+  /**
    * Keeps a push in a project's activity.
    *
    * @throws ApiError 404 for an unknown project or user
@@ -150,6 +158,11 @@ export interface Admin {
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
+const DAY = 86_400_000;
+/** The job of purging, and how long one is given for it: who takes longer has died, or is joined by another. */
+const PURGE = "purge events";
+const PURGE_LEASE = 3_600_000;
+
 /**
  * Makes the operators' side of an application.
  *
@@ -179,6 +192,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         skipped,
       };
     });
+
+  const purge: Admin["purgeEvents"] = async (options = {}) => {
+    const age = options.olderThan ?? retention;
+    const before = age === false ? 0 : startOfRetention(age, now());
+    return purgeEvents(store, before, options);
+  };
 
   return {
     async createUser({ password, ...user }) {
@@ -220,10 +239,16 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));
     },
-    purgeEvents: async (options = {}) => {
-      const age = options.olderThan ?? retention;
-      const before = age === false ? 0 : startOfRetention(age, now());
-      return purgeEvents(store, before, options);
+    purgeEvents: purge,
+    async purgeEventsDaily() {
+      if (!(await jobs.isDue(store, PURGE, now()))) return undefined;
+      const taken = await store.transaction((db) =>
+        jobs.takeJob(db, PURGE, now(), now() + PURGE_LEASE),
+      );
+      if (!taken) return undefined;
+      const purged = await purge();
+      await store.transaction((db) => jobs.endJob(db, PURGE, now() + DAY));
+      return purged;
     },
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {

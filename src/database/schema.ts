@@ -21,8 +21,9 @@ export interface Table {
 const KINDS = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
 
 /**
- * The tables of the code's schema, each after those it refers to, where that can be. They are read from a new database
- * in memory, so that one way of asking serves both engines.
+ * The tables of the code's schema, each after those it refers to, where that can be; without those of the database
+ * itself: the journal of migrations, and who works on what. They are read from a new database in memory, so that one
+ * way of asking serves both engines.
  */
 export async function tablesOf(): Promise<Table[]> {
   const model = await openStore(":memory:");
@@ -30,7 +31,8 @@ export async function tablesOf(): Promise<Table[]> {
     await migrate(model, migrations, 0);
     const found = await model.rows(
       `select name, sql like '%autoincrement%' from sqlite_schema
-       where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migrations' order by name`,
+       where type = 'table' and name not like 'sqlite_%' and name not in ('schema_migrations', 'jobs')
+       order by name`,
     );
     const tables: Table[] = [];
     for (const [name, numbered] of found) {

@@ -39,6 +39,7 @@ const FROZEN: Record<string, string> = {
   "20261121-16-todos": "8ac9aeb5484446f17e8e4a8e68210c441dee5c58ba48c63a2af5844e3b463a41",
   "20261121-17-award-emoji": "a43c6efa9e9844a452d037188b7f4a219caeba637cbfadd79952bffc5508a862",
   "20261121-17-wikis": "8ea9de25edbcb5bdbcb077cbf43de5322c6f7e371764cf753d09ba8f3a163af7",
+  "20261121-45-jobs": "5795eafacaab3d24beb0868a0922154acdf835b4c6a3c474e44052ed40b7e09f",
 };
 
 const released = resources.flatMap(({ migrations }) => migrations);
