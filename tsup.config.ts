@@ -1,6 +1,9 @@
-import { defineConfig } from "tsup";
+import { defineConfig, type Options } from "tsup";
 
 const library = { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" };
+
+/** Started by its file's name, beside the others. */
+const worker = { "passwords-worker": "src/core/passwords-worker.mjs" };
 
 const shared = {
   target: "node20",
@@ -8,11 +11,14 @@ const shared = {
   splitting: true,
   // The default would rewrite node:sqlite to sqlite, which exists nowhere.
   removeNodeProtocol: false,
-} as const;
+  // The one is there where it could be built, the other in Bun.
+  external: ["better-sqlite3", "bun:sqlite"],
+} satisfies Options;
 
 export default defineConfig([
   // The CLI shares the library's chunks.
-  { ...shared, entry: { ...library, "pm-cli": "cli/index.ts" }, format: "esm" },
-  { ...shared, entry: library, format: "cjs" },
+  { ...shared, entry: { ...library, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
+  // What stands for import.meta.url there.
+  { ...shared, entry: library, format: "cjs", shims: true },
   { ...shared, entry: library, format: ["esm", "cjs"], dts: { only: true } },
 ]);

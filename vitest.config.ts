@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /** What talks to an application through requests runs on both engines; the rest once. */
-const onBothEngines = ["test/api/**/*.test.ts", "test/store/**/*.test.ts"];
+const onBothEngines = [
+  "test/api/**/*.test.ts",
+  "test/oauth/**/*.test.ts",
+  "test/store/**/*.test.ts",
+];
 
 export default defineConfig({
   test: {

@@ -96,6 +96,8 @@ function textOf(message: unknown): string {
 /** What is to be done where the library's own words, which know of no command, don't say it. */
 const STORE_HINTS = [
   ["newer than this", ""],
+  ["PM_SQLITE", ""],
+  ["better-sqlite3", ""],
   ["older version", ": `pm-cli db migrate` does that"],
   ["not empty", ". Choose another with --to, or remove what is in it"],
   ["nothing of pm-api", `. ${sentence(OTHER_DATABASE)}`],

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -8,18 +8,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 export function installMissing() {
   const lock = `${root}package-lock.json`;
   const installed = `${root}node_modules/.package-lock.json`;
-  if (isLink(`${root}node_modules`)) return;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log("Installing packages (a few minutes where better-sqlite3 has to be compiled)…");
-  // Not `npm ci`: it refuses the lock file for the optional binaries of other platforms.
-  const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], {
+  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
     cwd: root,
     stdio: "inherit",
   });
   if (status !== 0) process.exit(status ?? 1);
-}
-
-/** As in a second work tree: what is behind it is kept up to date where it is. */
-function isLink(path) {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

@@ -6,7 +6,12 @@ import { type AttributeNotes, notesOf } from "../src/core/input.ts";
 import type { Field, Fields, Shape } from "../src/core/present.ts";
 import type { Resource, Route } from "../src/core/resource.ts";
 import { VERSION } from "../src/core/version.ts";
-import { resources } from "../src/resources/index.ts";
+import { everything } from "../src/doors.ts";
+
+/** What programs call: pages are for people. */
+export const described: readonly Resource[] = everything.filter(
+  ({ door, routes }) => door?.credentials !== "session" && routes.length > 0,
+);
 
 /** An attribute of a route: where it is sent and what it may be. */
 interface Parameter {
@@ -75,7 +80,14 @@ function parametersOf(route: Route): Parameter[] {
   ];
 }
 
-const USER: Caller = { id: 1, username: "ada", admin: false, external: false, scopes: ["api"] };
+const USER: Caller = {
+  id: 1,
+  username: "ada",
+  admin: false,
+  external: false,
+  scopes: ["api"],
+  by: { kind: "token", id: 1 },
+};
 const CALLERS: { to: string; caller: Caller | undefined; access: Route["access"][] }[] = [
   { to: "callers without a token", caller: undefined, access: ["anyone"] },
   { to: "users", caller: USER, access: ["anyone", "user"] },
@@ -97,7 +109,7 @@ function answersOf({ present, access = "user" }: Route): Answer[] {
 }
 
 /** The reference for people, in Markdown. */
-export function reference(of: readonly Resource[] = resources): string {
+export function reference(of: readonly Resource[] = described): string {
   const known = new Map<Shape, string>();
   return [
     "<!-- Generated from the routes by `npm run docs`: change those. -->",
@@ -202,14 +214,14 @@ function anchor(heading: string): string {
 type Json = Record<string, unknown>;
 
 /** The same as an OpenAPI 3.1 document. */
-export function openapi(of: readonly Resource[] = resources): Json {
+export function openapi(of: readonly Resource[] = described): Json {
   const schemas: Json = {};
   const names = new Map<Shape, string>();
   const paths: Record<string, Json> = {};
   for (const resource of of) {
     for (const route of resource.routes) {
       const path = route.path.replace(/:(\w+)/g, "{$1}");
-      paths[path] ??= path.startsWith("/-/") ? { servers: [{ url: "/" }] } : {};
+      paths[path] ??= resource.door?.base === "" ? { servers: [{ url: "/" }] } : {};
       paths[path][route.method.toLowerCase()] = operation(
         resource,
         documented(route),
@@ -327,6 +339,7 @@ function attributeSchema({ type, values }: AttributeNotes): Json {
   if (type === "integer" && values) return { type, enum: values.map(Number) };
   if (type === "integer" || type === "boolean") return { type };
   if (type === "date") return { type: "string", format: "date" };
+  if (type === "timestamp") return { type: "string", format: "date-time" };
   return { type: "string", ...(values ? { enum: values } : {}) };
 }
 

@@ -1,9 +1,18 @@
+import { OPERATOR, record } from "./accounts/audit.ts";
+import * as audit from "./accounts/audit-queries.ts";
 import { newSecret } from "./core/auth.ts";
-import { invalid, notFound } from "./core/errors.ts";
+import { invalid, notFound, refused } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
-import { type Purged, type PurgeOptions, purgeEvents, startOfRetention } from "./purge.ts";
+import * as applications from "./oauth/applications.ts";
+import {
+  type Purged,
+  type PurgeOptions,
+  purgeEvents,
+  removeExpiredMembers,
+  startOfRetention,
+} from "./purge.ts";
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
@@ -42,9 +51,53 @@ export interface TokenRecord {
   impersonation: boolean;
   /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
   expires_at: string | null;
+  /** As an ISO 8601 instant, to the minute; `null` for never. */
+  last_used_at: string | null;
   revoked: boolean;
   /** Neither revoked nor expired. */
   active: boolean;
+}
+
+/** A CI job's token as it is made. */
+export interface JobTokenRecord {
+  id: number;
+  username: string;
+  /** The full path of the only project it reaches. */
+  project: string;
+  /** As an ISO 8601 instant. */
+  expires_at: string;
+}
+
+/** A security event. */
+export interface AuditRecord {
+  id: number;
+  /** As an ISO 8601 instant. */
+  created_at: string;
+  /** Such as `"signed in"`. */
+  action: string;
+  /** The user name of who did it; `"operator"` for whoever has the database, as `pm-cli` does. */
+  author: string;
+  /** The user name of whose account it was done to, where that is another. */
+  user: string | null;
+  /** What it was done to, such as a token's name; `""` for nothing. */
+  target: string;
+  /** The client's address; `""` where it is unknown. */
+  ip: string;
+}
+
+/** An OAuth2 application as operators see it. */
+export interface ApplicationRecord {
+  id: number;
+  /** Whose it is; `null` where an administrator registered it through the API. */
+  username: string | null;
+  name: string;
+  client_id: string;
+  redirect_uris: string[];
+  scopes: string[];
+  /** Whether it can keep a secret; if not it is public, and has none. */
+  confidential: boolean;
+  /** Whether users are not asked for their consent; public applications ask nevertheless. */
+  trusted: boolean;
 }
 
 /** A push as Git's post-receive hook knows it. */
@@ -105,6 +158,67 @@ export interface Admin {
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
   /**
+   * Issues the token of a CI job, which reaches what its user may read in one project (docs/authentication.md).
+   *
+   * @param token `lifetime` in seconds, default 3600
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws ApiError 404 for an unknown project or user, 400 for a lifetime that isn't above 0
+   */
+  createJobToken(token: {
+    /** Its full path or id. */
+    project: string;
+    user: string;
+    lifetime?: number;
+  }): Promise<JobTokenRecord & { token: string }>;
+  /**
+   * Security events, the newest first.
+   *
+   * @param filter `user`: who did it, or whom it was done to; `since`: an ISO 8601 instant or a day; `limit`: how many
+   *   at most, default 1000
+   * @throws ApiError 404 for an unknown user
+   * @throws RangeError where `since` is no instant
+   */
+  listAuditEvents(filter?: {
+    user?: string;
+    action?: string;
+    since?: string;
+    limit?: number;
+  }): Promise<AuditRecord[]>;
+  /**
+   * Registers an OAuth2 application.
+   *
+   * @returns the record with `client_secret`, which is nowhere else; `null` for public applications
+   * @throws ApiError 404 for an unknown user, 400 for data that isn't right
+   */
+  createApplication(application: {
+    user: string;
+    name: string;
+    redirect_uris: readonly string[];
+    scopes: readonly string[];
+    /** Default true. */
+    confidential?: boolean;
+    /** Default false. */
+    trusted?: boolean;
+  }): Promise<ApplicationRecord & { client_secret: string | null }>;
+  /** The applications of a user, or all, in the order they were made. @throws ApiError 404 */
+  listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
+  /**
+   * Gives an application another secret.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404, 400 for a public application
+   */
+  renewApplicationSecret(
+    application: string | number,
+  ): Promise<ApplicationRecord & { client_secret: string }>;
+  /**
+   * Deletes an application and every access it was given.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404
+   */
+  deleteApplication(application: string | number): Promise<ApplicationRecord>;
+  /**
    * Who is to be told of an event, and why, by their notification settings.
    *
    * @throws ApiError 404 for an unknown event
@@ -117,12 +231,17 @@ export interface Admin {
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
-   * {@link purgeEvents}, where none of the processes that share the database did so for a day. To be called every few
-   * minutes by each of them.
+   * Removes memberships that have run out; where they were of a project, its activity says so. They give no access from
+   * their last day on, removed or not.
+   */
+  removeExpiredMembers(): Promise<{ members: number }>;
+  /**
+   * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
+   * for a day. To be called every few minutes by each of them.
    *
    * @returns `undefined` where it is not due, or another process is at it
    */
-  purgeEventsDaily(): Promise<Purged | undefined>;
+  sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
   /**
    * Keeps a push in a project's activity.
    *
@@ -159,9 +278,12 @@ export interface Admin {
 }
 
 const DAY = 86_400_000;
-/** The job of purging, and how long one is given for it: who takes longer has died, or is joined by another. */
-const PURGE = "purge events";
-const PURGE_LEASE = 3_600_000;
+/** The job of sweeping, and how long one is given for it: who takes longer has died, or is joined by another. */
+const SWEEP = "sweep";
+const SWEEP_LEASE = 3_600_000;
+/** In seconds: a month. */
+const LONGEST_JOB = 30 * 86_400;
+const operator: applications.Actor = { ...OPERATOR, ip: "" };
 
 /**
  * Makes the operators' side of an application.
@@ -169,10 +291,18 @@ const PURGE_LEASE = 3_600_000;
  * @param retention how long events are kept, `false` for ever
  */
 export function createAdmin(store: Store, now: () => number, retention: string | false): Admin {
+  const recordFor = (
+    db: Database,
+    action: Parameters<typeof record>[1]["action"],
+    userId: number,
+    target?: string,
+  ) => record(db, { action, author: OPERATOR, userId, target, ip: "" }, now());
+
   const setState = (username: string, state: users.User["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
       await updateRow(db, "users", user.id, { state }, now());
+      await recordFor(db, state === "blocked" ? "user blocked" : "user unblocked", user.id);
       return userRecord({ ...user, state });
     });
 
@@ -221,6 +351,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           { user_id: user.id, name, digest, scopes, impersonation, expires_at },
           now(),
         );
+        await recordFor(
+          db,
+          "token made",
+          user.id,
+          impersonation ? `${name} (impersonation)` : name,
+        );
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
@@ -230,9 +366,72 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     },
     revokeToken: (id) =>
       store.transaction(async (db) => {
-        await tokenRecord(db, id, now());
-        await tokens.revoke(db, id, now());
+        const { name } = await tokenRecord(db, id, now());
+        const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
+        if (await tokens.revoke(db, id, now())) await recordFor(db, "token revoked", userId, name);
         return tokenRecord(db, id, now());
+      }),
+    async createJobToken({ project: name, user: username, lifetime = 3600 }) {
+      if (!(lifetime > 0 && lifetime <= LONGEST_JOB)) {
+        throw invalid({ lifetime: [`must be above 0 and at most ${LONGEST_JOB} seconds`] });
+      }
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const project = await findProject(db, name);
+        const user = await findUser(db, username);
+        const expires_at = now() + Math.round(lifetime * 1000);
+        const of = { user_id: user.id, project_id: project.id, digest, expires_at };
+        const id = await tokens.insertJobToken(db, of, now());
+        await recordFor(db, "job token made", user.id, project.full_path);
+        return {
+          id,
+          username: user.username,
+          project: project.full_path,
+          expires_at: new Date(expires_at).toISOString(),
+          token: secret,
+        };
+      });
+    },
+    async listAuditEvents({ user: username, action, since, limit = 1000 } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      const after = since === undefined ? undefined : Date.parse(since);
+      if (Number.isNaN(after)) throw new RangeError(`"${since}" is no instant`);
+      const found = await audit.latest(store, { userId: user?.id, action, after }, limit);
+      return found.map((row) => ({
+        id: row.id,
+        created_at: new Date(row.created_at).toISOString(),
+        action: row.action,
+        author: row.author_name,
+        user: row.username,
+        target: row.target,
+        ip: row.ip,
+      }));
+    },
+    createApplication: ({ user: username, name, redirect_uris, scopes, ...rest }) =>
+      store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const { confidential = true, trusted = false } = rest;
+        const data = { name, redirectUris: redirect_uris, scopes, confidential, trusted };
+        const made = await applications.register(db, operator, { ...data, userId: user.id }, now());
+        const found = await findApplication(db, made.id);
+        return { ...applicationRecord(found), client_secret: made.secret };
+      }),
+    async listApplications({ user: username } = {}) {
+      const user = username === undefined ? undefined : await findUser(store, username);
+      return (await applications.all(store, user?.id)).map(applicationRecord);
+    },
+    renewApplicationSecret: (application) =>
+      store.transaction(async (db) => {
+        const found = await findApplication(db, application);
+        const secret = await applications.renewSecret(db, operator, found, now());
+        if (secret === null) throw refused("a public application has no secret");
+        return { ...applicationRecord(found), client_secret: secret };
+      }),
+    deleteApplication: (application) =>
+      store.transaction(async (db) => {
+        const found = await findApplication(db, application);
+        await applications.remove(db, operator, found, now());
+        return applicationRecord(found);
       }),
     recipients: async (eventId) => {
       const event = await findEvent(store, eventId);
@@ -240,16 +439,18 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       return recipients(store, event, dayOf(now()));
     },
     purgeEvents: purge,
-    async purgeEventsDaily() {
-      if (!(await jobs.isDue(store, PURGE, now()))) return undefined;
+    async sweepDaily() {
+      if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;
       const taken = await store.transaction((db) =>
-        jobs.takeJob(db, PURGE, now(), now() + PURGE_LEASE),
+        jobs.takeJob(db, SWEEP, now(), now() + SWEEP_LEASE),
       );
       if (!taken) return undefined;
+      const members = await removeExpiredMembers(store, now());
       const purged = await purge();
-      await store.transaction((db) => jobs.endJob(db, PURGE, now() + DAY));
-      return purged;
+      await store.transaction((db) => jobs.endJob(db, SWEEP, now() + DAY));
+      return { ...purged, members };
     },
+    removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
         const user = username.includes("@")
@@ -274,7 +475,6 @@ export function createAdmin(store: Store, now: () => number, retention: string |
           },
           now(),
         );
-        await updateRow(db, "projects", project.id, { last_activity_at: now() }, now());
         return { id };
       }),
     async *exportWiki(project) {
@@ -296,6 +496,17 @@ async function findUser(db: Reader, username: string): Promise<users.User> {
   return found;
 }
 
+async function findApplication(
+  db: Reader,
+  application: string | number,
+): Promise<applications.Application> {
+  const found = /^\d{1,15}$/.test(String(application))
+    ? await applications.find(db, Number(application))
+    : await applications.findByUid(db, String(application));
+  if (!found) throw notFound("Application");
+  return found;
+}
+
 async function findProject(db: Reader, name: string): Promise<projects.Project> {
   const found = /^\d+$/.test(name)
     ? await projects.find(db, Number(name))
@@ -307,6 +518,19 @@ async function findProject(db: Reader, name: string): Promise<projects.Project> 
 function userRecord(user: users.User): UserRecord {
   const { id, username, name, email, state } = user;
   return { id, username, name, email, state, admin: user.admin === 1 };
+}
+
+function applicationRecord(row: applications.Application): ApplicationRecord {
+  return {
+    id: row.id,
+    username: row.username,
+    name: row.name,
+    client_id: row.uid,
+    redirect_uris: row.redirect_uris.split("\n"),
+    scopes: row.scopes.split(" "),
+    confidential: row.confidential === 1,
+    trusted: row.trusted === 1,
+  };
 }
 
 async function tokenRecord(db: Database, id: number, now: number): Promise<TokenRecord> {
@@ -325,6 +549,7 @@ function recordOf(row: tokens.TokenDetails, now: number): TokenRecord {
     scopes: row.scopes.split(" "),
     impersonation: row.impersonation === 1,
     expires_at,
+    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
     revoked,
     active: !revoked && (expires_at === null || expires_at > dayOf(now)),
   };

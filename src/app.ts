@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
+import { record } from "./accounts/audit.ts";
+import { limitRequests } from "./accounts/requests.ts";
+import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
 import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
+import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
+import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
+import { doors } from "./doors.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
-import { resources } from "./resources/index.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -32,6 +37,13 @@ export interface AppOptions {
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
+  /** Flows of the OAuth2 provider that can be switched off; both are on by default. */
+  oauth?: {
+    /** The implicit grant, which gives tokens to pages in a browser. */
+    implicit?: boolean;
+    /** The password grant, for applications that users give their password to. */
+    password?: boolean;
+  };
   /**
    * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
    * removes what is older. Default `"2y"`.
@@ -41,11 +53,15 @@ export interface AppOptions {
   now?: () => number;
   /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
   mail?: MailOptions;
-  limits?: Partial<PageLimits> & {
+  limits?: Partial<PageLimits & SignInLimits> & {
     /** Bytes of a request body. Default 1 MiB. */
     bodyBytes?: number;
     /** Bytes of an uploaded file. Default 10 MiB. */
     attachmentBytes?: number;
+    /** Tokens nobody has, from one address within ten minutes; `false` for any number. Default 100. */
+    unknownTokens?: number | false;
+    /** Requests in a minute by one user, and from one address without a token. Default: any number. */
+    requestsPerMinute?: { user?: number; address?: number };
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
@@ -84,6 +100,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const resources = doors({ implicit, password });
   try {
     await migrate(
       store,
@@ -102,13 +120,30 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const { bodyBytes = MEBIBYTE, attachmentBytes = 10 * MEBIBYTE, ...pages } = options.limits ?? {};
+  const {
+    bodyBytes = MEBIBYTE,
+    attachmentBytes = 10 * MEBIBYTE,
+    signInsPerAccount = 10,
+    signInsPerAddress = 100,
+    unknownTokens = 100,
+    requestsPerMinute,
+    ...pages
+  } = options.limits ?? {};
+  const leavePasswordThreads = keepPasswordThreads();
+  const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
     resources,
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
+    watch,
+    signIns: { signInsPerAccount, signInsPerAddress },
+    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
+    recordSudo: (db, { sudoer, userId, what, ip }, at) => {
+      const author = { id: sudoer.id, name: sudoer.username };
+      return record(db, { action: "acted by sudo", author, userId, target: what, ip }, at);
+    },
     url,
     pages: { ...PAGE_LIMITS, ...pages },
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
@@ -138,6 +173,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     admin: createAdmin(store, now, options.eventRetention ?? "2y"),
     close: async () => {
       await mailer?.stop();
+      leavePasswordThreads();
+      await watch.close();
       await store.close();
     },
   };

@@ -1,4 +1,13 @@
-export type { Admin, DependencyScan, PushRecord, TokenRecord, UserRecord } from "./admin.ts";
+export type {
+  Admin,
+  ApplicationRecord,
+  AuditRecord,
+  DependencyScan,
+  JobTokenRecord,
+  PushRecord,
+  TokenRecord,
+  UserRecord,
+} from "./admin.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";

@@ -1,6 +1,9 @@
+import * as audit from "./accounts/audit-queries.ts";
+import { dayOf } from "./core/time.ts";
 import * as events from "./resources/events/queries.ts";
+import * as members from "./resources/members/queries.ts";
 import type { Progress } from "./seed.ts";
-import type { Store } from "./store/port.ts";
+import type { Awaitable, Database, Store } from "./store/port.ts";
 
 /** How long one batch may hold the write lock, in milliseconds; the next one is made smaller or larger by it. */
 const AIM = 15;
@@ -19,6 +22,8 @@ export interface PurgeOptions {
 export interface Purged {
   /** Events removed; with `dryRun`, events that would be. */
   events: number;
+  /** Security events of the audit log, likewise; none where an age was given. */
+  auditEvents: number;
   /** Events before this instant are too old, as an ISO 8601 instant. */
   before: string;
   dryRun: boolean;
@@ -46,23 +51,64 @@ export function startOfRetention(age: string, now: number): number {
 /**
  * Removes events that are too old (contract §6), the oldest first, in transactions small enough for others to write in
  * between. Ended early, it goes on where it was at the next call.
+ *
+ * Security events go with them by the retention. An age that is given is for events alone: who tidies up activity
+ * doesn't mean the audit log.
  */
 export async function purgeEvents(
   store: Store,
   before: number,
-  { dryRun = false, onProgress }: PurgeOptions = {},
+  { olderThan, dryRun = false, onProgress }: PurgeOptions = {},
 ): Promise<Purged> {
-  const report = (events: number) => ({ events, before: new Date(before).toISOString(), dryRun });
-  const total = dryRun || onProgress ? await events.countOlder(store, before) : 0;
-  if (dryRun) return report(total);
+  const report = (inEvents: number, inAudit: number): Purged => ({
+    events: inEvents,
+    auditEvents: inAudit,
+    before: new Date(before).toISOString(),
+    dryRun,
+  });
+  const withAudit = olderThan === undefined;
+  if (dryRun) {
+    const old = await events.countOlder(store, before);
+    return report(old, withAudit ? await audit.countOlder(store, before) : 0);
+  }
+  const total = onProgress ? await events.countOlder(store, before) : 0;
+  const removed = await inBatches(
+    store,
+    (db, most) => events.removeOlder(db, before, most),
+    (done) => onProgress?.(done, Math.max(total, done)),
+  );
+  const inAudit = withAudit
+    ? await inBatches(store, (db, most) => audit.removeOlder(db, before, most))
+    : 0;
+  return report(removed, inAudit);
+}
+
+/** Removes memberships that have run out, in transactions small enough for others to write in between; gives how many. */
+export function removeExpiredMembers(store: Store, now: number): Promise<number> {
+  return inBatches(store, async (db, batch) => {
+    const gone = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id } of gone) {
+      if (project_id === null) continue;
+      await events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+    }
+    return gone.length;
+  });
+}
+
+/** Calls `remove`, each time in a transaction of its own, until it has removed less than it was allowed to. */
+async function inBatches(
+  store: Store,
+  remove: (db: Database, batch: number) => Awaitable<number>,
+  onRemoved?: (sum: number) => void,
+): Promise<number> {
   let removed = 0;
   let batch = 100;
   for (;;) {
     const started = performance.now();
-    const gone = await store.transaction((db) => events.removeOlder(db, before, batch));
+    const gone = await store.transaction((db) => remove(db, batch));
     removed += gone;
-    onProgress?.(removed, Math.max(total, removed));
-    if (gone < batch) return report(removed);
+    onRemoved?.(removed);
+    if (gone < batch) return removed;
     const took = performance.now() - started;
     batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
     // Lets requests that came meanwhile be read, and not only those that already wait.

@@ -1,11 +1,12 @@
+import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
-import { digestOf, newSecret, SCOPES } from "./core/auth.ts";
+import { digestOf, newSecret } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
+import * as awards from "./resources/award-emoji/queries.ts";
 import * as badges from "./resources/badges/queries.ts";
 import * as boards from "./resources/boards/queries.ts";
 import * as dependencies from "./resources/dependencies/queries.ts";
-import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
 import * as groups from "./resources/groups/queries.ts";
 import * as issues from "./resources/issues/queries.ts";
@@ -14,181 +15,33 @@ import * as members from "./resources/members/queries.ts";
 import * as mergeRequests from "./resources/merge-requests/queries.ts";
 import * as milestones from "./resources/milestones/queries.ts";
 import * as notes from "./resources/notes/queries.ts";
+import * as notifications from "./resources/notification-settings/queries.ts";
 import * as projects from "./resources/projects/queries.ts";
+import * as todos from "./resources/todos/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import * as users from "./resources/users/queries.ts";
 import { requireFree } from "./resources/users/rules.ts";
 import * as wikis from "./resources/wikis/queries.ts";
-import { nameOf } from "./resources/wikis/rules.ts";
+import { attachmentName, nameOf } from "./resources/wikis/rules.ts";
+import {
+  type SeedAwardEmoji,
+  type SeedBoard,
+  type SeedData,
+  type SeedDependency,
+  type SeedGroup,
+  type SeedIssue,
+  type SeedMergeRequest,
+  type SeedNotificationSettings,
+  type SeedProject,
+  type SeedPush,
+  SeedSchema,
+  type SeedToken,
+  type SeedUser,
+} from "./seed-schema.ts";
 import type { Database, Store } from "./store/port.ts";
 import { updateRow } from "./store/update.ts";
 
-const words = <const T extends Record<string, unknown>>(object: T) =>
-  v.picklist(Object.keys(object) as (keyof T & string)[]);
-const Day = v.pipe(v.string(), v.isoDate());
-
-const SeedToken = v.strictObject({
-  name: v.optional(v.string(), "seed"),
-  /** The secret; without one it is made up. */
-  token: v.optional(v.string()),
-  scopes: v.optional(v.array(v.picklist(SCOPES)), ["api"]),
-  expires_at: v.optional(Day),
-  impersonation: v.optional(v.boolean(), false),
-});
-const SeedUser = v.strictObject({
-  username: v.string(),
-  name: v.optional(v.string()),
-  email: v.optional(v.string()),
-  password: v.optional(v.string()),
-  admin: v.optional(v.boolean(), false),
-  external: v.optional(v.boolean(), false),
-  state: v.optional(v.picklist(["active", "blocked"]), "active"),
-  tokens: v.optional(v.array(SeedToken), []),
-});
-const SeedLabel = v.strictObject({
-  name: v.string(),
-  color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i)), labels.DEFAULT_COLOR),
-  description: v.optional(v.string()),
-});
-const SeedMilestone = v.strictObject({
-  title: v.string(),
-  description: v.optional(v.string()),
-  state: v.optional(v.picklist(["active", "closed"]), "active"),
-  start_date: v.optional(Day),
-  due_date: v.optional(Day),
-});
-const SeedBadge = v.strictObject({
-  name: v.optional(v.string()),
-  link_url: v.string(),
-  image_url: v.string(),
-});
-/** Members by user name, with the role they have. */
-const SeedMembers = v.record(v.string(), words(ROLES));
-const SeedBoard = v.strictObject({
-  name: v.string(),
-  /** Names of labels of the group: a list each, in this order. */
-  lists: v.optional(v.array(v.string()), []),
-});
-const SeedWikiPage = v.strictObject({
-  /** With its directory, where it is in one. */
-  title: v.string(),
-  content: v.string(),
-  format: v.optional(v.picklist(wikis.FORMATS), wikis.FORMATS[0]),
-});
-/** An ISO 8601 instant or day, in UTC where it names no offset; without one, now. */
-const Instant = v.optional(
-  v.pipe(
-    v.string(),
-    v.transform((text) => Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text)),
-    v.number("Invalid instant"),
-  ),
-);
-const SeedNote = v.strictObject({ author: v.string(), body: v.string(), created_at: Instant });
-const issuable = {
-  title: v.string(),
-  description: v.optional(v.string()),
-  /** User names. */
-  author: v.string(),
-  assignees: v.optional(v.array(v.string()), []),
-  /** Names; labels that aren't there are made in the project. */
-  labels: v.optional(v.array(v.string()), []),
-  /** The title of one of the project or of a group above it. */
-  milestone: v.optional(v.string()),
-  notes: v.optional(v.array(SeedNote), []),
-  created_at: Instant,
-  /** Who closed or merged it, and when. Default: its author, as soon as it was made. */
-  ended_by: v.optional(v.string()),
-  ended_at: Instant,
-};
-const SeedIssue = v.strictObject({
-  ...issuable,
-  state: v.optional(v.picklist(["opened", "closed"]), "opened"),
-  confidential: v.optional(v.boolean(), false),
-  due_date: v.optional(Day),
-  weight: v.optional(v.number()),
-});
-const SeedMergeRequest = v.strictObject({
-  ...issuable,
-  state: v.optional(v.picklist(["opened", "closed", "merged"]), "opened"),
-  source_branch: v.string(),
-  target_branch: v.optional(v.string(), "main"),
-});
-/** A push, as a hook would tell of it. */
-const SeedPush = v.strictObject({
-  author: v.string(),
-  ref: v.string(),
-  ref_type: v.optional(v.picklist(["branch", "tag"]), "branch"),
-  action: v.optional(v.picklist(["created", "removed", "pushed"]), "pushed"),
-  commit_count: v.optional(v.number(), 1),
-  commit_from: v.optional(v.string()),
-  commit_to: v.optional(v.string()),
-  commit_title: v.optional(v.string()),
-  created_at: Instant,
-});
-const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
-const SeedDependency = v.strictObject({
-  name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
-  version: upTo(LONGEST.version),
-  package_manager: v.picklist(PACKAGE_MANAGERS),
-  dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
-  vulnerabilities: v.optional(
-    v.array(v.strictObject({ name: v.string(), severity: v.picklist(SEVERITIES) })),
-    [],
-  ),
-});
-const SeedProject = v.strictObject({
-  path: v.string(),
-  name: v.optional(v.string()),
-  description: v.optional(v.string()),
-  visibility: v.optional(words(VISIBILITIES), "private"),
-  default_branch: v.optional(v.string()),
-  topics: v.optional(v.array(v.string())),
-  members: v.optional(SeedMembers, {}),
-  labels: v.optional(v.array(SeedLabel), []),
-  milestones: v.optional(v.array(SeedMilestone), []),
-  badges: v.optional(v.array(SeedBadge), []),
-  dependencies: v.optional(v.array(SeedDependency), []),
-  /** User names of those who starred it. */
-  starred_by: v.optional(v.array(v.string()), []),
-  wiki: v.optional(v.array(SeedWikiPage), []),
-  /** In the order of their numbers. What happened to them is told by events of their times. */
-  issues: v.optional(v.array(SeedIssue), []),
-  merge_requests: v.optional(v.array(SeedMergeRequest), []),
-  pushes: v.optional(v.array(SeedPush), []),
-});
-const groupEntries = {
-  path: v.string(),
-  name: v.optional(v.string()),
-  description: v.optional(v.string()),
-  visibility: v.optional(words(VISIBILITIES), "private"),
-  members: v.optional(SeedMembers, {}),
-  labels: v.optional(v.array(SeedLabel), []),
-  milestones: v.optional(v.array(SeedMilestone), []),
-  badges: v.optional(v.array(SeedBadge), []),
-  boards: v.optional(v.array(SeedBoard), []),
-  projects: v.optional(v.array(SeedProject), []),
-};
-const SeedGroupAlone = v.strictObject(groupEntries);
-type SeedGroupInput = v.InferInput<typeof SeedGroupAlone> & {
-  subgroups?: SeedGroupInput[] | undefined;
-};
-type SeedGroupOutput = v.InferOutput<typeof SeedGroupAlone> & { subgroups: SeedGroupOutput[] };
-const SeedGroup: v.GenericSchema<SeedGroupInput, SeedGroupOutput> = v.strictObject({
-  ...groupEntries,
-  subgroups: v.optional(v.array(v.lazy(() => SeedGroup)), []),
-});
-const SeedSchema = v.strictObject({
-  users: v.optional(v.array(SeedUser), []),
-  groups: v.optional(v.array(SeedGroup), []),
-  /** Users' own projects; `namespace` is the user name. */
-  projects: v.optional(
-    v.array(v.strictObject({ ...SeedProject.entries, namespace: v.string() })),
-    [],
-  ),
-});
-
-/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
-export type Seed = v.InferInput<typeof SeedSchema>;
+export type { Seed } from "./seed-schema.ts";
 
 /** What a seed made. */
 export interface Seeded {
@@ -199,11 +52,15 @@ export interface Seeded {
   milestones: number;
   boards: number;
   badges: number;
+  wiki_pages: number;
+  dependencies: number;
   issues: number;
   merge_requests: number;
   notes: number;
+  todos: number;
+  award_emoji: number;
+  notification_settings: number;
   events: number;
-  dependencies: number;
   /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
   tokens: { username: string; token: string }[];
 }
@@ -242,14 +99,14 @@ export async function seed(
   );
 }
 
-function countRecords(data: v.InferOutput<typeof SeedSchema>): number {
-  const inAll = (projects: readonly v.InferOutput<typeof SeedProject>[]) =>
+function countRecords(data: SeedData): number {
+  const inAll = (projects: readonly SeedProject[]) =>
     projects.reduce(
       (sum, { labels, issues, merge_requests, pushes }) =>
         sum + 1 + labels.length + issues.length + merge_requests.length + pushes.length,
       0,
     );
-  const within = (group: SeedGroupOutput): number =>
+  const within = (group: SeedGroup): number =>
     1 +
     group.labels.length +
     inAll(group.projects) +
@@ -262,7 +119,13 @@ function countRecords(data: v.InferOutput<typeof SeedSchema>): number {
 }
 
 type Owner = Parameters<typeof labels.insert>[1];
-type ProjectOwner = Owner & { namespaceId: number; fullPath: string };
+/** A project whose history is told, and the labels and milestones that were looked up for it. */
+type ProjectOwner = Owner & {
+  namespaceId: number;
+  fullPath: string;
+  labelIds: Map<string, number>;
+  milestoneIds: Map<string, number>;
+};
 
 class Seeding {
   readonly #db: Database;
@@ -271,6 +134,7 @@ class Seeding {
   readonly #onProgress: Progress;
   readonly #userIds = new Map<string, number>();
   #events: events.PastEvent[] = [];
+  #lastEvent = 0;
   #done = 0;
   readonly #made: Seeded = {
     users: 0,
@@ -280,11 +144,15 @@ class Seeding {
     milestones: 0,
     boards: 0,
     badges: 0,
+    wiki_pages: 0,
+    dependencies: 0,
     issues: 0,
     merge_requests: 0,
     notes: 0,
+    todos: 0,
+    award_emoji: 0,
+    notification_settings: 0,
     events: 0,
-    dependencies: 0,
     tokens: [],
   };
 
@@ -295,10 +163,7 @@ class Seeding {
     this.#onProgress = onProgress;
   }
 
-  async run(
-    data: v.InferOutput<typeof SeedSchema>,
-    hashes: ReadonlyMap<string, string>,
-  ): Promise<Seeded> {
+  async run(data: SeedData, hashes: ReadonlyMap<string, string>): Promise<Seeded> {
     for (const user of data.users) await this.#user(user, hashes.get(user.username));
     for (const group of data.groups) await this.#group(group, undefined);
     for (const project of data.projects) {
@@ -306,7 +171,8 @@ class Seeding {
       if (!namespace) throw new SeedError(`there is no namespace ${project.namespace}`);
       const id = await this.#project(project, namespace);
       if (namespace.owner_id !== null) {
-        await this.#member({ column: "project_id", id }, namespace.owner_id, "maintainer");
+        const at = project.created_at ?? this.#now;
+        await this.#member({ column: "project_id", id }, namespace.owner_id, "maintainer", at);
       }
     }
     return this.#made;
@@ -317,22 +183,23 @@ class Seeding {
     this.#onProgress(this.#done, this.#total);
   }
 
-  async #user(user: v.InferOutput<typeof SeedUser>, password_hash: string | undefined) {
+  async #user(user: SeedUser, password_hash: string | undefined) {
     const { username, name = username, email = `${username}@example.com` } = user;
     await requireFree(this.#db, { username, email });
     const { admin, external, state } = user;
     const id = await users.insert(
       this.#db,
       { username, name, email, password_hash, admin, external, state },
-      this.#now,
+      user.created_at ?? this.#now,
     );
     this.#userIds.set(username, id);
     for (const token of user.tokens) await this.#token(username, id, token);
+    if (user.notification_settings) await this.#notify(id, "global", user.notification_settings);
     this.#made.users += 1;
     this.#advance();
   }
 
-  async #token(username: string, user_id: number, token: v.InferOutput<typeof SeedToken>) {
+  async #token(username: string, user_id: number, token: SeedToken) {
     const { token: secret = newSecret().secret, name, scopes, expires_at, impersonation } = token;
     await tokens.insert(
       this.#db,
@@ -342,7 +209,14 @@ class Seeding {
     this.#made.tokens.push({ username, token: secret });
   }
 
-  async #group(group: SeedGroupOutput, parent: groups.Namespace | undefined) {
+  async #notify(userId: number, scope: notifications.Scope, settings: SeedNotificationSettings) {
+    const { level, ...flags } = settings;
+    const kept = { level, notification_email: null, flags: flags as notifications.Flags };
+    await notifications.save(this.#db, userId, scope, kept, this.#now);
+    this.#made.notification_settings += 1;
+  }
+
+  async #group(group: SeedGroup, parent: groups.Namespace | undefined) {
     const fullPath = parent ? `${parent.full_path}/${group.path}` : group.path;
     if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
     const id = await groups.insert(
@@ -355,7 +229,7 @@ class Seeding {
         description: group.description,
         visibility: VISIBILITIES[group.visibility],
       },
-      this.#now,
+      group.created_at ?? this.#now,
     );
     const namespace = (await groups.find(this.#db, id)) as groups.Namespace;
     const owner: Owner = { column: "namespace_id", id };
@@ -367,7 +241,7 @@ class Seeding {
     for (const subgroup of group.subgroups) await this.#group(subgroup, namespace);
   }
 
-  async #board(groupId: number, fullPath: string, board: v.InferOutput<typeof SeedBoard>) {
+  async #board(groupId: number, fullPath: string, board: SeedBoard) {
     const boardId = await boards.insert(this.#db, groupId, board.name, this.#now);
     for (const name of board.lists) {
       const label = await labels.findInherited(this.#db, groupId, { name });
@@ -377,58 +251,106 @@ class Seeding {
     this.#made.boards += 1;
   }
 
-  async #project(
-    project: v.InferOutput<typeof SeedProject>,
-    namespace: groups.Namespace,
-  ): Promise<number> {
+  async #project(project: SeedProject, namespace: groups.Namespace): Promise<number> {
     const fullPath = `${namespace.full_path}/${project.path}`;
     if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    const { name = project.path, creator, created_at: at = this.#now } = project;
     const id = await projects.insert(
       this.#db,
       {
         ...project,
         namespace,
-        creator_id: namespace.owner_id,
-        name: project.name ?? project.path,
+        creator_id: creator === undefined ? namespace.owner_id : this.#userId(creator),
+        name,
         visibility: VISIBILITIES[project.visibility],
       },
-      this.#now,
+      at,
     );
+    this.#lastEvent = 0;
+    if (creator !== undefined) {
+      const target = { type: "project", id, title: name } as const;
+      await this.#tell(id, creator, { action: "created", target }, at);
+    }
     await this.#belongings({ column: "project_id", id }, project);
     await this.#dependencies(id, project.dependencies);
     for (const username of project.starred_by) {
       await projects.star(this.#db, id, this.#userId(username));
     }
-    for (const { title, content, format } of project.wiki) {
-      const name = nameOf(title);
-      if (await wikis.isTaken(this.#db, id, name.slug)) {
-        throw new SeedError(`${fullPath} has two wiki pages ${name.slug}`);
-      }
-      await wikis.insert(this.#db, id, { ...name, content, format }, undefined, this.#now);
-    }
+    await this.#wiki(project, id, fullPath);
     this.#made.projects += 1;
     this.#advance();
-    const owner: ProjectOwner = { column: "project_id", id, namespaceId: namespace.id, fullPath };
-    await this.#history(project, owner);
+    await this.#history(project, {
+      column: "project_id",
+      id,
+      namespaceId: namespace.id,
+      fullPath,
+      labelIds: new Map(),
+      milestoneIds: new Map(),
+    });
+    if (this.#lastEvent > at) {
+      const last_activity_at = this.#lastEvent;
+      await updateRow(this.#db, "projects", id, { last_activity_at }, last_activity_at);
+    }
     return id;
   }
 
-  async #history(
-    { issues, merge_requests, pushes }: v.InferOutput<typeof SeedProject>,
-    project: ProjectOwner,
-  ) {
+  async #wiki({ wiki, wiki_attachments }: SeedProject, projectId: number, fullPath: string) {
+    const db = this.#db;
+    for (const { title, content, format, author, created_at, edits } of wiki) {
+      const name = nameOf(title);
+      if (await wikis.isTaken(db, projectId, name.slug)) {
+        throw new SeedError(`${fullPath} has two wiki pages ${name.slug}`);
+      }
+      const at = created_at ?? this.#now;
+      await wikis.insert(db, projectId, { ...name, content, format }, this.#author(author), at);
+      if (edits.length > 0) {
+        const page = (await wikis.find(db, projectId, name.slug)) as wikis.WikiPage;
+        for (const edit of edits) {
+          const changed = { ...page, content: edit.content };
+          const by = this.#author(edit.author);
+          await wikis.update(db, projectId, changed, by, edit.created_at ?? at);
+        }
+      }
+      this.#made.wiki_pages += 1;
+    }
+    for (const { folder, content, encoding, author, created_at, ...file } of wiki_attachments) {
+      const bytes = Buffer.from(content, encoding === "text" ? "utf8" : encoding);
+      const at = created_at ?? this.#now;
+      const id = await wikis.beginBlob(db, projectId, at);
+      await wikis.appendToBlob(db, id, 0, bytes);
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      const blob_id = await wikis.finishBlob(db, projectId, { id, sha256, size: bytes.length });
+      await wikis.insertAttachment(
+        db,
+        projectId,
+        { blob_id, secret: folder, file_name: attachmentName(file.file_name), branch: "master" },
+        this.#author(author),
+        at,
+      );
+    }
+  }
+
+  #author(username: string | undefined): wikis.Author {
+    return username === undefined ? undefined : { id: this.#userId(username), username };
+  }
+
+  async #history({ issues, merge_requests, pushes }: SeedProject, project: ProjectOwner) {
     for (const push of pushes) await this.#push(push, project.id);
+    // Merge requests look for their branch's head.
     await this.#flush();
+    // Looked up at once, they cost a query instead of one for each issue.
+    await this.#labelIds(
+      [...issues, ...merge_requests].flatMap((each) => each.labels),
+      project,
+    );
     for (const issue of issues) await this.#issue(issue, project);
     for (const request of merge_requests) await this.#mergeRequest(request, project);
     await this.#flush();
   }
 
-  async #push(push: v.InferOutput<typeof SeedPush>, project_id: number) {
+  async #push(push: SeedPush, projectId: number) {
     const { author, action: push_action, ref, ref_type, commit_count, created_at } = push;
-    await this.#tell({
-      project_id,
-      author_id: this.#userId(author),
+    const pushed = {
       ref,
       ref_type,
       push_action,
@@ -436,12 +358,12 @@ class Seeding {
       commit_from: push.commit_from ?? null,
       commit_to: push.commit_to ?? null,
       commit_title: push.commit_title ?? null,
-      at: created_at ?? this.#now,
-    });
+    };
+    await this.#tell(projectId, author, pushed, created_at ?? this.#now);
     this.#advance();
   }
 
-  async #issue(issue: v.InferOutput<typeof SeedIssue>, project: ProjectOwner) {
+  async #issue(issue: SeedIssue, project: ProjectOwner) {
     const { title, description, confidential, due_date, weight } = issue;
     const at = issue.created_at ?? this.#now;
     const made = await issues.insert(
@@ -458,12 +380,12 @@ class Seeding {
       },
       at,
     );
-    await this.#issuable(issues.ISSUE, "issue", issue, { ...made, at }, project);
+    await this.#issuable(issues.ISSUE, issue, { ...made, at }, project);
     this.#made.issues += 1;
     this.#advance();
   }
 
-  async #mergeRequest(request: v.InferOutput<typeof SeedMergeRequest>, project: ProjectOwner) {
+  async #mergeRequest(request: SeedMergeRequest, project: ProjectOwner) {
     const { title, description, source_branch, target_branch } = request;
     const at = request.created_at ?? this.#now;
     const made = await mergeRequests.insert(
@@ -480,8 +402,7 @@ class Seeding {
       },
       at,
     );
-    const kind = mergeRequests.MERGE_REQUEST;
-    await this.#issuable(kind, "merge_request", request, { ...made, at }, project);
+    await this.#issuable(mergeRequests.MERGE_REQUEST, request, { ...made, at }, project);
     this.#made.merge_requests += 1;
     this.#advance();
   }
@@ -489,21 +410,13 @@ class Seeding {
   /** What issues and merge requests have in common, and what is told of it. */
   async #issuable(
     kind: issues.Kind,
-    type: "issue" | "merge_request",
-    data: v.InferOutput<typeof SeedIssue> | v.InferOutput<typeof SeedMergeRequest>,
+    data: SeedIssue | SeedMergeRequest,
     { id, iid, at }: { id: number; iid: number; at: number },
     project: ProjectOwner,
   ) {
     const { title, author, state } = data;
-    const tell = (action: events.Action, by: string, when: number) =>
-      this.#tell({
-        project_id: project.id,
-        author_id: this.#userId(by),
-        action,
-        target: { type, id, iid, title },
-        at: when,
-      });
-    await tell("created", author, at);
+    const target = { type: kind.prefix, id, iid, title };
+    await this.#tell(project.id, author, { action: "created", target }, at);
     await issues.replaceLabels(this.#db, kind, id, await this.#labelIds(data.labels, project));
     const assignees = data.assignees.map((username) => this.#userId(username));
     await issues.replaceAssignees(this.#db, kind, id, assignees);
@@ -516,46 +429,88 @@ class Seeding {
         { project_id: project.id, id, author_id, body: note.body },
         when,
       );
-      await this.#tell({
-        project_id: project.id,
-        author_id,
-        action: "commented",
-        target: { type: "note", id: noteId },
-        at: when,
-      });
+      const told = { action: "commented", target: { type: "note", id: noteId } } as const;
+      await this.#tell(project.id, note.author, told, when);
+      await this.#award({ column: "note_id", id: noteId }, note.award_emoji, when);
       this.#made.notes += 1;
     }
-    if (state === "opened") return;
+    await this.#award({ column: kind.column, id }, data.award_emoji, at);
     const { ended_by = author, ended_at = at } = data;
+    await this.#todos(kind, data, { projectId: project.id, id, noteId: null }, at, ended_at);
+    if (state === "opened") return;
     const ended =
       state === "merged"
         ? { merged_at: ended_at, merged_by_id: this.#userId(ended_by) }
         : { closed_at: ended_at, closed_by_id: this.#userId(ended_by) };
     await updateRow(this.#db, kind.table, id, { state, ...ended }, ended_at);
-    await tell(state, ended_by, ended_at);
+    await this.#tell(project.id, ended_by, { action: state, target }, ended_at);
+  }
+
+  async #todos(
+    kind: issues.Kind,
+    { todos: usernames, assignees, author, state }: SeedIssue | SeedMergeRequest,
+    about: todos.About,
+    at: number,
+    endedAt: number,
+  ) {
+    for (const username of usernames) {
+      const userId = this.#userId(username);
+      const isAssigned = assignees.includes(username);
+      const authorId = isAssigned ? this.#userId(author) : userId;
+      const action = isAssigned ? "assigned" : "marked";
+      await todos.add(this.#db, kind, about, [userId], action, authorId, at);
+      if (state !== "opened") await todos.resolve(this.#db, kind, about.id, userId, endedAt);
+      this.#made.todos += 1;
+    }
+  }
+
+  async #award(to: awards.Awardable, given: SeedAwardEmoji, at: number) {
+    for (const [name, usernames] of Object.entries(given)) {
+      const { NAMES } = await import("./resources/award-emoji/names.ts");
+      if (!NAMES.has(name)) throw new SeedError(`there is no emoji ${name}`);
+      for (const username of usernames) {
+        await awards.insert(this.#db, to, { name, user_id: this.#userId(username) }, at);
+        this.#made.award_emoji += 1;
+      }
+    }
   }
 
   async #labelIds(names: readonly string[], project: ProjectOwner): Promise<number[]> {
     const wanted = [...new Set(names)];
-    const known = await labels.findNamed(this.#db, project, wanted);
-    const ids: number[] = [];
-    for (const name of wanted) {
-      const label = { name, color: labels.DEFAULT_COLOR };
-      ids.push(known.get(name) ?? (await labels.insert(this.#db, project, label, this.#now)));
+    const ids = project.labelIds;
+    const unknown = wanted.filter((name) => !ids.has(name));
+    if (unknown.length > 0) {
+      const found = await labels.findNamed(this.#db, project, unknown);
+      for (const name of unknown) {
+        const label = { name, color: labels.DEFAULT_COLOR };
+        const id = found.get(name) ?? (await labels.insert(this.#db, project, label, this.#now));
+        ids.set(name, id);
+      }
     }
-    return ids;
+    return wanted.map((name) => ids.get(name) as number);
   }
 
   async #milestoneId(title: string | undefined, project: ProjectOwner) {
     if (title === undefined) return undefined;
+    const known = project.milestoneIds.get(title);
+    if (known !== undefined) return known;
     const found = await milestones.findFor(this.#db, project, { title });
     if (!found) throw new SeedError(`${project.fullPath} has no milestone ${title}`);
+    project.milestoneIds.set(title, found.id);
     return found.id;
   }
 
   /** Events are kept many at a time: a history has far more of them than of anything else. */
-  async #tell(event: events.PastEvent) {
-    this.#events.push(event);
+  async #tell(
+    project_id: number,
+    author: string,
+    what:
+      | Omit<events.NewEvent, "project_id" | "author_id">
+      | Omit<events.Push, "project_id" | "author_id">,
+    at: number,
+  ) {
+    this.#events.push({ ...what, project_id, author_id: this.#userId(author), at });
+    this.#lastEvent = Math.max(this.#lastEvent, at);
     if (this.#events.length >= 1000) await this.#flush();
   }
 
@@ -565,7 +520,7 @@ class Seeding {
     this.#events = [];
   }
 
-  async #dependencies(projectId: number, given: v.InferOutput<typeof SeedDependency>[]) {
+  async #dependencies(projectId: number, given: readonly SeedDependency[]) {
     const paths = new Set(given.map(({ dependency_file_path }) => dependency_file_path));
     for (const path of paths) {
       const own = given.filter(({ dependency_file_path }) => dependency_file_path === path);
@@ -576,30 +531,41 @@ class Seeding {
 
   async #belongings(
     owner: Owner,
-    has: Pick<v.InferOutput<typeof SeedProject>, "members" | "labels" | "milestones" | "badges">,
+    has: Pick<
+      SeedProject,
+      "members" | "labels" | "milestones" | "badges" | "notification_settings" | "created_at"
+    >,
   ) {
-    for (const [username, role] of Object.entries(has.members)) {
-      await this.#member(owner, this.#userId(username), role);
+    const at = has.created_at ?? this.#now;
+    for (const [username, { role, joined_at }] of Object.entries(has.members)) {
+      await this.#member(owner, this.#userId(username), role, joined_at ?? at);
+      if (joined_at !== undefined && owner.column === "project_id") {
+        await this.#tell(owner.id, username, { action: "joined" }, joined_at);
+      }
+    }
+    for (const [username, settings] of Object.entries(has.notification_settings)) {
+      await this.#notify(this.#userId(username), owner, settings);
     }
     for (const label of has.labels) {
-      await labels.insert(this.#db, owner, label, this.#now);
+      await labels.insert(this.#db, owner, label, at);
       this.#made.labels += 1;
       this.#advance();
     }
     for (const milestone of has.milestones) {
-      const id = await milestones.insert(this.#db, owner, milestone, this.#now);
+      const made = milestone.created_at ?? at;
+      const id = await milestones.insert(this.#db, owner, milestone, made);
       const { state } = milestone;
-      if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, this.#now);
+      if (state !== "active") await updateRow(this.#db, "milestones", id, { state }, made);
       this.#made.milestones += 1;
     }
     for (const badge of has.badges) {
-      await badges.insert(this.#db, owner, badge, this.#now);
+      await badges.insert(this.#db, owner, badge, at);
       this.#made.badges += 1;
     }
   }
 
-  async #member(owner: Owner, user_id: number, role: Role) {
-    await members.insert(this.#db, owner, { user_id, access_level: ROLES[role] }, this.#now);
+  async #member(owner: Owner, user_id: number, role: Role, at: number) {
+    await members.insert(this.#db, owner, { user_id, access_level: ROLES[role] }, at);
   }
 
   #userId(username: string): number {

@@ -146,6 +146,8 @@ export interface CallOptions {
   form?: Record<string, string> | string;
   headers?: Record<string, string>;
   body?: BodyInit;
+  /** The client's address. Default: unknown. */
+  ip?: string;
 }
 
 /** An application under test. */
@@ -156,6 +158,8 @@ export interface TestApp extends App {
   readonly statements: string[];
   /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`, paths below `/api/v4` unless they say else. */
   call(request: string, options?: CallOptions): Promise<Answer>;
+  /** Another application on the same database, as a second server is. */
+  another(): Promise<Pick<TestApp, "call" | "close">>;
   /** Closes the application and drops its database. */
   dispose(): Promise<void>;
 }
@@ -173,6 +177,10 @@ export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promi
     store,
     statements,
     call: (request, callOptions) => call(app, request, callOptions),
+    another: async () => {
+      const other = await createAppOn(await openStore(database), appOptions);
+      return { ...other, call: (request, callOptions) => call(other, request, callOptions) };
+    },
     dispose: async () => {
       await app.close();
       await drop();
@@ -208,9 +216,9 @@ function watched(store: Store, statements: string[]): Store {
 
 /** See {@link TestApp.call}. */
 export async function call(
-  app: Pick<App, "fetch">,
+  app: Pick<App, "fetch" | "handler">,
   request: string,
-  { as = "anonymous", json, form, headers = {}, body }: CallOptions = {},
+  { as = "anonymous", json, form, headers = {}, body, ip = "" }: CallOptions = {},
 ): Promise<Answer> {
   const [method, path] = request.split(" ", 2) as [string, string];
   const all = new Headers(headers);
@@ -223,10 +231,9 @@ export async function call(
     all.set("content-type", "application/x-www-form-urlencoded");
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
-  const url = `http://pm.test${/^\/(api|-|oauth)\//.test(path) ? "" : "/api/v4"}${path}`;
-  const response = await app.fetch(
-    new Request(url, { method, headers: all, ...(sent === undefined ? {} : { body: sent }) }),
-  );
+  const url = `http://pm.test${/^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4"}${path}`;
+  const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
+  const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   return {
@@ -235,4 +242,29 @@ export async function call(
     text,
     json: isJson && text !== "" ? JSON.parse(text) : undefined,
   };
+}
+
+/** Sends a request from an address, as an adapter would. */
+export async function sendFrom(
+  app: Pick<App, "handler">,
+  ip: string,
+  request: Request,
+): Promise<Response> {
+  return app.handler({
+    request,
+    ip,
+    platform: undefined,
+    env: () => undefined,
+    passThrough: () => undefined,
+    waitUntil: () => undefined,
+  });
+}
+
+/** Waits, for some seconds at most, until something holds that happens by itself. */
+export async function waitFor(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error("it never came true");
 }

@@ -1,8 +1,14 @@
 // `npm test`: installs what is missing, then runs everything. It needs nothing but Node to start.
 import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { installMissing } from "../cli/install.mjs";
 
 installMissing();
+const { runtimes } = await import("./runtimes.mjs");
+const filters = process.argv.slice(2);
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** A runtime that hangs must not hang everything. */
+const PATIENCE_MILLISECONDS = 15 * 60_000;
 
 const steps = [
   ["lint and format", "biome", ["check", "--error-on-warnings", "."]],
@@ -11,19 +17,46 @@ const steps = [
   ["package", "publint", ["--strict"]],
   ["package types", "attw", ["--pack", ".", "--profile", "node16"]],
   ["unused code", "knip", []],
-  ["tests", "vitest", ["run", ...process.argv.slice(2)]],
+  ["tests", "vitest", ["run", ...filters]],
 ];
 
 if (process.env.TEST_WITHOUT_POSTGRES) {
   if (process.env.CI) fail("TEST_WITHOUT_POSTGRES is not for CI: PostgreSQL is required there");
-  console.error("\n!!! TEST_WITHOUT_POSTGRES is set: nothing is tested on PostgreSQL !!!\n");
+  warn("TEST_WITHOUT_POSTGRES is set: nothing is tested on PostgreSQL");
 }
 
-for (const [name, command, args] of steps) {
+for (const [name, command, args] of steps) run(name, ["npx", "--no-install", command, ...args]);
+
+for (const { name, command, env } of runtimes) {
+  if (filters.length > 0) warn(`only some tests are run: none of them on ${name}`);
+  else if (command) {
+    const vitest = `${root}node_modules/vitest/vitest.mjs`;
+    run(`tests on ${name}`, [...command, vitest, "run", "--project", "sqlite"], env);
+  } else {
+    if (process.env.CI) fail(`${name} is required in CI, and this platform hasn't got it`);
+    warn(`this platform has no ${name}: nothing is tested there`);
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} command
+ */
+function run(name, [command, ...args], env = {}) {
   const started = performance.now();
-  const { status } = spawnSync("npx", ["--no-install", command, ...args], { stdio: "inherit" });
+  const { status } = spawnSync(command, args, {
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+    timeout: PATIENCE_MILLISECONDS,
+    killSignal: "SIGKILL",
+  });
   if (status !== 0) fail(`${name}: failed`);
   console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
+}
+
+/** @param {string} message */
+function warn(message) {
+  console.error(`\n!!! ${message} !!!\n`);
 }
 
 /** @param {string} message */

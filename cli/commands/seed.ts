@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import type { Seed, Seeded } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
 import { Failure } from "../errors.ts";
-import { SCALES, type Scale, seedData } from "../seed-data.ts";
+import { SCALES, type Scale, seedData } from "../seed/index.ts";
 import { JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
 
 interface SeedOptions extends DatabaseOptions, JsonOptions {
@@ -28,9 +28,10 @@ export function addSeedCommand(program: Command): void {
       "after",
       `
 Generated data is the same each time: the administrator root with a token, whose secret is
-printed, and groups such as acme with people, projects, labels and boards. small is a demo;
-medium has 60 groups, 500 projects, 800 users and 10,000 labels; large has 200 groups,
-2,000 projects, 5,000 users and 100,000 labels.
+printed, and groups such as acme with people, projects, labels and boards, wikis, badges and
+dependencies, and two and a half years of issues, merge requests, notes and pushes. small is a
+demo; medium has 60 groups, 500 projects, 800 users, 10,000 labels and some 30,000 events; large
+has 200 groups, 2,000 projects, 5,000 users, 100,000 labels and some 300,000 events.
 
 Examples:
   $ pm-cli seed
@@ -42,7 +43,7 @@ Examples:
 
 async function seed(options: SeedOptions): Promise<void> {
   const { db, scale, file } = options;
-  const data = file === undefined ? seedData(scale) : await readSeed(file);
+  const data = file === undefined ? seedData(scale, Date.now()) : await readSeed(file);
   const seeded = await withAdmin(
     db,
     async (admin) => {

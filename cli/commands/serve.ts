@@ -25,10 +25,12 @@ interface ServeOptions extends DatabaseOptions {
   maxConnections?: number;
   connectTimeout?: number;
   statementTimeout?: number;
+  impersonation: "on" | "off";
+  requestsPerMinute?: number;
 }
 
-/** How often this process asks whether somebody has to remove old events, which is done once a day. */
-const PURGE_MILLISECONDS = 600_000;
+/** How often this process asks whether somebody has to remove what is too old, which is done once a day. */
+const SWEEP_MILLISECONDS = 600_000;
 /** An hour: a database that needs longer is not serving anybody. */
 const LONGEST_TIMEOUT = 3_600_000;
 
@@ -79,6 +81,20 @@ export function addServeCommand(program: Command): void {
         .argParser(readSmtp),
     )
     .addOption(
+      new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
+        .env("PM_IMPERSONATION")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option(
+        "--requests-per-minute <number>",
+        "answer a user, or an address without a token, so often and then 429 (default: any number)",
+      )
+        .env("PM_REQUESTS_PER_MINUTE")
+        .argParser(readNumber(1, 999_999_999)),
+    )
+    .addOption(
       new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
     )
     .addOption(
@@ -108,7 +124,7 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       "after",
       `
-Events older than two years are removed once a day.
+Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
 A worker that dies is started again.
@@ -140,12 +156,15 @@ async function serveAlone(
   supervised?: { announce: (url: string) => void; stopped: () => Promise<void> },
 ): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
+  const { impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const node = await import("../../src/node.ts");
   const app = await openApp({
     database: db,
     tier,
+    impersonation: impersonation === "on",
+    ...(most === undefined ? {} : { limits: { requestsPerMinute: { user: most, address: most } } }),
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),
     postgres: {
@@ -158,31 +177,33 @@ async function serveAlone(
   });
   const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
 
-  const stopPurging = purgeDaily(app);
+  const stopSweeping = sweepDaily(app);
   if (supervised) {
     const end = supervised.stopped();
     supervised.announce(server.url);
     await end;
-    stopPurging();
+    stopSweeping();
     return drain(server, app);
   }
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });
-  stopPurging();
+  stopSweeping();
   await Promise.race([drain(server, app), secondSignal()]);
 }
 
-/** Removes old events once a day, of all processes on the database one; gives what ends that. */
-function purgeDaily(app: App): () => void {
-  const purge = () =>
-    app.admin.purgeEventsDaily().then((purged) => {
-      if (purged && purged.events > 0) {
-        say("purged", { events: purged.events, before: purged.before });
-      }
-    }, report);
-  const timer = setInterval(purge, PURGE_MILLISECONDS);
-  void purge();
+/** Removes what is too old once a day, of all processes on the database one; gives what ends that. */
+function sweepDaily(app: App): () => void {
+  const sweep = async () => {
+    const swept = await app.admin.sweepDaily();
+    if (!swept) return;
+    const { members, events, auditEvents, before } = swept;
+    if (members > 0) say("memberships expired", { members });
+    if (events + auditEvents > 0) say("purged", { events, auditEvents, before });
+  };
+  const sweepReporting = () => sweep().catch(report);
+  const timer = setInterval(sweepReporting, SWEEP_MILLISECONDS);
+  void sweepReporting();
   return () => clearInterval(timer);
 }
 

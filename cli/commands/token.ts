@@ -20,7 +20,7 @@ interface CreateOptions extends DatabaseOptions, JsonOptions {
   impersonate?: boolean;
 }
 
-/** Adds `token create|list|revoke`. */
+/** Adds `token create|create-job|list|revoke`. */
 export function addTokenCommands(program: Command): void {
   const token = program
     .command("token")
@@ -60,6 +60,31 @@ Examples:
   $ TOKEN=$(pm-cli token create --user ada --name ci --scopes read_api --json | jq -r .token)`,
     )
     .action(create);
+
+  token
+    .command("create-job")
+    .description("issue the token of a CI job, for one project; its secret is shown once")
+    .addOption(databaseOption())
+    .option("--project <path>", "the project it reaches: its full path, or its id")
+    .option("--user <username>", "whose rights it has there")
+    .option(
+      "--lifetime <duration>",
+      "how long it is good: a number and s, m, h or d",
+      readLifetime,
+      3600,
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+It is sent as the header JOB-TOKEN, or as the parameter job_token, and reads what a job needs: the project, its
+dependencies, its merge requests.
+
+Examples:
+  $ pm-cli token create-job --project acme/site --user ada --lifetime 30m
+  $ CI_JOB_TOKEN=$(pm-cli token create-job --project acme/site --user ada --json | jq -r .token)`,
+    )
+    .action(createJob);
 
   token
     .command("list")
@@ -118,6 +143,25 @@ This is the secret of token ${one.id} (${one.name}) of ${one.username}. Keep it:
   );
 }
 
+async function createJob(
+  options: DatabaseOptions & JsonOptions & { project?: string; user?: string; lifetime: number },
+): Promise<void> {
+  const { values } = await complete(
+    { project: options.project, user: options.user },
+    { project: "Project (its full path)", user: "User name" },
+  );
+  const { project, user } = values;
+  const created = await withAdmin(options.db, (admin) =>
+    admin.createJobToken({ project, user, lifetime: options.lifetime }),
+  );
+  await print(
+    created,
+    options,
+    (one) => `${one.token}
+This is the secret of a job token for ${one.project} as ${one.username}, good until ${one.expires_at}. It is not shown again.`,
+  );
+}
+
 async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
   const { user } = options;
   const tokens = await withAdmin(options.db, (admin) =>
@@ -125,12 +169,13 @@ async function list(options: DatabaseOptions & JsonOptions & { user?: string }):
   );
   await print(tokens, options, (all) =>
     table(
-      ["id", "user", "name", "scopes", "expires at", "state"],
+      ["id", "user", "name", "scopes", "last used", "expires at", "state"],
       all.map((one) => [
         one.id,
         one.username,
         one.name,
         one.scopes.join(", "),
+        one.last_used_at?.slice(0, 16) ?? "",
         one.expires_at ?? "",
         stateOf(one),
       ]),
@@ -171,6 +216,14 @@ function readDay(text: string): string {
     throw new InvalidArgumentError("It must be a day as YYYY-MM-DD.");
   }
   return text;
+}
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+
+function readLifetime(text: string): number {
+  const [, number, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? [];
+  if (!number) throw new InvalidArgumentError("It must be a number and s, m, h or d, such as 30m.");
+  return Number(number) * SECONDS[unit as keyof typeof SECONDS];
 }
 
 function readId(text: string): number {

@@ -1,5 +1,5 @@
 import type { Reader, Value } from "../store/port.ts";
-import type { Caller } from "./auth.ts";
+import type { Person } from "./auth.ts";
 import { forbidden, notFound } from "./errors.ts";
 
 /** Access levels, GitLab's numbers. */
@@ -40,13 +40,72 @@ export interface Source {
   readonly namespaceId: number;
   /** The caller's access level: their own or inherited, the highest; 0 for none; 100 for administrators. */
   readonly level: number;
+  /** What of a project is switched on; of a group, everything. */
+  readonly areas: readonly Area[];
+  /** Whether it is a project that is kept as it is. */
+  readonly archived: boolean;
+}
+
+/** What a project can switch off. */
+const AREAS = ["issues", "merge_requests", "snippets", "wiki"] as const;
+export type Area = (typeof AREAS)[number];
+
+/** The part of a project that a route is about. */
+export interface Part {
+  /** It is there while one of these is switched on. */
+  readonly areas: readonly Area[];
+  /** Whether the route changes what everyone sees of it. */
+  readonly writes: boolean;
+  /** Whether what is switched off is left out of answers, and not refused. */
+  readonly leavesOut: boolean;
+}
+
+/** Parts of projects by the word that paths have for them. What is in no part goes on in an archive. */
+const PARTS: Readonly<Record<string, readonly Area[]>> = {
+  issues: ["issues"],
+  labels: ["issues", "merge_requests"],
+  merge_requests: ["merge_requests"],
+  milestones: ["issues", "merge_requests"],
+  snippets: ["snippets"],
+  wikis: ["wiki"],
+};
+
+/** What everyone does for themselves alone. */
+const PERSONAL = /\/(subscribe|unsubscribe|todo)$/;
+
+/**
+ * The part of a project that a route is about, by its path; `undefined` for the project itself, its members, badges
+ * and the like, and for routes of no project.
+ */
+export function partOf({ method, path }: { method: string; path: string }): Part | undefined {
+  const word = /^\/projects\/:id\/(\w+)/.exec(path)?.[1] ?? "";
+  const areas = PARTS[word];
+  if (!areas) return undefined;
+  const reads = method === "GET";
+  return { areas, writes: !reads && !PERSONAL.test(path), leavesOut: reads && word === "issues" };
+}
+
+/** Whether something can be added to an area of a project, or changed, whoever asks. */
+export function isWritable(source: Source, area: Area): boolean {
+  return !source.archived && source.areas.includes(area);
+}
+
+/**
+ * Checks that a part of a project is there, and that nothing is changed in an archive. That holds for administrators
+ * too, as GitLab has it.
+ *
+ * @throws ApiError 403
+ */
+export function requirePart(source: Source, { areas, writes, leavesOut }: Part): void {
+  const isOn = leavesOut || areas.some((area) => source.areas.includes(area));
+  if (!isOn || (writes && source.archived)) throw forbidden();
 }
 
 const ADMIN_LEVEL = 100;
 
 /** What the caller's own words are in SQL: who they are and which memberships have not run out. */
 export interface Viewer {
-  readonly caller: Caller | undefined;
+  readonly caller: Person | undefined;
   /** `YYYY-MM-DD`: memberships that expire on or before it are over. */
   readonly today: string;
 }
@@ -117,6 +176,8 @@ async function findGroup(
       column: "namespace_id",
       namespaceId: row.id,
       level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+      areas: AREAS,
+      archived: false,
     }
   );
 }
@@ -125,6 +186,11 @@ interface ProjectRow extends GroupRow {
   namespace_id: number;
   own_level: number | null;
   personal: number;
+  archived: number;
+  issues_enabled: number;
+  merge_requests_enabled: number;
+  snippets_enabled: number;
+  wiki_enabled: number;
 }
 
 async function findProject(
@@ -137,7 +203,8 @@ async function findProject(
   const where = by.column === "id" ? "p.id = ?" : "lower(p.full_path) = lower(?)";
   const callerId = viewer.caller?.id ?? 0;
   const [row] = await db.all<ProjectRow>(
-    `select p.id, p.full_path, p.visibility, p.namespace_id, (${NAMESPACE_LEVEL}) as level,
+    `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.issues_enabled,
+       p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
        (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
      from projects p join namespaces n on n.id = p.namespace_id where ${where}`,
     [callerId, viewer.today, callerId, viewer.today, callerId, by.value],
@@ -152,12 +219,14 @@ async function findProject(
     column: "project_id",
     namespaceId: row.namespace_id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+    areas: AREAS.filter((area) => row[`${area}_enabled`] === 1),
+    archived: row.archived === 1,
   };
 }
 
 /** Whether the caller may know that a group or project exists. */
 async function canRead(db: Reader, source: Source, viewer: Viewer): Promise<boolean> {
-  if (source.level > 0 || source.visibility > floorOf(viewer)) return true;
+  if (source.level > 0 || isOpenTo(viewer, source)) return true;
   if (source.kind === "project" || !viewer.caller) return false;
   return (await db.rows(MEMBER_BELOW, [source.id, viewer.caller.id, viewer.today])).length > 0;
 }
@@ -169,9 +238,14 @@ const MEMBER_BELOW = `select 1 from namespace_ancestors a
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
 /** The visibility that is not enough: whatever lies above can be read without membership. */
-function floorOf({ caller }: Viewer): number {
+export function floorOf({ caller }: Viewer): number {
   if (caller?.admin) return -1;
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
+}
+
+/** Whether the caller needs no membership to read a group or project, and the code of a project. */
+export function isOpenTo(viewer: Viewer, { visibility }: Pick<Source, "visibility">): boolean {
+  return visibility > floorOf(viewer);
 }
 
 /** A piece of SQL with the values of its placeholders. */
@@ -211,6 +285,20 @@ export function memberProjects(viewer: Viewer, role: Role = "guest"): Condition 
         where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
           and m.project_id is not null))`,
     values: [...membership, callerId, ...membership],
+  };
+}
+
+/**
+ * The condition under which the caller may read the code of a row `p` of projects that they can read, and so its
+ * pushes: guests may not where the project is open to them as members only (gitlab-facts §7.5).
+ */
+export function visibleCode(viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
+  const reporter = memberProjects(viewer, "reporter");
+  return {
+    sql: `(p.visibility > ? or ${reporter.sql})`,
+    values: [floorOf(viewer), ...reporter.values],
   };
 }
 

@@ -1,23 +1,48 @@
 import { randomBytes } from "node:crypto";
 import type { Reader } from "../store/port.ts";
 import { digest } from "./digest.ts";
-import { ApiError, forbidden, insufficientScope, unauthorized } from "./errors.ts";
+import { ApiError, forbidden, insufficientScope, notFound, unauthorized } from "./errors.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
+import { hasCsrfToken, sessionOf } from "./session.ts";
+import { dayOf } from "./time.ts";
 
 /** What a token may be used for (gitlab-facts §9). */
 export const SCOPES = ["api", "read_api", "read_user", "sudo"] as const;
 export type Scope = (typeof SCOPES)[number];
+/** Who is signed in may do all but act as others (contract §5); so may a CI job, where it is let in. */
+const SESSION_SCOPES: readonly Scope[] = ["api"];
 
-/** Who is calling. */
-export interface Caller {
+/** A user, as far as what they may see depends on it. */
+export interface Person {
   readonly id: number;
   readonly username: string;
   readonly admin: boolean;
   /** External users see internal groups and projects only where they are members. */
   readonly external: boolean;
-  readonly scopes: readonly string[];
 }
+
+/** Who is calling. */
+export interface Caller extends Person {
+  readonly scopes: readonly string[];
+  /** What proved who they are, or who acts as them. */
+  readonly by: Proof;
+  /** The administrator who acts as this user by sudo (contract §5). */
+  readonly sudoer?: Person;
+}
+
+/** What a caller was known by, with the id of its record. */
+type Proof =
+  | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
+  | {
+      readonly kind: "job";
+      readonly id: number;
+      /** The only project it reaches. */
+      readonly projectId: number;
+      readonly projectPath: string;
+    }
+  | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
+  | { readonly kind: "host" };
 
 /** The secret of a new token, and what of it is stored. */
 export interface Secret {
@@ -28,6 +53,12 @@ export interface Secret {
 /** Makes the secret of a personal access token: 160 random bits behind a recognisable prefix. */
 export function newSecret(): Secret {
   const secret = `pmat-${randomBytes(20).toString("hex")}`;
+  return { secret, digest: digestOf(secret) };
+}
+
+/** Makes 256 random bits as 64 hexadecimal digits: what the OAuth2 provider gives out (gitlab-facts §8). */
+export function newOpaque(): Secret {
+  const secret = randomBytes(32).toString("hex");
   return { secret, digest: digestOf(secret) };
 }
 
@@ -43,7 +74,7 @@ export function digestOf(secret: string): string {
  * @param parameters query and body
  * @throws ApiError 400 where both a Bearer header and `access_token` are sent (RFC 6750 §2)
  */
-export function tokenOf(incoming: Incoming, parameters: Parameters): string | undefined {
+function tokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters): string | undefined {
   const bearer = bearerOf(incoming.header("authorization"));
   const accessToken = textOf(parameters["access_token"]);
   if (bearer && accessToken) {
@@ -61,60 +92,250 @@ export function tokenOf(incoming: Incoming, parameters: Parameters): string | un
   );
 }
 
+/** The CI job token a request carries: `job_token`, then `JOB-TOKEN` (gitlab-facts §9). */
+function jobTokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters) {
+  return textOf(parameters["job_token"]) ?? textOf(incoming.header("job-token"));
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function bearerOf(header: string | undefined): string | undefined {
+/** The token of an `Authorization: Bearer` header, if it is one and isn't empty. */
+export function bearerOf(header: string | undefined): string | undefined {
   if (!header) return undefined;
   return textOf(/^bearer +(.*)$/i.exec(header)?.[1]?.trim());
 }
 
-interface TokenRow {
+interface UserRow {
   id: number;
   username: string;
   admin: number;
   external: number;
   state: string;
-  scopes: string;
-  impersonation: number;
 }
 
 /** What authentication asks of the application's settings. */
 export interface AuthSettings {
+  store: Reader;
   /** Whether impersonation tokens are accepted (contract §5). */
   impersonation: boolean;
+  /** Is told how tokens are used. */
+  watch: TokenWatch;
+}
+
+/** Watches tokens as they are used: when, and who guesses. */
+export interface TokenWatch {
+  /**
+   * A good token was used.
+   *
+   * @param lastUsedAt when its record says it was used last, in epoch milliseconds
+   * @throws ApiError 429 where its address has guessed too often, and is not where the token was used before
+   */
+  used(tokenId: number, lastUsedAt: number | null, ip: string, now: number): void;
+  /**
+   * A token was sent that there never was.
+   *
+   * @throws ApiError 429 where its address has guessed too often
+   */
+  missed(ip: string, now: number): Promise<void>;
+}
+
+/** 401 of a token that was revoked. */
+export class RevokedToken extends ApiError {
+  /** @param tokenId its record */
+  constructor(readonly tokenId: number) {
+    const { status, body, headers } = unauthorized({ tokenGiven: true });
+    super(status, body, headers);
+  }
 }
 
 /**
- * Finds who a token belongs to.
+ * Finds who calls, by the token a request carries, else by its session.
  *
- * @param today `YYYY-MM-DD`: a token is expired from the start of its date on (gitlab-facts §9)
- * @throws ApiError 401 for a token that is unknown, revoked or expired, 403 for a blocked user
+ * @param now epoch milliseconds
+ * @param options `jobTokens`: whether CI job tokens count
+ * @returns `undefined` for nobody: neither a token nor a session that counts
+ * @throws ApiError 401 for a token that is unknown, revoked or expired, 403 for a blocked user, 429 for who guesses
  */
-export async function authenticate(
-  db: Reader,
-  token: string,
-  today: string,
+export async function findCaller(
   settings: AuthSettings,
+  incoming: Pick<Incoming, "method" | "header" | "ip">,
+  parameters: Parameters,
+  now: number,
+  options: { jobTokens: boolean },
+): Promise<Caller | undefined> {
+  const token = tokenOf(incoming, parameters);
+  if (token !== undefined) return byToken(settings, token, incoming.ip, now);
+  const jobToken = options.jobTokens ? jobTokenOf(incoming, parameters) : undefined;
+  if (jobToken !== undefined) return byJobToken(settings, jobToken, incoming.ip, now);
+  const session = sessionOf(incoming);
+  if (session === undefined) return undefined;
+  // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9).
+  const isSafe = incoming.method === "GET" || incoming.method === "HEAD";
+  return isSafe || hasCsrfToken(incoming, session)
+    ? bySession(settings.store, session, now)
+    : undefined;
+}
+
+interface TokenRow extends UserRow {
+  token_id: number;
+  scopes: string;
+  impersonation: number;
+  revoked: number;
+  expires_at: string | null;
+  last_used_at: number | null;
+}
+
+async function byToken(
+  settings: AuthSettings,
+  token: string,
+  ip: string,
+  now: number,
 ): Promise<Caller> {
-  const [row] = await db.all<TokenRow>(
-    `select u.id, u.username, u.admin, u.external, u.state, t.scopes, t.impersonation
-     from tokens t join users u on u.id = t.user_id
-     where t.digest = ? and t.revoked = 0 and (t.expires_at is null or t.expires_at > ?)`,
-    [digestOf(token), today],
+  const [row] = await settings.store.all<TokenRow>(
+    `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.impersonation,
+       t.revoked, t.expires_at, t.last_used_at
+     from tokens t join users u on u.id = t.user_id where t.digest = ?`,
+    [digestOf(token)],
   );
-  if (!row || (row.impersonation === 1 && !settings.impersonation)) {
+  if (!row) return byAccessToken(settings, token, ip, now);
+  if (row.revoked === 1) throw new RevokedToken(row.token_id);
+  // Expired from the start of its date on (gitlab-facts §9).
+  const isOver = row.expires_at !== null && row.expires_at <= dayOf(now);
+  const kind = row.impersonation === 1 ? "impersonation" : "token";
+  if (isOver || (kind === "impersonation" && !settings.impersonation)) {
     throw unauthorized({ tokenGiven: true });
   }
+  settings.watch.used(row.token_id, row.last_used_at, ip, now);
+  return callerOf(row, row.scopes.split(" "), { kind, id: row.token_id });
+}
+
+interface JobTokenRow extends UserRow {
+  token_id: number;
+  expires_at: number;
+  project_id: number;
+  project_path: string;
+}
+
+async function byJobToken(
+  settings: AuthSettings,
+  token: string,
+  ip: string,
+  now: number,
+): Promise<Caller> {
+  const [row] = await settings.store.all<JobTokenRow>(
+    `select u.id, u.username, u.admin, u.external, u.state, j.id as token_id, j.expires_at, j.project_id,
+       p.full_path as project_path
+     from job_tokens j join users u on u.id = j.user_id join projects p on p.id = j.project_id
+     where j.digest = ?`,
+    [digestOf(token)],
+  );
+  if (!row) await settings.watch.missed(ip, now);
+  if (!row || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
+  const { token_id: id, project_id: projectId, project_path: projectPath } = row;
+  return callerOf(row, SESSION_SCOPES, { kind: "job", id, projectId, projectPath });
+}
+
+/** Finds who allowed an application to call for them (contract §5, "OAuth2 token"). */
+async function byAccessToken(
+  settings: AuthSettings,
+  token: string,
+  ip: string,
+  now: number,
+): Promise<Caller> {
+  const [row] = await settings.store.all<
+    UserRow & {
+      token_id: number;
+      scopes: string;
+      application_id: number | null;
+      replaced: number;
+      expires_at: number;
+    }
+  >(
+    `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.replaced, t.expires_at,
+       g.application_id
+     from oauth_tokens t join oauth_grants g on g.id = t.grant_id join users u on u.id = g.user_id
+     where t.digest = ?`,
+    [digestOf(token)],
+  );
+  if (!row) await settings.watch.missed(ip, now);
+  if (!row || row.replaced === 1 || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
+  const applicationId = row.application_id;
+  return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
+}
+
+/**
+ * Finds who is signed in.
+ *
+ * @param session the cookie's value
+ * @param now epoch milliseconds
+ * @throws ApiError 403 for a blocked user
+ */
+export async function bySession(
+  db: Reader,
+  session: string,
+  now: number,
+): Promise<Caller | undefined> {
+  const [row] = await db.all<UserRow & { session_id: number }>(
+    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id
+     from sessions s join users u on u.id = s.user_id where s.digest = ? and s.expires_at > ?`,
+    [digestOf(session), now],
+  );
+  return row && callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
+}
+
+function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
   if (row.state !== "active") throw forbidden("Your account has been blocked.");
-  return {
-    id: row.id,
-    username: row.username,
-    admin: row.admin === 1,
-    external: row.external === 1,
-    scopes: row.scopes.split(" "),
-  };
+  return { ...personOf(row), scopes, by };
+}
+
+function personOf({ id, username, admin, external }: UserRow): Person {
+  return { id, username, admin: admin === 1, external: external === 1 };
+}
+
+/**
+ * Lets an administrator act as another user, where the request asks for it by `sudo` or the `Sudo` header (contract §5;
+ * the order of checks is gitlab-facts §9's).
+ *
+ * @param caller who asks
+ * @returns the other user with `sudoer`; the caller where nothing is asked
+ * @throws ApiError 401 for nobody, 403 for who may not, 404 for an unknown user
+ */
+export async function actAs(
+  db: Reader,
+  caller: Caller | undefined,
+  incoming: Pick<Incoming, "header">,
+  parameters: Parameters,
+): Promise<Caller | undefined> {
+  const given = parameters["sudo"];
+  const target =
+    textOf(typeof given === "number" ? String(given) : given) ?? textOf(incoming.header("sudo"));
+  if (target === undefined) return caller;
+  if (!caller) throw unauthorized();
+  if (!caller.admin) throw forbidden("Must be admin to use sudo");
+  if (["session", "host", "job"].includes(caller.by.kind)) {
+    throw forbidden("Must be authenticated using an OAuth or Personal Access Token to use sudo");
+  }
+  if (!caller.scopes.includes("sudo")) throw insufficientScope(["sudo"]);
+  const found = await findPerson(db, target);
+  if (!found) throw notFound(`User with ID or username '${target}'`);
+  // The scope of sudo stands for all the target may do, so the route's own are not asked for.
+  return { ...personOf(found), scopes: ["api"], by: caller.by, sudoer: caller };
+}
+
+/** A user by id where that is all digits, else by user name, whatever its case. */
+async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undefined> {
+  // PostgreSQL takes no text with a NUL in it, and no id above its integers.
+  if (idOrName.includes("\0")) return undefined;
+  const isId = /^\d+$/.test(idOrName);
+  if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
+  const [row] = await db.all<UserRow>(
+    `select id, username, admin, external, state from users
+     where ${isId ? "id = ?" : "lower(username) = lower(?)"}`,
+    [isId ? Number(idOrName) : idOrName],
+  );
+  return row;
 }
 
 /**

@@ -104,6 +104,21 @@ export function unsupportedMediaType(type: string): ApiError {
   return new ApiError(415, { error: `The provided content-type '${type}' is not supported.` });
 }
 
+/** 422 of a form that is not ours, or older than its page's cookie. */
+export function unverified(): ApiError {
+  return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
+}
+
+/** 503 of who asks for more than can be done now. */
+export function overloaded(): ApiError {
+  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
+}
+
+/** 500, which says nothing of what went wrong. */
+export function internalError(): ApiError {
+  return new ApiError(500, { message: "500 Internal Server Error" });
+}
+
 /** 503 while the database can't be used; asking again in a second may do. */
 export function unavailable(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });

@@ -2,14 +2,26 @@ import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
-import { findSource, type Role, requireRole, type Source, type Viewer } from "./access.ts";
+import {
+  findSource,
+  type Part,
+  partOf,
+  type Role,
+  requirePart,
+  requireRole,
+  type Source,
+  type Viewer,
+} from "./access.ts";
 import {
   type AuthSettings,
-  authenticate,
+  actAs,
+  bySession,
   type Caller,
+  findCaller,
+  type Person,
+  RevokedToken,
   requireScope,
   type Scope,
-  tokenOf,
 } from "./auth.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import { digest } from "./digest.ts";
@@ -17,15 +29,18 @@ import {
   ApiError,
   conflict,
   forbidden,
+  internalError,
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
   unavailable,
   unknownRoute,
   unreadable,
+  unverified,
 } from "./errors.ts";
 import type { Incoming, Reply } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
   keysetHeaders,
   type Listed,
@@ -37,17 +52,21 @@ import {
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
 import { type Shape, shape, type View } from "./present.ts";
 import {
+  Answer,
+  API,
+  type Asked,
   type Context,
+  type Door,
   Download,
   type Method,
   Plain,
-  Raw,
   type Resource,
   type Result,
   type Route,
   TIERS,
   type Tier,
 } from "./resource.ts";
+import { csrfTokenOf, hasCsrfToken, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload } from "./upload.ts";
 
@@ -62,8 +81,10 @@ export interface LogEntry {
   duration: number;
   ip: string;
   request_id: string;
-  /** The caller's user name, where there is one. */
+  /** The caller's user name, where there is one; with sudo that of whom they act as. */
   user?: string;
+  /** The administrator who acts as `user` by sudo. */
+  sudoer?: string;
 }
 
 /** What the pipeline runs on. */
@@ -78,6 +99,17 @@ export interface PipelineSettings extends AuthSettings {
   body: BodyLimits;
   /** The most bytes of an uploaded file. */
   uploadBytes: number;
+  signIns: SignInLimits;
+  /** Counts a request, where that is limited. @throws ApiError 429 */
+  limitRequests:
+    | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
+    | undefined;
+  /** Keeps that somebody acts as another, in the transaction of what they do. */
+  recordSudo: (
+    db: Database,
+    act: { sudoer: Person; userId: number; what: string; ip: string },
+    now: number,
+  ) => Promise<void>;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -89,24 +121,30 @@ export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
   incoming: Incoming;
+  /** Of the route that matched. */
+  door?: Door;
+  /** The session cookie's value, where the door takes sessions; made up for who comes without one. */
+  session?: string;
   requestId: string;
   params: Record<string, string>;
   /** The methods of the paths that matched and did not have the request's. */
   allowed?: string[];
   reply?: Reply;
   caller?: Caller | undefined;
+  /** Of the limit of requests, where there is one. */
+  usage?: Usage | undefined;
 }
 
-const API = "/api/v4";
-/** Where our paths are. What is below the API and no route has is our 404 (contract §7), not the host's. */
-const OURS = /^\/(api\/v[34]|-)(\/|$)/;
+/** What is below the API and no route has is our 404 (contract §7), not the host's. */
+const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
 const EXPOSED_HEADERS =
-  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After";
+  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After, " +
+  "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset";
 
 /**
  * Makes the one pipeline all requests go through: match, authenticate, read and validate input, transaction, find the
@@ -114,19 +152,20 @@ const EXPOSED_HEADERS =
  */
 export function createPipeline(settings: PipelineSettings): Respond {
   const route = createRouting(settings);
+  const beside = new Set(settings.resources.flatMap(firstSegments));
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!OURS.test(path)) return undefined;
+    if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
     const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
     let reply: Reply | undefined;
     try {
       reply = await route(exchange);
       if (!reply) return undefined;
     } catch (error) {
-      reply = replyOfError(error, settings.onError);
+      reply = replyOfError(error, exchange, settings);
     }
-    finish(reply, exchange);
+    finish(reply, exchange, settings.url);
     if (settings.log) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -137,10 +176,18 @@ export function createPipeline(settings: PipelineSettings): Respond {
         ip: incoming.ip,
         request_id: exchange.requestId,
         ...(exchange.caller ? { user: exchange.caller.username } : {}),
+        ...(exchange.caller?.sudoer ? { sudoer: exchange.caller.sudoer.username } : {}),
       });
     }
     return reply;
   };
+}
+
+/** By which paths that are not below the API can be told from the host's. */
+function firstSegments({ door = API, routes }: Resource): string[] {
+  return routes
+    .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
+    .filter((segment) => segment !== "api");
 }
 
 function requestIdOf(incoming: Incoming): string {
@@ -154,18 +201,19 @@ function createRouting(
 ): (exchange: Exchange) => Promise<Reply | undefined> {
   const router = createRouter();
   const byPath = new Map<string, Map<Method, Endpoint>>();
-  for (const resource of settings.resources) {
-    for (const route of resource.routes) {
-      const methods = byPath.get(route.path) ?? new Map<Method, Endpoint>();
-      methods.set(route.method, endpoint(route));
-      byPath.set(route.path, methods);
+  for (const { door = API, routes } of settings.resources) {
+    for (const route of routes) {
+      const path = door.base + route.path;
+      const methods = byPath.get(path) ?? new Map<Method, Endpoint>();
+      methods.set(route.method, endpoint(route, door));
+      byPath.set(path, methods);
     }
   }
   const paths = [...byPath.keys()].sort(byPrecedence);
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
     const answer = answerer(settings, methods);
-    router.use(matcherOf(path.startsWith("/-/") ? path : API + path), async (context) => {
+    router.use(matcherOf(path), async (context) => {
       const exchange = context as unknown as Exchange;
       const reply = await answer(exchange);
       if (!reply) return undefined;
@@ -173,10 +221,11 @@ function createRouting(
       return ANSWERED;
     });
   }
-  const match = composePartial(router.handlers);
+  const matching = grouped(paths, router.handlers);
   return async (exchange) => {
     const { incoming } = exchange;
     if (incoming.base === undefined) throw unreadable("malformed Host header");
+    const match = matching(incoming.path);
     // hattip reads these two and nothing else to match, so no URL or Request is made.
     const context = Object.assign(exchange, {
       url: { pathname: incoming.path },
@@ -193,9 +242,45 @@ function createRouting(
     if (/^\/api\/v3(\/|$)/.test(incoming.path)) {
       throw new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." });
     }
-    if (incoming.path.startsWith("/-/")) return undefined;
+    if (!BELOW_API.test(incoming.path)) return undefined;
     throw unknownRoute();
   };
+}
+
+type Match = ReturnType<typeof composePartial>;
+
+/** The segments that tell most paths apart: `/api/v4/projects/:id/labels` by its third and fifth. */
+const TELLING = [3, 5] as const;
+
+/** hattip tries one pattern after the other, of hundreds: a path is given those that its telling segments leave. */
+function grouped(
+  paths: readonly string[],
+  handlers: ReturnType<typeof createRouter>["handlers"],
+): (path: string) => Match {
+  const fixed = paths.map((path) => TELLING.map((at) => fixedSegment(path, at)));
+  const words = new Set(fixed.flat());
+  const groups = new Map<string, Match>();
+  return (path) => {
+    const segments = path.split("/", 6);
+    const told = TELLING.map((at) => (words.has(segments[at]) ? segments[at] : undefined));
+    const key = told.join("/");
+    let match = groups.get(key);
+    if (!match) {
+      const fits = (_: unknown, index: number) =>
+        fixed[index]?.every((word, at) => word === undefined || word === told[at]);
+      match = composePartial(handlers.filter(fits));
+      groups.set(key, match);
+    }
+    return match;
+  };
+}
+
+/** The word a pattern has as a segment, `undefined` where it has a parameter, or none. */
+function fixedSegment(pattern: string, at: number): string | undefined {
+  const segments = pattern.split("/").slice(0, at + 1);
+  const word = segments[at];
+  if (segments.some((one) => one.includes("*"))) return undefined;
+  return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
 /** Static segments before parameters, so that `/badges/render` is never taken for an id. */
@@ -214,14 +299,17 @@ function matcherOf(path: string): string | RegExp {
 /** A route with everything about it that can be worked out once. */
 interface Endpoint {
   route: Route;
+  door: Door;
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
+  part: Part | undefined;
 }
 
-function endpoint(route: Route): Endpoint {
+function endpoint(route: Route, door: Door): Endpoint {
   return {
     route,
+    door,
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
     sourceKind: /^\/groups\/:id(\/|$)/.test(route.path)
@@ -229,6 +317,7 @@ function endpoint(route: Route): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
+    part: partOf(route),
   };
 }
 
@@ -238,7 +327,10 @@ function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpo
   return async (exchange: Exchange): Promise<Reply | undefined> => {
     const { method } = exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
-    if (found) return answer(settings, found, exchange);
+    if (found) {
+      exchange.door = found.door;
+      return answer(settings, found, exchange);
+    }
     exchange.allowed = [...(exchange.allowed ?? []), ...allow];
     return undefined;
   };
@@ -265,24 +357,27 @@ async function answer(
 /** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, scopes, sourceKind }: Endpoint,
-  { incoming, params }: Exchange,
+  { route, door, scopes, sourceKind, part }: Endpoint,
+  exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
-  const today = dayOf(settings.now());
+  const { incoming, params } = exchange;
+  const now = settings.now();
+  const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, incoming, sent, today);
+  const caller = await readCaller(settings, route, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
   const source = await findSource(settings.store, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
+  if (part) requirePart(source, part);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, read, scopes, sourceKind }: Endpoint,
+  { route, door, read, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -290,12 +385,17 @@ async function answerWith(
   const { incoming } = exchange;
   const today = dayOf(now);
   const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
-  const caller = await readCaller(settings, incoming, parameters, today);
+  const caller = await readCaller(settings, route, door, exchange, parameters, now);
   exchange.caller = caller;
+  if (settings.limitRequests && door.credentials === "token") {
+    exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
+  }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
-  const prepared = await route.prepare?.(input);
+  const { store, signIns } = settings;
+  const preparing = { store, asked: incoming, caller, signIns, now };
+  const prepared = await route.prepare?.(input, preparing);
 
   const viewer: Viewer = { caller, today };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
@@ -305,6 +405,7 @@ async function answerWith(
     const source =
       sourceKind &&
       (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+    requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,
       input,
@@ -317,12 +418,20 @@ async function answerWith(
       view,
       now,
       tier: settings.tier,
+      asked: incoming,
+      csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     await route.before?.(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
+    if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
+    if (caller?.sudoer && route.method !== "GET") {
+      const { sudoer, id: userId } = caller;
+      const what = `${route.method} ${incoming.path}`;
+      await settings.recordSudo(db, { sudoer, userId, what, ip: incoming.ip }, now);
+    }
     return route.handle(context);
   };
   const result =
@@ -372,12 +481,40 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
-  incoming: Incoming,
+  route: Route,
+  door: Door,
+  exchange: Exchange,
   parameters: Parameters,
-  today: string,
+  now: number,
 ): Promise<Caller | undefined> {
-  const token = tokenOf(incoming, parameters);
-  return token === undefined ? undefined : authenticate(settings.store, token, today, settings);
+  const { incoming } = exchange;
+  if (door.credentials === "none") return undefined;
+  if (door.credentials === "token") {
+    const options = { jobTokens: route.jobTokens === true };
+    try {
+      const caller = await findCaller(settings, incoming, parameters, now, options);
+      return await actAs(settings.store, caller, incoming, parameters);
+    } catch (error) {
+      if (error instanceof RevokedToken) {
+        await route.onRevoked?.(settings.store, error.tokenId, now);
+      }
+      throw error;
+    }
+  }
+
+  exchange.session = sessionOf(incoming) ?? newVisitor();
+  requireVerified(incoming, parameters, exchange.session);
+  return bySession(settings.store, exchange.session, now);
+}
+
+/**
+ * Checks that an unsafe method comes from one of our own forms: with the token that its page had of the cookie.
+ *
+ * @throws ApiError 422
+ */
+function requireVerified(incoming: Asked, parameters: Parameters, session: string): void {
+  if (incoming.method === "GET" || incoming.method === "HEAD") return;
+  if (!hasCsrfToken(incoming, session, parameters["authenticity_token"])) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
@@ -393,6 +530,24 @@ function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | 
 function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
   if (!caller) throw unauthorized();
   requireRole(source, role);
+}
+
+/**
+ * Checks that a CI job stays in its project.
+ *
+ * @throws ApiError 403
+ */
+function requireOwnProject(caller: Caller | undefined, source: Source | undefined): void {
+  if (
+    caller?.by.kind !== "job" ||
+    (source?.kind === "project" && source.id === caller.by.projectId)
+  ) {
+    return;
+  }
+  const { projectPath } = caller.by;
+  throw forbidden(
+    `Authentication by CI/CD job token not allowed from ${projectPath} to ${source?.fullPath}.`,
+  );
 }
 
 function requireUnmodified(incoming: Incoming, updatedAt: number): void {
@@ -412,9 +567,7 @@ function reply(
   if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
   const status = route.status ?? (route.method === "POST" ? 201 : 200);
   const headers: Record<string, string> = { "content-type": "application/json" };
-  if (result instanceof Raw) {
-    return { status, headers: { "content-type": result.contentType }, body: result.body };
-  }
+  if (result instanceof Answer) return replyOfAnswer(result);
   if (result instanceof Download) {
     return { status, headers: { ...result.headers }, body: result.body };
   }
@@ -432,6 +585,10 @@ function reply(
   return { status, headers, body: writeList(result.rows, present, view) };
 }
 
+function replyOfAnswer({ status, headers, body }: Answer): Reply {
+  return { status, headers: { ...headers }, body };
+}
+
 function writeList(rows: Listed["rows"], present: Shape, view: View): string {
   let body = "[";
   for (let index = 0; index < rows.length; index += 1) {
@@ -441,23 +598,23 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
   return `${body}]`;
 }
 
-function replyOfError(error: unknown, onError: (error: unknown) => void): Reply {
-  if (error instanceof UnavailableError) onError(error);
+function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = knownAs(error);
-  if (known instanceof ApiError) {
-    const { status, headers, body } = known;
-    if (status === 304) return { status, headers: { ...headers }, body: null };
-    return {
-      status,
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    };
+  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
+  const shown = known instanceof ApiError ? known : internalError();
+  const { status, headers, body } = shown;
+  const { incoming, door, session } = exchange;
+  if (door?.showError) {
+    const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
+    const csrfToken = session === undefined ? "" : csrfTokenOf(session);
+    const visit = { asked: incoming, caller: exchange.caller, view, csrfToken };
+    return replyOfAnswer(door.showError(shown, visit));
   }
-  onError(error);
+  if (status === 304) return { status, headers: { ...headers }, body: null };
   return {
-    status: 500,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ message: "500 Internal Server Error" }),
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
   };
 }
 
@@ -470,20 +627,32 @@ function knownAs(error: unknown): unknown {
 }
 
 /** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
-function finish(reply: Reply, { incoming, requestId }: Exchange): void {
+function finish(
+  reply: Reply,
+  { incoming, door, requestId, session, usage }: Exchange,
+  url: string | undefined,
+): void {
   const { headers } = reply;
+  if (usage) Object.assign(headers, usageHeaders(usage));
   headers["x-request-id"] = requestId;
   headers["x-content-type-options"] = "nosniff";
-  headers["x-frame-options"] = "SAMEORIGIN";
+  headers["x-frame-options"] ??= "SAMEORIGIN";
+  if (session !== undefined && session !== sessionOf(incoming)) {
+    headers["set-cookie"] ??= sessionCookie(session, url ?? (incoming.base as string));
+  }
   headers["vary"] = "Origin";
   headers["cache-control"] ??= "max-age=0, private, must-revalidate";
-  if (incoming.header("origin") !== undefined) allowOrigin(headers, incoming);
+  if (door?.credentials !== "session" && incoming.header("origin") !== undefined) {
+    allowOrigin(headers, incoming);
+  }
 
   const reading = incoming.method === "GET" || incoming.method === "HEAD";
   if (reading && reply.status === 200 && reply.body !== null) {
-    if (typeof reply.body === "string") headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
-    const etag = headers["etag"] as string;
-    if (matches(incoming.header("if-none-match"), etag)) {
+    if (typeof reply.body === "string" && headers["cache-control"] !== "no-store") {
+      headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
+    }
+    const etag = headers["etag"];
+    if (etag !== undefined && matches(incoming.header("if-none-match"), etag)) {
       reply.status = 304;
       reply.body = null;
       delete headers["content-type"];

@@ -128,6 +128,21 @@ export function date(): Attribute<string> {
   });
 }
 
+/** An instant as ISO 8601 has it, or a day for its start (UTC); read as epoch milliseconds. */
+export function instant(): Attribute<number> {
+  return attribute({ type: "timestamp" }, (value) => {
+    const text = typeof value === "string" ? value : "";
+    if (
+      !/^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(text)
+    ) {
+      return REFUSED;
+    }
+    const hasZone = text.length === 10 || /(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(10));
+    const at = Date.parse(hasZone ? text : `${text}Z`);
+    return Number.isNaN(at) ? REFUSED : at;
+  });
+}
+
 /** An access level as GitLab's number, read as the role it stands for. */
 export function accessLevel(): Attribute<Role> {
   return attribute(
@@ -161,7 +176,7 @@ export function commaSeparated(): Attribute<string[]> {
   });
 }
 
-const EMPTY_IS_ABSENT = /^(integer|boolean|date|array of .+)$/;
+const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
 
 /** An attribute that need not be sent. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
@@ -203,7 +218,7 @@ export type InputReader<A extends Attributes> = (parameters: Parameters) => Inpu
  * The reader throws ApiError 400: naming the first required attribute that was not sent, else listing what is wrong
  * with each. Attributes the route does not have are ignored.
  *
- * @param atLeast names of which at least one must be sent
+ * @param atLeast names of which at least one must be sent; what counts as not sent, such as `null`, does not count here
  */
 export function inputReader<A extends Attributes>(
   attributes: A,
@@ -219,7 +234,6 @@ export function inputReader<A extends Attributes>(
     for (const { name, required } of entries) {
       if (required && !(name in parameters)) throw missing(name);
     }
-    if (atLeast && !atLeast.some((name) => name in parameters)) throw atLeastOne(atLeast);
     for (const { name, schema, required } of entries) {
       const value = parameters[name];
       if (value === undefined && !required) continue;
@@ -232,6 +246,7 @@ export function inputReader<A extends Attributes>(
       }
     }
     if (errors) throw invalid(errors);
+    if (atLeast && !atLeast.some((name) => name in input)) throw atLeastOne(atLeast);
     return input as Input<A>;
   };
 }

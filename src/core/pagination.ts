@@ -76,6 +76,8 @@ export interface ListQuery {
   order: string;
   /** The same without the joins that only presenting needs, where counting can do without. Default `from`. */
   countFrom?: string;
+  /** The values of `countFrom`, where they are others. */
+  countValues?: readonly Value[];
 }
 
 /**
@@ -102,7 +104,12 @@ export async function paginate(
   return {
     rows,
     hasNext,
-    total: await countUpTo(db, page, query.countFrom ?? query.from, query.values),
+    total: await countUpTo(
+      db,
+      page,
+      query.countFrom ?? query.from,
+      query.countValues ?? query.values,
+    ),
   };
 }
 

@@ -1,9 +1,11 @@
 import type { Migration } from "../store/migrate.ts";
-import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
+import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import type { Role, Source, Viewer } from "./access.ts";
 import type { Caller, Scope } from "./auth.ts";
-import type { Bytes } from "./incoming.ts";
+import type { ApiError } from "./errors.ts";
+import type { Bytes, Incoming } from "./incoming.ts";
 import type { Attributes, Input } from "./input.ts";
+import type { SignInLimits } from "./limits.ts";
 import type { KeysetListed, Listed, Page } from "./pagination.ts";
 import type { Shape, View } from "./present.ts";
 import type { UploadSpec } from "./upload.ts";
@@ -17,11 +19,13 @@ export class Plain {
   constructor(readonly value: unknown) {}
 }
 
-/** A body that is not JSON. */
-export class Raw {
+/** A whole answer of the handler's own making: a page, a redirect, an error that must not undo what was written. */
+export class Answer {
+  /** @param headers by lower-case name; `content-type` among them where there is a body */
   constructor(
-    readonly contentType: string,
-    readonly body: string,
+    readonly status: number,
+    readonly headers: Readonly<Record<string, string>>,
+    readonly body: string | null = null,
   ) {}
 }
 
@@ -33,8 +37,47 @@ export class Download {
   ) {}
 }
 
-/** What a handler gives: a row for its presenter, a page of rows, plain JSON, another body, or nothing. */
-export type Result = Value[] | Listed | KeysetListed | Plain | Raw | Download | undefined;
+/** What a handler gives: a row for its presenter, a page of rows, plain JSON, an answer of its own, or nothing. */
+export type Result = Value[] | Listed | KeysetListed | Plain | Answer | Download | undefined;
+
+/** A request as the few handlers see it that need more than its attributes. */
+export type Asked = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
+
+/** What `prepare` has beside the input: it runs before the transaction opens, and may open its own. */
+export interface Preparing {
+  readonly store: Store;
+  readonly asked: Asked;
+  readonly caller: Caller | undefined;
+  /** How often a password may be tried. */
+  readonly signIns: SignInLimits;
+  /** The instant of the request, in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** What a page knows of who looks at it. */
+export interface Visit {
+  readonly asked: Asked;
+  readonly caller: Caller | undefined;
+  readonly view: View;
+  /** What every form sends back as `authenticity_token`. */
+  readonly csrfToken: string;
+}
+
+/** A way in: below which path, with which credentials, and how errors look there. The API is one; pages are another. */
+export interface Door {
+  /** What comes before the paths of its routes: `""` for none. */
+  readonly base: string;
+  /**
+   * `"token"`: all of contract §5. `"session"`: the session cookie alone, and unsafe methods need the CSRF token.
+   * `"none"`: the routes see to it themselves.
+   */
+  readonly credentials: "token" | "session" | "none";
+  /** What an error becomes; default: its JSON body. */
+  readonly showError?: (error: ApiError, visit: Visit) => Answer;
+}
+
+/** The API itself. */
+export const API: Door = { base: "/api/v4", credentials: "token" };
 
 /** What a handler gets. */
 export interface Context<
@@ -61,6 +104,9 @@ export interface Context<
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
   readonly tier: Tier;
+  readonly asked: Asked;
+  /** Where the door takes sessions, what every form sends back as `authenticity_token`; else `""`. */
+  readonly csrfToken: string;
   /**
    * Honours `If-Unmodified-Since` (contract §7).
    *
@@ -80,6 +126,10 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   scopes?: readonly Scope[];
   /** The role needed in the group or project. Default: none beyond reading it. */
   role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
+  /** Whether CI job tokens are accepted, on a route below a project: they reach no other than their own. */
+  jobTokens?: true;
+  /** Is told of a revoked token that was sent here, before the answer is 401. */
+  onRevoked?: (store: Store, tokenId: number, now: number) => Awaitable<void>;
   /** The tier the route belongs to. Default `"free"`. */
   tier?: Tier;
   /** Attributes of path, query and body. */
@@ -89,7 +139,7 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   /** Takes one file part of a multipart body, which becomes an attribute: see `file()`. */
   upload?: UploadSpec;
   /** Does what takes long, before the transaction opens: hashing a password. */
-  prepare?: (input: Input<A>) => Awaitable<P>;
+  prepare?: (input: Input<A>, preparing: Preparing) => Awaitable<P>;
   /** Looks up what answers 400 or 404 before the role is checked (gitlab-facts §2). */
   before?: (context: Context<A, Db, P>) => Awaitable<void>;
   handle: (context: Context<A, Db, P>) => Awaitable<Result>;
@@ -104,7 +154,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** A route of any attributes, as the pipeline and the generators see it. */
 export interface Route extends RouteSpec<Attributes, Database> {
   readonly method: Method;
-  /** Path below `/api/v4` (or below its resource, before {@link defineResource}), with `:name` parameters. `:name*` has slashes too. */
+  /** Path below its door's base (or below its resource, before {@link defineResource}), with `:name` parameters. `:name*` has slashes too. */
   readonly path: string;
 }
 
@@ -112,6 +162,8 @@ export interface Route extends RouteSpec<Attributes, Database> {
 export interface Resource {
   /** Its heading in the reference. */
   readonly name: string;
+  /** Default: {@link API}. */
+  readonly door?: Door;
   readonly migrations: readonly Migration[];
   readonly routes: readonly Route[];
 }

@@ -1,10 +1,10 @@
-import { resources } from "../resources/index.ts";
+import { everything } from "../doors.ts";
 import { migrate } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/port.ts";
 
 /** Every step of the schema. */
-export const migrations = resources.flatMap((resource) => resource.migrations);
+export const migrations = everything.flatMap((resource) => resource.migrations);
 
 /** A table, as both engines have it. */
 export interface Table {

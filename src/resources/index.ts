@@ -9,13 +9,14 @@ import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
-import { metaResource } from "./meta/index.ts";
+import { healthResource, metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { snippetResource } from "./snippets/index.ts";
 import { todoResource } from "./todos/index.ts";
-import { tokenResource } from "./tokens/index.ts";
+import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
@@ -31,13 +32,16 @@ export const resources: readonly Resource[] = [
   labelResource,
   memberResource,
   mergeRequestResource,
+  healthResource,
   metaResource,
   milestoneResource,
   noteResource,
   notificationSettingsResource,
   projectResource,
+  snippetResource,
   todoResource,
-  tokenResource,
+  impersonationTokenResource,
+  personalTokenResource,
   userResource,
   wikiResource,
 ];

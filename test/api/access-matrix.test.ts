@@ -5,6 +5,7 @@ import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+import { openSession } from "./sessions.ts";
 
 // What each route says of itself decides who is let in: a route that is added is in here by being there. Answers are
 // told apart by 401, 403 and the parent's 404; requests are made so that they change little where they are let in.
@@ -12,8 +13,19 @@ import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 const LEVELS: Partial<Record<Person, number>> = { admin: 100, ...ROLES };
 const levelOf = (person: Person) => LEVELS[person] ?? 0;
 
+/** Everybody who has a token. */
+const signedIn = everyone.filter((person) => person !== "anonymous");
+
 let app: TestApp;
+/** Of the lowest tier, and with impersonation switched off. */
 let free: TestApp;
+/** Headers of those who are signed in, by user name; `csrf` where they have the token of their cookie. */
+const sessions = { plain: {}, csrf: {} } as Record<
+  "plain" | "csrf",
+  Record<string, Record<string, string>>
+>;
+/** Tokens of CI jobs by project and user name. */
+const jobs: Record<string, Record<string, string>> = {};
 const places: Record<"public" | "private", Places> = {} as Record<"public" | "private", Places>;
 
 beforeAll(async () => {
@@ -35,6 +47,7 @@ beforeAll(async () => {
             scopes: [scope],
           })),
           { token: `impersonates-${user.username}`, impersonation: true },
+          { token: `revoked-of-${user.username}`, name: "revoked" },
         ],
       })),
     ],
@@ -46,11 +59,22 @@ beforeAll(async () => {
         ...things,
         projects: [{ path: "p", visibility: "public" as const }],
       },
-      { path: "closed", members, ...things, projects: [{ path: "p" }] },
+      { path: "closed", members, ...things, projects: [{ path: "p" }, { path: "q" }] },
     ],
   };
   app = await testApp({ seed });
-  free = await testApp({ seed, tier: "free" });
+  free = await testApp({ seed, tier: "free", impersonation: false });
+  for (const { id, username: user } of await app.admin.listUsers()) {
+    sessions.plain[user] = await openSession(app, id);
+    sessions.csrf[user] = await openSession(app, id, { csrf: true });
+    for (const project of ["open/p", "closed/p", "closed/q"]) {
+      const { token } = await app.admin.createJobToken({ project, user });
+      jobs[project] = { ...jobs[project], [user]: token };
+    }
+  }
+  for (const { id, name } of await app.admin.listTokens()) {
+    if (name === "revoked") await app.admin.revokeToken(id);
+  }
   places.public = await placesIn(app, "open", "open/p");
   places.private = await placesIn(app, "closed", "closed/p");
 });
@@ -93,6 +117,8 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   // What the handler itself reserves for owners is not the route's.
   if (route.path === "/projects/:id") return { description: "x" };
   if (route.path === "/users/:user_id" && route.method === "PUT") return {};
+  // A token that is rotated is gone.
+  if (route.path.endsWith("/rotate")) return { expires_at: "never" };
   return sent;
 }
 
@@ -132,10 +158,15 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
   "GET /merge_requests": 401,
 };
 
+/** Routes where others than administrators are told nothing of what isn't theirs (gitlab-facts §9). */
+const OWN: Record<string, 401> = { "GET /personal_access_tokens/:token_id": 401 };
+
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
   if (typeof route.role !== "function") return route.role;
+  const caller = { id: -1, admin: false, external: false };
   const context = {
-    caller: { id: -1, admin: false, external: false },
+    caller,
+    viewer: { caller, today: "" },
     input: { user_id: 4711 },
     source: { visibility: VISIBILITIES[visibility], level: 0 },
   };
@@ -154,7 +185,8 @@ function refusalOf(
   if (parentOf(route) && visibility === "private" && levelOf(as) === 0) return 404;
   const role = roleOf(route, visibility);
   if (role && levelOf(as) < ROLES[role]) return as === "anonymous" ? 401 : 403;
-  return as === "anonymous" ? REFUSED_BY_HANDLERS[name] : undefined;
+  if (as === "anonymous") return REFUSED_BY_HANDLERS[name];
+  return as === "admin" ? undefined : OWN[name];
 }
 
 /** What an answer says, as far as access goes. */
@@ -197,20 +229,69 @@ describe("the table of routes", () => {
       .filter((route) => !parentOf(route) && !route.access && !route.role)
       .map((route) => `${route.method} ${route.path}`);
     expect(open.sort()).toEqual([
-      // What the caller did, wants to hear of, and has to do
+      // What the caller did, wants to hear of, has to do, and keeps; the caller's own tokens
+      "DELETE /personal_access_tokens/:token_id",
+      "DELETE /personal_access_tokens/self",
+      "DELETE /snippets/:snippet_id",
       "GET /events",
       "GET /metadata",
       "GET /notification_settings",
+      "GET /personal_access_tokens",
+      "GET /personal_access_tokens/:token_id",
+      "GET /personal_access_tokens/self",
+      "GET /snippets",
+      "GET /snippets/:snippet_id",
+      "GET /snippets/:snippet_id/raw",
+      "GET /snippets/public",
       "GET /todos",
       "GET /user",
       "GET /users/:user_id/events",
       "GET /version",
       "POST /groups",
+      "POST /personal_access_tokens/:token_id/rotate",
+      "POST /personal_access_tokens/self/rotate",
       "POST /projects",
+      "POST /snippets",
       "POST /todos/:todo_id/mark_as_done",
       "POST /todos/mark_as_done",
       "PUT /notification_settings",
+      "PUT /snippets/:snippet_id",
     ]);
+  });
+
+  it("has job tokens only where something is read below a project", () => {
+    const opted = routes.filter(({ jobTokens }) => jobTokens);
+    expect(opted.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      "GET /projects/:id",
+      "GET /projects/:id/dependencies",
+      "GET /projects/:id/merge_requests",
+      "GET /projects/:id/merge_requests/:merge_request_iid",
+    ]);
+  });
+
+  it("has other scopes than reading and writing only on users, events, versions and the token itself", () => {
+    const other = routes.filter(({ scopes }) => scopes);
+    const of = (scope: Scope) =>
+      other
+        .filter(({ scopes }) => scopes?.includes(scope))
+        .map(({ method, path }) => `${method} ${path}`)
+        .sort();
+    const self = ["DELETE /personal_access_tokens/self", "GET /personal_access_tokens/self"];
+    expect(of("sudo")).toEqual(self);
+    expect(of("read_user")).toEqual([
+      ...self.slice(0, 1),
+      "GET /events",
+      "GET /metadata",
+      ...self.slice(1),
+      "GET /user",
+      "GET /users",
+      "GET /users/:user_id",
+      "GET /users/:user_id/events",
+      "GET /users/:user_id/impersonation_tokens",
+      "GET /users/:user_id/impersonation_tokens/:token_id",
+      "GET /version",
+    ]);
+    expect(other.filter(({ scopes }) => !scopes?.includes("api"))).toEqual([]);
   });
 
   it("has each path and method once", () => {
@@ -219,17 +300,60 @@ describe("the table of routes", () => {
   });
 });
 
+/** A way to call as somebody: headers, and whose rights they have on a route. */
+interface Way {
+  headers(as: Exclude<Person, "anonymous">, place: Places): Record<string, string>;
+  rights(as: Exclude<Person, "anonymous">, route: Route): Person;
+}
+
+const tokenWay = (name: (as: Person) => string): Way => ({
+  headers: (as) => ({ "private-token": name(as) }),
+  rights: (as) => as,
+});
+
+const WAYS: Record<string, Way> = {
+  "a token": tokenWay((as) => `token-of-${as}`),
+  "an impersonation token": tokenWay((as) => `impersonates-${as}`),
+  "sudo, whose token may do nothing else": {
+    headers: (as) => ({ "private-token": "sudo-of-admin", sudo: as }),
+    rights: (as) => as,
+  },
+  "a session": {
+    headers: (as) => sessions.plain[as] as Record<string, string>,
+    rights: (as, route) => (route.method === "GET" ? as : "anonymous"),
+  },
+  "a session and its CSRF token": {
+    headers: (as) => sessions.csrf[as] as Record<string, string>,
+    rights: (as) => as,
+  },
+  "a job token": {
+    headers: (as, place) => ({ "job-token": jobs[place.project]?.[as] as string }),
+    rights: (as, route) => (route.jobTokens ? as : "anonymous"),
+  },
+};
+
 describe.each(["public", "private"] as const)("in a %s place", (visibility) => {
+  const told = async (route: Route, options: { headers?: Record<string, string> }) => {
+    const { request, headers, ...sent } = requestOf(route, places[visibility]);
+    const answer = await app.call(request, {
+      ...sent,
+      headers: { ...headers, ...options.headers },
+    });
+    expect([request, answer.status]).not.toEqual([request, 500]);
+    return refusalIn(answer.status, answer.json, route);
+  };
+
   it.each(named(routes))("%s lets in whom it says", async (_, route) => {
-    const place = places[visibility];
-    const found: unknown[] = [];
-    const expected: unknown[] = [];
-    for (const as of everyone) {
-      const { request, ...options } = requestOf(route, place);
-      const { status, json } = await app.call(request, { as, ...options });
-      expect([request, as, status]).not.toEqual([request, as, 500]);
-      found.push([as, refusalIn(status, json, route)]);
-      expected.push([as, refusalOf(route, as, visibility)]);
+    const found: Record<string, unknown> = { anonymous: await told(route, {}) };
+    const expected: Record<string, unknown> = {
+      anonymous: refusalOf(route, "anonymous", visibility),
+    };
+    for (const [way, { headers, rights }] of Object.entries(WAYS)) {
+      for (const as of signedIn) {
+        const name = `${as} by ${way}`;
+        found[name] = await told(route, { headers: headers(as, places[visibility]) });
+        expected[name] = refusalOf(route, rights(as, route), visibility);
+      }
     }
     expect(found).toEqual(expected);
   });
@@ -245,7 +369,16 @@ describe("whoever calls", () => {
     "%s is 403 to the blocked, 401 with a token that is none",
     async (_, route) => {
       expect((await ask(route, "token-of-blocked")).status).toBe(403);
-      for (const token of ["expired-of-admin", "no token at all", "expired-of-blocked"]) {
+      const { request, headers, ...options } = requestOf(route, places.public);
+      const signedInAs = { ...headers, ...sessions.csrf["blocked"] };
+      expect((await app.call(request, { ...options, headers: signedInAs })).status).toBe(403);
+      for (const token of [
+        "expired-of-admin",
+        "expired-of-blocked",
+        "revoked-of-admin",
+        "revoked-of-blocked",
+        "no token at all",
+      ]) {
         const { status, json, headers } = await ask(route, token);
         expect([status, json]).toEqual([401, { message: "401 Unauthorized" }]);
         expect(headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
@@ -267,6 +400,29 @@ describe("whoever calls", () => {
       const refused = status === 403 && json.error === "insufficient_scope";
       expect([token, refused]).toEqual([token, !accepted.includes(scope)]);
       if (refused) expect(json.scope).toBe(accepted.join(" "));
+    }
+  });
+
+  it.each(named(routes))(
+    "%s is 401 by impersonation where that is switched off",
+    async (_, route) => {
+      expect((await ask(route, "impersonates-owner", free)).status).toBe(401);
+    },
+  );
+
+  it.each(named(routes))("%s keeps a CI job in its project", async (_, route) => {
+    const { request, ...options } = requestOf(route, places.private);
+    const call = (token: string) =>
+      app.call(request, { ...options, headers: { ...options.headers, "job-token": token } });
+    const { status, json } = await call(jobs["closed/q"]?.["maintainer"] as string);
+    const unknown = await call("no job at all");
+    if (route.jobTokens) {
+      const message =
+        "403 Forbidden - Authentication by CI/CD job token not allowed from closed/q to closed/p.";
+      expect([status, json]).toEqual([403, { message }]);
+      expect(unknown.status).toBe(401);
+    } else {
+      expect([status, json]).toEqual([unknown.status, unknown.json]);
     }
   });
 

@@ -544,3 +544,37 @@ it("a push that is recorded is an event, and the new head of open merge requests
   await own.close();
   await drop();
 });
+
+it("a project's last activity follows its events, once an hour", async () => {
+  const start = Date.parse("2026-11-01T12:00:00Z");
+  let clock = start;
+  const own = await testApp({ now: () => clock });
+  const site = "/projects/acme%2Fsite";
+  const lastActivity = async () =>
+    Date.parse((await own.call(`GET ${site}`)).json.last_activity_at) - start;
+  const MINUTE = 60_000;
+
+  clock += 59 * MINUTE;
+  const made = await own.call(`POST ${site}/issues`, { as: "developer", json: { title: "x" } });
+  expect(made.status).toBe(201);
+  expect(await lastActivity()).toBe(0);
+  clock += MINUTE;
+  const note = { as: "developer", json: { body: "x" } } as const;
+  await own.call(`POST ${site}/issues/${made.json.iid}/notes`, note);
+  expect(await lastActivity()).toBe(60 * MINUTE);
+  clock += 60 * MINUTE;
+  await own.admin.recordPush({
+    project: "acme/site",
+    user: "developer",
+    ref: "refs/heads/main",
+    from: null,
+    to: "a".repeat(40),
+    commitCount: 1,
+    commitTitle: "x",
+  });
+  expect(await lastActivity()).toBe(120 * MINUTE);
+  clock += 60 * MINUTE;
+  await own.call(`PUT ${site}/issues/${made.json.iid}`, { as: "developer", json: { title: "y" } });
+  expect(await lastActivity()).toBe(120 * MINUTE);
+  await own.dispose();
+});

@@ -59,10 +59,12 @@ describe("creating", () => {
     expect(token).toEqual({
       id: expect.any(Number),
       name: "a token",
+      description: null,
       revoked: false,
       created_at: "2026-06-15T12:34:56.789Z",
       scopes: ["api", "read_user"],
       user_id: user,
+      last_used_at: null,
       active: true,
       expires_at: "2026-08-01",
       impersonation: true,

@@ -676,7 +676,7 @@ it("a list costs as many queries for many issues as for one", async () => {
         return store.rows(sql, values);
       },
     };
-    const caller = { id: 1, username: "ada", admin: true, external: false, scopes: [] };
+    const caller = { id: 1, username: "ada", admin: true, external: false };
     const viewer = { caller, today: "2026-11-21" };
     const page = { number: 1, size, limits: PAGE_LIMITS };
     const order = { orderBy: "created_at", sort: "desc" } as const;

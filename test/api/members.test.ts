@@ -506,3 +506,71 @@ describe("blocked members", () => {
     expect((await call(`GET /groups/${group}`, { as: blocked })).status).toBe(403);
   });
 });
+
+describe("memberships that have run out", () => {
+  const days = (count: number) => new Date(TODAY + count * 86_400_000).toISOString().slice(0, 10);
+  const eventsOf = async (project: number) => {
+    const { json } = await call(`GET /projects/${project}/events`);
+    return json
+      .filter(({ target_type }: { target_type: string | null }) => target_type === null)
+      .map((event: { action_name: string; author_username: string }) => [
+        event.action_name,
+        event.author_username,
+      ]);
+  };
+  const isMember = async (at: string, username: string) =>
+    (await call(`GET ${at}/members/${ids[username]}`)).status === 200;
+
+  it("are swept away, with an event for those of projects", async () => {
+    const group = await newGroup();
+    const project = await newProject(group);
+    const [inGroup, inProject] = [`/groups/${group}`, `/projects/${project}`];
+    await add(inGroup, "ann", 30, { expires_at: days(10) });
+    await add(inProject, "bob", 30, { expires_at: days(10) });
+    await add(inProject, "cleo", 30, { expires_at: days(11) });
+    await add(inProject, "dora", 30);
+    const before = await eventsOf(project);
+
+    clock = TODAY + 9 * 86_400_000;
+    await app.admin.removeExpiredMembers();
+    expect(await isMember(inGroup, "ann")).toBe(true);
+    clock = TODAY + 10 * 86_400_000;
+    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 2 });
+    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 0 });
+    expect(await isMember(inGroup, "ann")).toBe(false);
+    expect(await isMember(inProject, "bob")).toBe(false);
+    expect(await isMember(inProject, "cleo")).toBe(true);
+    expect(await isMember(inProject, "dora")).toBe(true);
+    const expired = ["removed due to membership expiration from", "bob"];
+    expect(await eventsOf(project)).toEqual([expired, ...before]);
+    const filtered = await call(`GET /projects/${project}/events?action=expired`);
+    expect(filtered.headers.get("x-total")).toBe("1");
+    clock = TODAY;
+  });
+
+  it("are swept away in batches, however many there are", async () => {
+    const project = await newProject(await newGroup());
+    const usernames = Array.from({ length: 150 }, (_, at) => `brief-${at}`);
+    await app.admin.seed({ users: usernames.map((username) => ({ username })) });
+    const { json: users } = await call("GET /users?per_page=100&search=brief-", { as: "admin" });
+    const more = await call("GET /users?per_page=100&page=2&search=brief-", { as: "admin" });
+    for (const { id } of [...users, ...more.json]) {
+      const json = { user_id: id, access_level: 20, expires_at: days(1) };
+      expect((await call(`POST /projects/${project}/members`, { json })).status).toBe(201);
+    }
+    clock = TODAY + 86_400_000;
+    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 150 });
+    const { headers } = await call(`GET /projects/${project}/events?action=expired`);
+    expect(headers.get("x-total")).toBe("150");
+    clock = TODAY;
+  });
+
+  it("are told of as such where they are removed by hand", async () => {
+    const project = await newProject(await newGroup());
+    await add(`/projects/${project}`, "bob", 30, { expires_at: days(1) });
+    clock = TODAY + 86_400_000;
+    expect((await call(`DELETE /projects/${project}/members/${ids["bob"]}`)).status).toBe(204);
+    expect((await eventsOf(project))[0]?.[0]).toBe("removed due to membership expiration from");
+    clock = TODAY;
+  });
+});

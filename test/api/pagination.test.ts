@@ -610,6 +610,15 @@ describe("every list", () => {
         await full.call(`POST ${project}/${target}/award_emoji`, { as: "owner", json: { name } });
       }
     }
+    for (let index = 0; index < 2 * MANY; index += 1) {
+      await full.call(`POST ${project}/fork?name=f${index}&path=f${index}`, { as: "owner" });
+      const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
+      await full.call(`POST ${project}/snippets`, { as: "owner", json });
+      for (const as of ["owner", "admin"] as const) {
+        await full.call("POST /snippets", { as, json });
+      }
+      await full.admin.createToken({ user: "owner", name: `t${index}`, scopes: ["api"] });
+    }
     const { json } = await full.call("GET /users?username=owner", { as: "admin" });
     await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {
       as: "admin",
@@ -635,7 +644,9 @@ describe("every list", () => {
         const ask = async (size: number) => {
           full.statements.length = 0;
           const answer = await full.call(`GET ${path}?per_page=${size}`, { as });
-          return { ...answer, statements: [...full.statements] };
+          // That the token was used is written some time after the answer.
+          const statements = full.statements.filter((sql) => !sql.startsWith("update tokens"));
+          return { ...answer, statements };
         };
         if (route.access === "admin" && as !== "admin") continue;
         const one = await ask(1);

@@ -363,6 +363,10 @@ describe("POST /projects", () => {
       { description: "x" },
       "400 (Bad request) name, path are missing, at least one parameter must be provided",
     ],
+    [
+      { name: null, path: null },
+      "400 (Bad request) name, path are missing, at least one parameter must be provided",
+    ],
     [{ name: "" }, { name: ["can't be blank"] }],
     [{ name: "x", visibility: "open" }, { visibility: ["does not have a valid value"] }],
     [{ name: "x", merge_method: "magic" }, { merge_method: ["does not have a valid value"] }],
@@ -471,7 +475,7 @@ describe("POST /projects", () => {
 describe("PUT /projects/:id", () => {
   it("346: needs something to change", async () => {
     const project = await newProject();
-    for (const json of [{}, { unknown: 1 }]) {
+    for (const json of [{}, { unknown: 1 }, { name: null, wiki_enabled: "" }]) {
       const answer = await call(`PUT /projects/${project.id}`, { json });
       expect(answer.status).toBe(400);
       expect(answer.json.message).toMatch(

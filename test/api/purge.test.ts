@@ -37,7 +37,12 @@ const titles = async () => {
 it("removes what is older than two years, and only that", async () => {
   await pushesOn("2024-11-20", "2024-11-22", "2026-01-01", "2020-02-02");
   const dry = await app.admin.purgeEvents({ dryRun: true });
-  expect(dry).toEqual({ events: 2, before: "2024-11-21T12:00:00.000Z", dryRun: true });
+  expect(dry).toEqual({
+    events: 2,
+    auditEvents: 0,
+    before: "2024-11-21T12:00:00.000Z",
+    dryRun: true,
+  });
   expect(await titles()).toHaveLength(4);
   expect(await app.admin.purgeEvents()).toEqual({ ...dry, dryRun: false });
   expect(await titles()).toEqual(["2026-01-01", "2024-11-22"]);
@@ -75,12 +80,18 @@ it("keeps totals right through many batches", async () => {
 
 it("is done by one of those that share the database, once a day", async () => {
   const other = await createAppOn(app.store, { now: () => clock });
-  const both = () => Promise.all([app, other].map(({ admin }) => admin.purgeEventsDaily()));
+  const both = () => Promise.all([app, other].map(({ admin }) => admin.sweepDaily()));
   const HOUR = 3_600_000;
   await pushesOn("2024-01-01", "2024-01-02");
   const first = await both();
   expect(first.filter(Boolean)).toEqual([
-    { events: 2, before: "2024-11-21T12:00:00.000Z", dryRun: false },
+    {
+      events: 2,
+      auditEvents: expect.any(Number),
+      members: 0,
+      before: "2024-11-21T12:00:00.000Z",
+      dryRun: false,
+    },
   ]);
   clock = NOW + 23 * HOUR;
   expect(await both()).toEqual([undefined, undefined]);
@@ -89,7 +100,7 @@ it("is done by one of those that share the database, once a day", async () => {
 
   // One that took it and died.
   clock = NOW + 48 * HOUR;
-  await app.store.transaction((db) => takeJob(db, "purge events", clock, clock + HOUR));
+  await app.store.transaction((db) => takeJob(db, "sweep", clock, clock + HOUR));
   expect(await both()).toEqual([undefined, undefined]);
   clock += HOUR;
   expect((await both()).filter(Boolean)).toHaveLength(1);

@@ -1,9 +1,11 @@
 import type { Route } from "../../src/core/resource.ts";
-import { resources } from "../../src/resources/index.ts";
+import { everything } from "../../src/doors.ts";
 import type { TestApp } from "../helpers.ts";
 
-/** Every route there is, as data: tests that go through all of them can't forget a new one. */
-export const routes: readonly Route[] = resources.flatMap((resource) => resource.routes);
+/** Every route of the API, as data: tests that go through all of them can't forget a new one. */
+export const routes: readonly Route[] = everything
+  .filter(({ door }) => door === undefined)
+  .flatMap((resource) => resource.routes);
 
 /** What path parameters stand for, by name; `id` once for groups and once for projects. */
 export interface Places {
@@ -28,7 +30,11 @@ export function pathOf(route: Route, { group, project, params }: Places): string
  * One of each thing that paths name, in a group and a project of it that have them. What is below a merge request
  * begins with `mr_` where an issue has the same.
  */
-export async function placesIn(app: TestApp, group: string, project: string): Promise<Places> {
+export async function placesIn(
+  app: Pick<TestApp, "call">,
+  group: string,
+  project: string,
+): Promise<Places> {
   const first = async (path: string, key = "id"): Promise<number> => {
     const { json } = await app.call(`GET ${path}`, { as: "admin" });
     return json[0]?.[key] ?? 0;
@@ -52,7 +58,7 @@ export async function placesIn(app: TestApp, group: string, project: string): Pr
       badge_id: await first(`${inGroup}/badges`),
       user_id,
       token_id: await first(`/users/${user_id}/impersonation_tokens`),
-      name: "a-1.svg",
+      forked_from_id: await first("/projects?search=core"),
       issue_iid: issue,
       merge_request_iid: request,
       noteable_iid: issue,
@@ -61,10 +67,13 @@ export async function placesIn(app: TestApp, group: string, project: string): Pr
       mr_target_iid: request,
       note_id: await first(`${ofIssue}/notes?sort=asc`),
       mr_note_id: await first(`${ofRequest}/notes?sort=asc`),
+      application_id: await first("/applications"),
       award_id: await first(`${ofIssue}/award_emoji`),
       mr_award_id: await first(`${ofRequest}/award_emoji`),
+      audit_event_id: 1,
       todo_id: await first("/todos"),
       slug: await first(`${inProject}/wikis`, "slug"),
+      snippet_id: await first("/snippets"),
       secret: "0".repeat(32),
       file_name: "none.txt",
     },

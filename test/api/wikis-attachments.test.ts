@@ -459,55 +459,59 @@ describe("on Node", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  it("reads no further for who reads slowly or goes away", async () => {
-    const { json } = await attach(form({ file: [big, "big.bin"] }));
-    let pieces = 0;
-    let ended = 0;
-    const counting = await serve(
-      {
-        respond: async (incoming) => {
-          const reply = await app.respond(incoming);
-          if (!reply?.body || typeof reply.body === "string") return reply;
-          const { body } = reply;
-          const chunks = async function* () {
-            try {
-              for await (const chunk of body.chunks()) {
-                pieces += 1;
-                yield chunk;
+  // Bun's node:http takes all it is given; test/adapters has Bun's own server.
+  it.skipIf(process.versions["bun"])(
+    "reads no further for who reads slowly or goes away",
+    async () => {
+      const { json } = await attach(form({ file: [big, "big.bin"] }));
+      let pieces = 0;
+      let ended = 0;
+      const counting = await serve(
+        {
+          respond: async (incoming) => {
+            const reply = await app.respond(incoming);
+            if (!reply?.body || typeof reply.body === "string") return reply;
+            const { body } = reply;
+            const chunks = async function* () {
+              try {
+                for await (const chunk of body.chunks()) {
+                  pieces += 1;
+                  yield chunk;
+                }
+              } finally {
+                ended += 1;
               }
-            } finally {
-              ended += 1;
-            }
-          };
-          return { ...reply, body: { length: body.length, chunks } };
+            };
+            return { ...reply, body: { length: body.length, chunks } };
+          },
         },
-      },
-      { port: 0 },
-    );
-    const path = `/api/v4${VAULT}/${json.link.url}`;
-    for (let n = 0; n < 5; n += 1) {
-      await new Promise<void>((resolve) => {
-        const sent = request(`${counting.url}${path}`, { headers, agent: false }, (answer) => {
-          answer.once("data", async () => {
-            answer.pause();
-            await sleep(100);
-            answer.destroy();
-            resolve();
+        { port: 0 },
+      );
+      const path = `/api/v4${VAULT}/${json.link.url}`;
+      for (let n = 0; n < 5; n += 1) {
+        await new Promise<void>((resolve) => {
+          const sent = request(`${counting.url}${path}`, { headers, agent: false }, (answer) => {
+            answer.once("data", async () => {
+              answer.pause();
+              await sleep(100);
+              answer.destroy();
+              resolve();
+            });
           });
+          sent.on("error", () => undefined);
+          sent.end();
         });
-        sent.on("error", () => undefined);
-        sent.end();
-      });
-    }
-    await expect.poll(() => ended).toBe(5);
-    expect(pieces).toBeLessThan(5 * 20);
-    await counting.close();
+      }
+      await expect.poll(() => ended).toBe(5);
+      expect(pieces).toBeLessThan(5 * 20);
+      await counting.close();
 
-    const inProcess = await app.fetch(new Request(`http://pm.test${path}`, { headers }));
-    const reader = (inProcess.body as ReadableStream<Uint8Array>).getReader();
-    expect((await reader.read()).value?.length).toBeGreaterThan(0);
-    await reader.cancel();
-  });
+      const inProcess = await app.fetch(new Request(`http://pm.test${path}`, { headers }));
+      const reader = (inProcess.body as ReadableStream<Uint8Array>).getReader();
+      expect((await reader.read()).value?.length).toBeGreaterThan(0);
+      await reader.cancel();
+    },
+  );
 
   it("cuts the connection where the content goes away in the middle", async () => {
     const { json } = await attach(

@@ -33,8 +33,8 @@ it("core knows no resource", () => {
   expect(strays("src/core", (path) => /^src\/(core|store)\/[^/]+$/.test(path))).toEqual([]);
 });
 
-it("drivers know the port, the queue and each other only", () => {
-  const allowed = (path: string) => /^src\/store\/(port|queue|drivers\/[^/]+)\.ts$/.test(path);
+it("drivers know the port, each other, and those of SQLite what they share", () => {
+  const allowed = (path: string) => /^src\/store\/(port|sqlite|drivers\/[^/]+)\.ts$/.test(path);
   expect(strays("src/store/drivers", allowed)).toEqual([]);
 });
 
@@ -44,8 +44,18 @@ it("resources use core, the store's helpers, and of each other what is meant for
     /^src\/core\/[^/]+$/.test(path) ||
     /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
     /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path) ||
+    path === "src/accounts/audit.ts" ||
     file === "src/resources/index.ts";
   expect(strays("src/resources", allowed)).toEqual([]);
+});
+
+it("doors use core, the store's helpers, resources' queries and each other", () => {
+  const allowed = (path: string) =>
+    /^src\/(accounts|core|oauth|web)\/[^/]+$/.test(path) ||
+    /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
+    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
+  for (const folder of ["src/accounts", "src/oauth", "src/web"])
+    expect(strays(folder, allowed)).toEqual([]);
 });
 
 it("the CLI uses the public face only", () => {

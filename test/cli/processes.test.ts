@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { newFolder, run, runJson, type Serving, startServing } from "./helpers.ts";
@@ -112,7 +111,7 @@ describe("serve --workers", () => {
 
   it("serves one file with several processes that see each other's writes at once", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
-    expect(server.log()[0]).toEqual({
+    expect(server.log().find(({ message }) => message === "listening")).toEqual({
       time: expect.any(String),
       message: "listening",
       url: server.url,
@@ -244,14 +243,8 @@ describe("serve --workers", () => {
   });
 
   it("removes old events once, whoever does it", async () => {
+    // Some of what is seeded is older than what is kept.
     await seed("old.db");
-    const pushed = await run(["db", "migrate", "--db", "old.db"], at);
-    expect(pushed.code).toBe(0);
-    const { default: BetterSqlite3 } = await import("better-sqlite3");
-    const db = new BetterSqlite3(join(folder.path, "old.db"));
-    db.exec(`insert into events (project_id, author_id, action, created_at) values (1, 1, 'created', 0);
-      insert into event_counts (project_id, author_id, events) values (1, 1, 1)`);
-    db.close();
     const server = await startServing(["--db", "old.db", "--workers", "3"], at);
     await server.logged(({ message }) => message === "purged");
     expect(await server.stop()).toBe(0);
@@ -259,7 +252,8 @@ describe("serve --workers", () => {
     await again.get("/version");
     expect(await again.stop()).toBe(0);
     const purged = [...server.log(), ...again.log()].filter(({ message }) => message === "purged");
-    expect(purged).toEqual([expect.objectContaining({ events: 1 })]);
+    expect(purged).toHaveLength(1);
+    expect(purged[0].events).toBeGreaterThan(0);
   });
 });
 

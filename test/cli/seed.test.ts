@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { SCALES, seedData } from "../../cli/seed-data.ts";
+import { SCALES, seedData } from "../../cli/seed/index.ts";
+import { createApp } from "../../src/index.ts";
 import { newFolder, run, runJson, startServing } from "./helpers.ts";
 
 const folder = newFolder();
@@ -33,6 +34,97 @@ describe("seed", () => {
     expect(await server.stop()).toBe(0);
   });
 
+  it("fills every list of the demo, each somewhere", async () => {
+    const { tokens } = await runJson(["seed", "--db", "areas.db"], at);
+    const server = await startServing(["--db", "areas.db"], at);
+    const ask = (path: string) => server.get(path, tokens[0].token);
+    /** The first of these whose list has something, with that. */
+    const firstOf = async (
+      paths: string[],
+    ): Promise<{ path: string; found: { [key: string]: unknown } }> => {
+      for (const path of paths) {
+        const answer = await ask(path);
+        expect(answer.status, path).toBe(200);
+        const [found] = await answer.json();
+        if (found) return { path, found };
+      }
+      throw new Error(`nothing in ${paths}`);
+    };
+    const projects = await (await ask("/groups/acme/projects?per_page=100")).json();
+    const inProjects = (rest: string) =>
+      firstOf(projects.map(({ id }: { id: number }) => `/projects/${id}/${rest}`));
+
+    for (const rest of ["dependencies", "badges", "events", "labels"]) {
+      await inProjects(rest);
+    }
+    const { path: wiki } = await inProjects("wikis");
+    const slugs = (await (await ask(wiki)).json()).map(({ slug }: { slug: string }) => slug);
+    expect(slugs).toEqual(expect.arrayContaining(["home", "Guides/Getting-started"]));
+    const { content } = await (await ask(`${wiki}/home`)).json();
+    const picture = /uploads\/\w+\/overview\.svg/.exec(content)?.[0];
+    expect(await (await ask(`${wiki}/${picture}`)).text()).toMatch(/^<svg/);
+    for (const kind of ["issues", "merge_requests"]) {
+      for (const state of ["opened", kind === "issues" ? "closed" : "merged"]) {
+        await firstOf([`/${kind}?scope=all&state=${state}`]);
+      }
+      await firstOf([`/groups/acme/${kind}?milestone=Any`]);
+      const all = await (await ask(`/${kind}?scope=all&per_page=100`)).json();
+      const below = (rest: string) =>
+        firstOf(
+          all.map(
+            ({ project_id, iid }: { project_id: number; iid: number }) =>
+              `/projects/${project_id}/${kind}/${iid}/${rest}`,
+          ),
+        );
+      await below("award_emoji");
+      const notes = await below("notes");
+      expect(notes.found).toMatchObject({ body: expect.any(String) });
+    }
+    await firstOf(["/issues?scope=all&confidential=true"]);
+    await firstOf(["/todos"]);
+    await firstOf(["/events"]);
+    const { found } = await firstOf(["/groups/acme/badges"]);
+    expect(found["rendered_link_url"]).toMatch(
+      /^https:\/\/ci\.example\.com\/acme\/[\w-]+\/pipelines$/,
+    );
+    for (const action of ["created", "joined", "pushed", "commented", "closed", "merged"]) {
+      await firstOf([`/events?scope=all&action=${action}`]);
+    }
+    expect(await server.stop()).toBe(0);
+  });
+
+  it("tells a history of two and a half years, of office hours", async () => {
+    const before = Date.now();
+    const { tokens, events } = await runJson(["seed", "--db", "history.db"], at);
+    // As long as nobody tidies up: serving removes what is older than two years.
+    const app = await createApp({ database: join(folder.path, "history.db") });
+    const get = (path: string) =>
+      app.fetch(
+        new Request(`http://pm.test/api/v4${path}`, {
+          headers: { "private-token": tokens[0].token },
+        }),
+      );
+    const times: Date[] = [];
+    for (let page = 1; page; ) {
+      const answer = await get(`/events?scope=all&per_page=100&sort=asc&page=${page}`);
+      for (const event of await answer.json()) times.push(new Date(event.created_at));
+      page = Number(answer.headers.get("x-next-page"));
+    }
+    // The administrator's are those of the first company.
+    expect(times.length).toBeGreaterThan(events / 4);
+    const [first, last] = [times[0] as Date, times.at(-1) as Date];
+    const days = (from: number, to: number) => (to - from) / 86_400_000;
+    expect(days(first.getTime(), before)).toBeGreaterThan(900);
+    expect(days(first.getTime(), before)).toBeLessThan(930);
+    expect(last.getTime()).toBeLessThanOrEqual(Date.now());
+    expect(days(last.getTime(), before)).toBeLessThan(30);
+    expect(times.every((time) => ![0, 6].includes(time.getUTCDay()))).toBe(true);
+    expect(times.every((time) => time.getUTCHours() >= 8 && time.getUTCHours() < 18)).toBe(true);
+    const months = new Set(times.map((time) => `${time.getUTCFullYear()}-${time.getUTCMonth()}`));
+    expect(months.size).toBeGreaterThan(24);
+    await app.close();
+  });
+
   it("makes what the benchmarks run on", async () => {
     const seeded = await runJson(["seed", "--db", "medium.db", "--scale", "medium"], at);
     expect(seeded).toMatchObject({
@@ -41,7 +133,8 @@ describe("seed", () => {
       projects: 500,
       labels: 10_000,
       milestones: expect.any(Number),
-      boards: expect.any(Number),
+      boards: 72,
+      issues: 2_500,
       tokens: [{ username: "root", token: expect.stringMatching(/^pmat-[0-9a-f]{40}$/) }],
     });
 
@@ -110,16 +203,44 @@ describe("seed", () => {
   });
 });
 
+const NOW = Date.parse("2026-11-21T15:00:00Z");
+
 describe("seedData", () => {
   it.each(SCALES)("gives the same at every call: %s", (scale) => {
-    expect(JSON.stringify(seedData(scale))).toBe(JSON.stringify(seedData(scale)));
+    expect(JSON.stringify(seedData(scale, NOW))).toBe(JSON.stringify(seedData(scale, NOW)));
+  });
+
+  it.each([
+    ["on a Sunday", "2026-11-22T12:00:00Z"],
+    ["before the office opens", "2026-11-23T06:00:00Z"],
+    ["at noon", "2026-11-23T12:00:00Z"],
+    ["between the years", "2026-12-31T12:00:00Z"],
+    ["on a leap day", "2028-02-29T23:59:59Z"],
+  ])("has nothing of the future: %s", (_name, now) => {
+    const instants = JSON.stringify(seedData("small", Date.parse(now))).matchAll(
+      /"(?:created|ended|joined)_at":"([^"]+)"/g,
+    );
+    const latest = [...instants]
+      .map(([, instant]) => instant as string)
+      // A milestone can be planned ahead.
+      .filter((instant) => instant.includes("T"))
+      .sort()
+      .at(-1) as string;
+    expect(latest <= now, latest).toBe(true);
+    expect(Date.parse(now) - Date.parse(latest)).toBeLessThan(14 * 86_400_000);
+  });
+
+  it("names its milestones, branches and people right", () => {
+    const text = JSON.stringify(seedData("small", NOW));
+    expect(text).not.toMatch(/[{}](thing|when|product|user|folder)/i);
+    expect(text).not.toMatch(/undefined|NaN|null/);
   });
 
   it("is as large as it says", () => {
     type Groups = NonNullable<ReturnType<typeof seedData>["groups"]>;
     const all = (groups: Groups): Groups =>
       groups.flatMap((group) => [group, ...all(group.subgroups ?? [])]);
-    const { users = [], groups = [], projects = [] } = seedData("large");
+    const { users = [], groups = [], projects = [] } = seedData("large", NOW);
     const every = all(groups);
     const inGroups = every.flatMap((group) => group.projects ?? []);
     const owners = [...every, ...inGroups, ...projects];
@@ -127,6 +248,22 @@ describe("seedData", () => {
     expect(every).toHaveLength(200);
     expect(inGroups.length + projects.length).toBe(2_000);
     expect(owners.flatMap(({ labels = [] }) => labels)).toHaveLength(100_000);
+    const happenedIn = [...inGroups, ...projects];
+    const count = (each: (project: (typeof happenedIn)[number]) => number) =>
+      happenedIn.reduce((sum, project) => sum + each(project), 0);
+    expect(count(({ issues = [] }) => issues.length)).toBe(27_500);
+    const notesOf = (on: { notes?: unknown[] | undefined }[]) =>
+      on.reduce((sum, { notes = [] }) => sum + notes.length, 0);
+    const happened = count(
+      ({ issues = [], merge_requests = [], pushes = [] }) =>
+        [...issues, ...merge_requests].filter(({ ended_at }) => ended_at).length +
+        issues.length +
+        merge_requests.length +
+        notesOf(issues) +
+        notesOf(merge_requests) +
+        pushes.length,
+    );
+    expect(happened).toBeGreaterThan(290_000);
     expect(groups[0]).toMatchObject({ path: "acme", visibility: "public" });
     expect(groups[0]?.boards?.[0]?.lists).toHaveLength(20);
   });

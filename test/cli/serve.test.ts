@@ -43,7 +43,8 @@ describe("serve", () => {
     await fetch(`${server.url}/api/v4/groups/acme/labels`, { method: "POST", body: form });
     expect(await server.stop()).toBe(0);
 
-    const [, first, second, ...others] = server.log();
+    // The demo's history goes back further than events are kept, which is said too.
+    const [first, second, ...others] = server.log().filter(({ method }) => method);
     expect(first).toEqual({
       time: expect.any(String),
       method: "GET",
@@ -56,7 +57,7 @@ describe("serve", () => {
     });
     expect(second).toMatchObject({ path: "/api/v4/user", status: 401 });
     expect(second).not.toHaveProperty("user");
-    expect(others.map(({ status }) => status)).toEqual([200, 200, 400, undefined]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 400]);
     for (const secret of [token, "not-a-token", "in-the-query", "?"]) {
       expect(server.stdout + server.stderr).not.toContain(secret);
     }

@@ -44,6 +44,7 @@ describe("token create", () => {
       scopes: ["read_api", "api"],
       impersonation: false,
       expires_at: "2999-12-31",
+      last_used_at: null,
       revoked: false,
       active: true,
       token: expect.stringMatching(/^pmat-[0-9a-f]{40}$/),
@@ -127,14 +128,18 @@ describe("token list", () => {
         scopes: ["api"],
         impersonation: true,
         expires_at: null,
+        // It was used to ask who it belongs to, before.
+        last_used_at: expect.any(String),
         revoked: false,
         active: true,
       },
     ]);
     const { stdout } = await run(["token", "list"], at);
-    expect(stdout).toMatch(/ada +│ laptop +│ read_api, api +│ 2999-12-31 +│ active/);
-    expect(stdout).toMatch(/bob +│ support +│ api +│ +│ active, impersonation/);
-    expect(stdout).toMatch(/ada +│ old +│ api +│ 2020-02-29 +│ expired/);
+    expect(stdout).toMatch(
+      /ada +│ laptop +│ read_api, api +│ [-\d]+T[\d:]+ │ 2999-12-31 +│ active/,
+    );
+    expect(stdout).toMatch(/bob +│ support +│ api +│ [-\d]+T[\d:]+ │ +│ active, impersonation/);
+    expect(stdout).toMatch(/ada +│ old +│ api +│ +│ 2020-02-29 +│ expired/);
   });
 
   it("fails for a user who isn't there", async () => {
@@ -174,5 +179,73 @@ describe("a blocked user", () => {
     expect((await server.get("/user", token)).status).toBe(403);
     await runJson(["user", "unblock", "bob"], at);
     expect((await server.get("/user", token)).status).toBe(200);
+  });
+});
+
+describe("token create-job", () => {
+  const createJob = (...more: string[]) => [
+    ...["token", "create-job", "--project", "acme/app", "--user", "root"],
+    ...more,
+  ];
+
+  it("issues a token that reads its project for as long as it is said", async () => {
+    await runJson(["seed", "--db", "jobs.db"], at);
+    const before = Date.now();
+    const more = ["--lifetime", "30m", "--db", "jobs.db", "--json"];
+    const made = JSON.parse((await run(createJob(...more), at)).stdout);
+    expect(made).toMatchObject({ username: "root", project: "acme/app" });
+    const lifetime = Date.parse(made.expires_at) - before;
+    expect(lifetime).toBeGreaterThanOrEqual(30 * 60_000);
+    expect(lifetime).toBeLessThan(40 * 60_000);
+  });
+
+  it("refuses what is no duration, and what is left out", async () => {
+    expect((await run(createJob("--lifetime", "soon"), at)).code).toBe(2);
+    const { code, stderr } = await run(["token", "create-job", "--user", "ada"], at);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "error: --project is required\n" });
+  });
+});
+
+describe("audit list", () => {
+  it("prints what was done, and by whom", async () => {
+    const events = await runJson(["audit", "list", "--user", "bob"], at);
+    expect(events.at(-1)).toEqual({
+      id: expect.any(Number),
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      action: "token made",
+      author: "operator",
+      user: "bob",
+      target: "support (impersonation)",
+      ip: "",
+    });
+    const { stdout } = await run(["audit", "list", "--action", "token revoked"], at);
+    expect(stdout).toMatch(/operator +│ token revoked +│ ada +│ lost/);
+    const none = await run(["audit", "list", "--since", "2999-01-01"], at);
+    expect(none.stdout).toBe("Nothing of that kind is recorded.\n");
+  });
+
+  it("refuses bad values", async () => {
+    expect((await run(["audit", "list", "--since", "soon"], at)).code).toBe(2);
+    expect((await run(["audit", "list", "--limit", "0"], at)).code).toBe(2);
+    expect((await run(["audit", "list", "--user", "nobody"], at)).code).toBe(1);
+  });
+});
+
+describe("serve", () => {
+  it("takes no impersonation token where that is off, and limits requests where that is asked for", async () => {
+    const { token } = await runJson([...create("bob", "acting"), "--impersonate"], at);
+    const own = await runJson(create("bob", "own"), at);
+    const args = ["--impersonation", "off", "--requests-per-minute", "2"];
+    const strict = await startServing(args, at);
+    try {
+      expect((await strict.get("/user", token)).status).toBe(401);
+      const found: number[] = [];
+      for (let index = 0; index < 3; index += 1) {
+        found.push((await strict.get("/user", own.token)).status);
+      }
+      expect(found).toEqual([200, 200, 429]);
+    } finally {
+      await strict.stop();
+    }
   });
 });

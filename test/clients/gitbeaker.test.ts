@@ -1,12 +1,13 @@
 import {
   AccessLevel,
-  GitbeakerRequestError,
+  type GitbeakerRequestError,
   GitbeakerRetryError,
   GitbeakerTimeoutError,
   Gitlab,
 } from "@gitbeaker/rest";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Seed, startTestServer, type TestServer } from "../../src/testing.ts";
+import { refusal } from "./gitbeaker.ts";
 
 const seed: Seed = {
   users: [
@@ -41,18 +42,6 @@ beforeAll(async () => {
 });
 afterEach(() => server.reset());
 afterAll(() => server.close());
-
-/** What gitbeaker makes of a refused request. */
-async function refusal(call: Promise<unknown>) {
-  const error = await call.then(
-    () => new Error("it was not refused"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(GitbeakerRequestError);
-  const { cause, message } = error as GitbeakerRequestError;
-  expect(cause?.description).toBe(message);
-  return [cause?.response.status, message];
-}
 
 describe("boards", () => {
   it("are listed with their lists, and shown", async () => {

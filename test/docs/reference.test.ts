@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { documents, openapi } from "../../docs/generate.ts";
-import { resources } from "../../src/resources/index.ts";
+import { described, documents, openapi } from "../../docs/generate.ts";
 
-const routes = resources.flatMap((resource) => resource.routes);
+const routes = described.flatMap((resource) => resource.routes);
 
 interface Operation {
   operationId: string;

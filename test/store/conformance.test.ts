@@ -1,3 +1,5 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -178,6 +180,23 @@ describe("values", () => {
     expect(await roundTrip("number", 9_007_199_254_740_991n)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
+  it("round what is larger than a number can hold, whether read or returned", async () => {
+    const large = 2n ** 62n + 1n;
+    expect(await roundTrip("number", large)).toBe(2 ** 62);
+    expect(await roundTrip("number", 2 ** 53)).toBe(2 ** 53);
+    const sql = "insert into things (name, number) values ('large', ?) returning number";
+    expect(await store.transaction((db) => db.rows(sql, [large]))).toEqual([[2 ** 62]]);
+    expect(await store.all("select number from things where name = 'large'")).toEqual([
+      { number: 2 ** 62 },
+    ]);
+    expect(await count()).toBe(2);
+  });
+
+  it("refuse a bigint that no column can hold", async () => {
+    await expect(roundTrip("number", 2n ** 63n)).rejects.toThrow();
+    expect(await roundTrip("number", -(2n ** 63n))).toBe(-(2 ** 63));
+  });
+
   it("give counts and sums as numbers", async () => {
     await add("one", 2);
     await add("two", 3);
@@ -193,6 +212,17 @@ describe("values", () => {
       expect(await names()).toEqual([value]);
     },
   );
+
+  it("never cut a text with NUL in it: it is refused, or kept", async () => {
+    const written = await add("a\0b").catch((error) => error);
+    if (written instanceof Error) expect(await names()).toEqual([]);
+    else expect(await names()).toEqual(["a\0b"]);
+  });
+
+  it("take a text that is not well-formed", async () => {
+    await add("a\ud800b");
+    expect(await names()).toEqual([expect.stringMatching(/^a�+b$/)]);
+  });
 
   it("keep bytes, and nothing for null", async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -385,6 +415,39 @@ describe("reads outside a transaction", () => {
     }
   });
 });
+
+/** SQLite's own: what it is, and what it leaves on disk. */
+const onSqlite = () => {
+  it("is the library of the runtime", async () => {
+    const { bun, deno } = process.versions;
+    const others = bun !== undefined || deno !== undefined || process.env["PM_SQLITE"];
+    const options = await store.rows("pragma compile_options");
+    expect(options.flat().includes("LIKE_DOESNT_MATCH_BLOBS")).toBe(!others);
+  });
+
+  it("is one file once it is closed, whatever was prepared and thrown away", async () => {
+    const { database, drop } = await newDatabase();
+    const own = await openStore(database);
+    await migrate(own, [schema], 0);
+    for (let index = 0; index < 2100; index += 1) await own.rows(`select ${index}`);
+    await own.transaction((db) => db.run("insert into parents (name) values ('p')"));
+    await own.close();
+    expect(await readdir(dirname(database))).toEqual(["pm.db"]);
+    await drop();
+  });
+
+  it("opens nothing that is no database", async () => {
+    const { database, drop } = await newDatabase();
+    await expect(openStore(dirname(database))).rejects.toBeInstanceOf(StoreError);
+    await writeFile(database, "This is no database. ".repeat(100));
+    await expect(openStore(database)).rejects.toMatchObject({
+      name: "StoreError",
+      cause: { code: "SQLITE_NOTADB" },
+    });
+    await drop();
+  });
+};
+if (engine === "sqlite") describe("a SQLite file", onSqlite);
 
 const inMemory = () => {
   it("has one connection: a read asked for during a transaction waits for its end", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { seedData } from "../../cli/seed-data.ts";
+import { seedData } from "../../cli/seed/index.ts";
 import { tablesOf } from "../../src/database/schema.ts";
 import {
   backupDatabase,
@@ -280,7 +280,7 @@ describe("a check", () => {
   it("finds nothing wrong with what the API made, and changes nothing", async () => {
     const database = await fresh();
     const app = await createApp({ database });
-    await app.admin.seed(seedData("small"));
+    await app.admin.seed(seedData("small", Date.now()));
     await app.close();
     const store = await opened(database);
     const before = await everything(store);
@@ -351,7 +351,7 @@ describe("a check", () => {
   it.runIf(engine === "sqlite")("finds broken keys and pages", async () => {
     const database = await fresh();
     const app = await createApp({ database });
-    await app.admin.seed(seedData("small"));
+    await app.admin.seed(seedData("small", Date.now()));
     await app.close();
     const { default: BetterSqlite3 } = await import("better-sqlite3");
     const db = new BetterSqlite3(database);

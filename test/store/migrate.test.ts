@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { resources } from "../../src/resources/index.ts";
+import { everything } from "../../src/doors.ts";
 import { type Migration, migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Store, StoreError } from "../../src/store/port.ts";
@@ -39,10 +40,25 @@ const FROZEN: Record<string, string> = {
   "20261121-16-todos": "8ac9aeb5484446f17e8e4a8e68210c441dee5c58ba48c63a2af5844e3b463a41",
   "20261121-17-award-emoji": "a43c6efa9e9844a452d037188b7f4a219caeba637cbfadd79952bffc5508a862",
   "20261121-17-wikis": "8ea9de25edbcb5bdbcb077cbf43de5322c6f7e371764cf753d09ba8f3a163af7",
+  "20261121-40-members-expiry": "df8bfba67b5bfc5056616ef000da5aa042add734d58bc3d44c609a00ad5e08a1",
+  "20261121-41-events-by-kind": "1821ecaafe3c9c4164d120118336c22fd4fcd0e24c2ea5fa55c7f29915940bd9",
   "20261121-45-jobs": "5795eafacaab3d24beb0868a0922154acdf835b4c6a3c474e44052ed40b7e09f",
+  "20261121-50-sessions": "b0083af5be65333f9654441a09a940afe6bfd69429287c9f0b1c0235673423e6",
+  "20261121-51-attempts": "60a858f6734ece2d0d08faa928264af891a58bf5b68d8a68ef70bdac5d39192c",
+  "20261121-52-audit-events": "1aac6d5e37cc8b67f2463fe9302d63c1c269da1d472a5fcc926c0536f364edf8",
+  "20261121-55-oauth-applications":
+    "03d66a8361e7e997ec9d92880f439f756cc512553004ef72e0fe2efb6f9f31b8",
+  "20261121-56-oauth-grants": "7d937133dbaf26166ad3687e00f00b78f857f368e5640b78c73847a0effe993d",
+  "20261121-57-oauth-tokens": "8c5efae50e4b915d684a2d2a1cc414344520795f86786468785fc4c066829843",
+  "20261121-65-token-use": "8e7c228705873d7885d613422815e8c888686ece79b634c0c5997424a7eb17fa",
+  "20261121-66-job-tokens": "be1cea4e2ebe0dc89ecdcf0707b6233bf18ba825ccca1a2e8bd7ccd8abc578d6",
+  "20261121-67-audit-events-by-action":
+    "441f74fbea4e98689a0fa293ec2a383954faa15ee5ada9559036cec3270c12b8",
+  "20261121-70-forks": "55f6db00cfead63aff177ce7dac0c028b1aa042b38f967ead69c4f8e8254d5db",
+  "20261121-71-snippets": "456fac8b2a88aa7ff13d9d422f8d35d3c0e5a13e769bddebb7b97bcc68e57d76",
 };
 
-const released = resources.flatMap(({ migrations }) => migrations);
+const released = everything.flatMap(({ migrations }) => migrations);
 
 let database: TestDatabase;
 let store: Store;
@@ -195,14 +211,8 @@ describe("createApp", () => {
   });
 
   it("opens one database in several processes at once, which all can write", async () => {
-    const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
-    const program = `
-      const { createApp } = await import(${app});
-      const app = await createApp({ database: process.argv[1] });
-      const username = "user" + process.pid;
-      await app.admin.createUser({ username, name: username, email: username + "@example.com" });
-      await app.close();`;
-    const node = ["--import", "tsx", "--input-type=module", "--eval", program, database.database];
+    const program = fileURLToPath(new URL("_create-user.ts", import.meta.url));
+    const node = ["--import", "tsx", program, database.database];
     await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
     expect(await journal()).toHaveLength(released.length);
     expect(await store.rows("select count(*) from users")).toEqual([[6]]);

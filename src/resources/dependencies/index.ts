@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import { ROLES, type Source, VISIBILITIES } from "../../core/access.ts";
-import type { Caller } from "../../core/auth.ts";
+import { isOpenTo, ROLES } from "../../core/access.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import { get, type Resource } from "../../core/resource.ts";
@@ -28,20 +27,17 @@ const managers = v.pipe(
   v.metadata({ values: PACKAGE_MANAGERS }),
 );
 
-/** Whether anyone who sees the project reads its repository: guests of a private one don't. */
-function isRepositoryOpen(source: Source, caller: Caller | undefined): boolean {
-  return source.visibility > (caller?.external ? VISIBILITIES.internal : VISIBILITIES.private);
-}
-
 /** What projects depend on: contract §4.4, gitlab-facts §5. */
 export const dependencyResource: Resource = {
   name: "Dependencies",
   migrations,
   routes: [
     get("/projects/:id/dependencies", {
+      jobTokens: true,
       summary: "List what a project depends on",
       tier: "ultimate",
-      role: ({ source, caller }) => (isRepositoryOpen(source, caller) ? undefined : "reporter"),
+      // Guests of a private project don't read its repository.
+      role: ({ source, viewer }) => (isOpenTo(viewer, source) ? undefined : "reporter"),
       input: { package_manager: is.optional(managers) },
       present: dependency,
       handle: async ({ db, source, shape, page, input }) => {

@@ -1,10 +1,15 @@
-import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
+import {
+  type Condition,
+  memberProjects,
+  type Viewer,
+  visibleCode,
+  visibleProjects,
+} from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
-import { visibleCode } from "../merge-requests/queries.ts";
 
 /** What can be filtered by, and is kept (contract §6). */
 export const ACTIONS = [
@@ -60,7 +65,19 @@ export async function record(db: Database, event: NewEvent, now: number): Promis
     ],
   );
   await count(db, project_id, author_id, 1);
+  await markActive(db, project_id, now);
   return inserted?.[0] as number;
+}
+
+const HOUR = 3_600_000;
+
+/** A project's last activity is that of its events; it is brought up to date once an hour, as GitLab's is. */
+async function markActive(db: Database, projectId: number, now: number): Promise<void> {
+  await db.run("update projects set last_activity_at = ? where id = ? and last_activity_at <= ?", [
+    now,
+    projectId,
+    now - HOUR,
+  ]);
 }
 
 async function count(db: Database, projectId: number, authorId: number, more: number) {
@@ -115,6 +132,7 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
     ],
   );
   await count(db, push.project_id, push.author_id, 1);
+  await markActive(db, push.project_id, now);
   return inserted?.[0] as number;
 }
 
@@ -349,11 +367,12 @@ async function countAll(
   return (found?.[0] as number | null) ?? 0;
 }
 
-/** What is told of a confidential issue, or of code, is for those who may read that (gitlab-facts §7.5). */
+/** What is told of something is for those who may read that; of what is switched off, for nobody (gitlab-facts §7.5). */
 function visibleTargets(viewer: Viewer): Condition {
   const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
   return {
-    sql: `(i.id is null or ${issue.sql})
+    sql: `(i.id is null or ${issue.sql}) and (mr.id is null or p.merge_requests_enabled = 1)
+      and (ms.id is null or p.issues_enabled = 1 or p.merge_requests_enabled = 1)
       and ((e.action <> 'pushed' and nt.merge_request_id is null
         and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
     values: [...issue.values, ...code.values],

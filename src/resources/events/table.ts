@@ -43,4 +43,16 @@ create table event_counts (
 create index event_counts_by_author on event_counts (author_id, project_id, events);
 `,
   },
+  {
+    // So that a kind of event that is rare, or not there, is not looked for in all of a project's or a user's events.
+    id: "20261121-41-events-by-kind",
+    sql: `
+create index events_of_project_by_action on events (project_id, action, created_at, id);
+create index events_of_project_by_type on events (project_id, target_type, created_at, id)
+  where target_type is not null;
+create index events_by_author_and_action on events (author_id, action, created_at, id, project_id);
+create index events_by_author_and_type on events (author_id, target_type, created_at, id, project_id)
+  where target_type is not null;
+`,
+  },
 ];

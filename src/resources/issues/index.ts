@@ -1,4 +1,4 @@
-import { findSource, ROLES, requireRole, type Source } from "../../core/access.ts";
+import { findSource, isWritable, ROLES, requireRole, type Source } from "../../core/access.ts";
 import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
@@ -159,7 +159,7 @@ async function move(
   const { db, source, viewer, caller, now } = context;
   const target = await findSource(db, "project", String(toProjectId), viewer);
   if (target.id === source.id) throw refuseMove("to project it originates from!");
-  if (Math.min(source.level, target.level) < ROLES.reporter) {
+  if (Math.min(source.level, target.level) < ROLES.reporter || !isWritable(target, "issues")) {
     throw refuseMove("due to insufficient permissions!");
   }
   const more = await issues.details(db, found.id);

@@ -1,5 +1,5 @@
 import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape, View } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -44,17 +44,17 @@ export const ISSUE: Kind = {
 };
 
 /**
- * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: confidential ones
- * are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: where issues are
+ * switched on, but confidential ones are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
  */
 export function visibleIssues(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
-  if (!viewer.caller) return { sql: "i.confidential = 0", values: [] };
+  if (viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
+  if (!viewer.caller) return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
   const reporter = memberProjects(viewer, "reporter");
   return {
-    sql: `(i.confidential = 0 or i.author_id = ?
+    sql: `(p.issues_enabled = 1 and (i.confidential = 0 or i.author_id = ?
       or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ?)
-      or ${reporter.sql})`,
+      or ${reporter.sql}))`,
     values: [viewer.caller.id, viewer.caller.id, ...reporter.values],
   };
 }
@@ -96,17 +96,93 @@ export function list(
   viewer: Viewer,
   filter: Filter,
 ): Promise<Listed> {
-  const conditions = conditionsOf(kind, viewer, filter);
-  const where = conditions.map(({ sql }) => sql).join(" and ");
-  const { alias } = kind;
+  const { alias, table } = kind;
   const { orderBy, sort } = filter;
+  const projects = projectConditions(kind, viewer, filter);
+  const conditions = conditionsOf(kind, viewer, filter);
+  const all = joined([...projects, ...conditions]);
+  const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
+  const most = offsetOf(page) + page.size + 1;
+  const picked =
+    filter.groupId !== undefined && most <= LOOK_AHEAD && !isSelective(filter)
+      ? picking(kind, joined(projects), joined(conditions), order, most)
+      : all;
   return paginate(db, shape, page, {
-    from: `${kind.from} where ${where}`,
-    countFrom: `${kind.table} ${alias} join projects p on p.id = ${alias}.project_id
-      left join milestones m on m.id = ${alias}.milestone_id where ${where}`,
-    values: conditions.flatMap(({ values }) => values),
-    order: `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`,
+    from: `${kind.from} where ${picked.sql}`,
+    values: picked.values,
+    countFrom: `${table} ${alias} join projects p on p.id = ${alias}.project_id
+      left join milestones m on m.id = ${alias}.milestone_id where ${all.sql}`,
+    countValues: all.values,
+    order,
   });
+}
+
+/** Up to which row a group's list is put together from the ends of its projects' lists. */
+const LOOK_AHEAD = 250;
+
+/** Whether a filter leaves so little that what is left is better sorted than looked for in the order of the list. */
+function isSelective(filter: Filter): boolean {
+  return (
+    filter.iids !== undefined ||
+    filter.labels !== undefined ||
+    filter.milestone !== undefined ||
+    filter.search !== undefined ||
+    filter.authorId !== undefined ||
+    filter.authorUsername !== undefined ||
+    filter.assigneeId !== undefined ||
+    filter.assigneeUsernames !== undefined ||
+    filter.reaction !== undefined ||
+    (filter.own ?? []).length > 0
+  );
+}
+
+/**
+ * Picks the first rows of many projects without sorting all they have: they are in as many of the projects as there are
+ * rows to be picked, those with the first row, and in each among its own first as many.
+ */
+function picking(
+  { alias, table }: Kind,
+  projects: Condition,
+  conditions: Condition,
+  order: string,
+  most: number,
+): Condition {
+  const ofProject = `select ${alias}.id from ${table} ${alias}
+    where ${alias}.project_id = p.id and ${conditions.sql} order by ${order} limit ?`;
+  return {
+    sql: `${alias}.id in (
+      select ${alias}.id from (
+        select active.id from (
+          select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
+        join ${table} ${alias} on ${alias}.id = active.first_id
+        order by ${order} limit ?) as chosen
+      join projects p on p.id = chosen.id
+      join ${table} ${alias} on ${alias}.id in (${ofProject})
+      order by ${order} limit ?)`,
+    values: [...conditions.values, 1, ...projects.values, most, ...conditions.values, most, most],
+  };
+}
+
+function joined(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" and "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** Which projects a list is of. */
+function projectConditions({ alias }: Kind, viewer: Viewer, filter: Filter): Condition[] {
+  const conditions =
+    filter.projectId === undefined
+      ? [visibleProjects(viewer)]
+      : [{ sql: `${alias}.project_id = ?`, values: [filter.projectId] }];
+  if (filter.groupId !== undefined) {
+    conditions.push({
+      sql: "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      values: [filter.groupId],
+    });
+  }
+  return conditions;
 }
 
 function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
@@ -114,14 +190,6 @@ function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
   const conditions: Condition[] = [];
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
 
-  if (filter.projectId !== undefined) add(`${alias}.project_id = ?`, filter.projectId);
-  else conditions.push(visibleProjects(viewer));
-  if (filter.groupId !== undefined) {
-    add(
-      "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
-      filter.groupId,
-    );
-  }
   conditions.push(kind.visible(viewer));
   if (filter.iids) {
     const among = placeholders(filter.iids.length > 0 ? filter.iids : [0]);

@@ -5,7 +5,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
-import { visibleCode } from "../merge-requests/queries.ts";
+import { visibleMergeRequests } from "../merge-requests/queries.ts";
 
 /** The colour of a label that is made without one. */
 export const DEFAULT_COLOR = "#428BCA";
@@ -99,7 +99,7 @@ async function embedCounts(
   const values = (more: Condition[]) => [...conditions, ...more].flatMap((one) => one.values);
   const counts = new Map<string, string>();
   const issue = [visibleIssues(viewer)];
-  const code = [visibleCode(viewer)];
+  const request = [visibleMergeRequests(viewer)];
   for (const [labelId, state, count] of await db.rows(
     `select x.label_id, i.state, count(*) from issue_labels x join issues i on i.id = x.issue_id
      join projects p on p.id = i.project_id
@@ -111,8 +111,8 @@ async function embedCounts(
   for (const [labelId, count] of await db.rows(
     `select x.label_id, count(*) from merge_request_labels x
      join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
-     where x.label_id in (${among.sql}) and mr.state = 'opened' and ${where(code)} group by x.label_id`,
-    [...among.values, ...values(code)],
+     where x.label_id in (${among.sql}) and mr.state = 'opened' and ${where(request)} group by x.label_id`,
+    [...among.values, ...values(request)],
   )) {
     counts.set(`${labelId} requests`, String(count));
   }

@@ -69,7 +69,7 @@ async function requireAnotherOwner(db: Reader, source: Source, found: members.Me
 async function tell(
   db: Database,
   source: Source,
-  action: "joined" | "left",
+  action: "joined" | "left" | "expired",
   userId: number,
   now: number,
 ): Promise<void> {
@@ -162,7 +162,8 @@ function routes(kind: Source["kind"]) {
         if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
         await requireAnotherOwner(db, source, found);
         await members.remove(db, found.id);
-        await tell(db, source, "left", found.user_id, context.now);
+        const isOver = found.expires_at !== null && found.expires_at <= context.viewer.today;
+        await tell(db, source, isOver ? "expired" : "left", found.user_id, context.now);
         return undefined;
       },
     }),

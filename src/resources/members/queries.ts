@@ -2,7 +2,7 @@ import type { Source } from "../../core/access.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 type Owner = Pick<Source, "column" | "id">;
 
@@ -13,6 +13,8 @@ export interface Member {
   id: number;
   user_id: number;
   access_level: number;
+  /** The day, `YYYY-MM-DD`, from which on it is over, or null. */
+  expires_at: string | null;
   updated_at: number;
 }
 
@@ -80,7 +82,7 @@ export async function row(db: Reader, shape: Shape, memberId: number): Promise<V
 /** A user's direct membership of a group or project, or `undefined`. */
 export async function find(db: Reader, owner: Owner, userId: number): Promise<Member | undefined> {
   const [found] = await db.all<Member>(
-    `select id, user_id, access_level, updated_at from members where ${owner.column} = ? and user_id = ?`,
+    `select id, user_id, access_level, expires_at, updated_at from members where ${owner.column} = ? and user_id = ?`,
     [owner.id, userId],
   );
   return found;
@@ -93,7 +95,7 @@ export async function findBest(
   userId: number,
 ): Promise<Member | undefined> {
   const [found] = await db.all<Member>(
-    `select id, user_id, access_level, updated_at from members
+    `select id, user_id, access_level, expires_at, updated_at from members
      where user_id = ? and (project_id = ?
        or namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
      order by access_level desc, id limit 1`,
@@ -161,4 +163,17 @@ export async function countOwners(db: Reader, groupId: number): Promise<number> 
 /** Ends a membership. */
 export async function remove(db: Database, memberId: number): Promise<void> {
   await db.run("delete from members where id = ?", [memberId]);
+}
+
+/** Ends at most `batch` memberships that are over on a day, and gives whose they were. */
+export function removeExpired(
+  db: Database,
+  today: string,
+  batch: number,
+): Awaitable<{ user_id: number; project_id: number | null }[]> {
+  return db.all(
+    `delete from members where id in (select id from members where expires_at <= ? order by expires_at, id limit ?)
+     returning user_id, project_id`,
+    [today, batch],
+  );
 }

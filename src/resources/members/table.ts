@@ -23,4 +23,10 @@ create index members_by_user on members (user_id, namespace_id, project_id);
 create index members_by_creator on members (created_by_id);
 `,
   },
+  {
+    id: "20261121-40-members-expiry",
+    sql: `
+create index members_by_expiry on members (expires_at, id) where expires_at is not null;
+`,
+  },
 ];

@@ -183,6 +183,7 @@ export const mergeRequestResource: Resource = {
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
     get("/projects/:id/merge_requests", {
+      jobTokens: true,
       summary: "List the merge requests of a project",
       access: "anyone",
       input: filters,
@@ -248,6 +249,7 @@ export const mergeRequestResource: Resource = {
       },
     }),
     get("/projects/:id/merge_requests/:merge_request_iid", {
+      jobTokens: true,
       summary: "Get a merge request by its number within the project",
       access: "anyone",
       input: number,

@@ -1,4 +1,4 @@
-import { type Condition, memberProjects, VISIBILITIES, type Viewer } from "../../core/access.ts";
+import { type Condition, type Viewer, visibleCode } from "../../core/access.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { type Kind, people } from "../issues/queries.ts";
 
@@ -12,20 +12,13 @@ export const MERGE_REQUEST: Kind = {
   path: "merge_requests",
   from: `merge_requests mr join projects p on p.id = mr.project_id ${people("mr")}
     left join users mb on mb.id = mr.merged_by_id`,
-  visible: visibleCode,
+  visible: visibleMergeRequests,
 };
 
-/**
- * The condition under which the caller may read the code of a row `p` of projects that they can read, and so its
- * merge requests and pushes: guests may not where the project is open to them as members only (gitlab-facts §7.5).
- */
-export function visibleCode(viewer: Viewer): Condition {
-  const { caller } = viewer;
-  if (caller?.admin) return { sql: "1 = 1", values: [] };
-  const floor = caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
-  if (!caller) return { sql: "p.visibility > ?", values: [floor] };
-  const reporter = memberProjects(viewer, "reporter");
-  return { sql: `(p.visibility > ? or ${reporter.sql})`, values: [floor, ...reporter.values] };
+/** The condition under which the caller may read the merge requests of a row `p` of projects that they can read. */
+export function visibleMergeRequests(viewer: Viewer): Condition {
+  const { sql, values } = visibleCode(viewer);
+  return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
 }
 
 /** What a merge request is made of. */

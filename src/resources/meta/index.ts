@@ -1,6 +1,6 @@
 import { notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
-import { get, Plain, Raw, type Resource } from "../../core/resource.ts";
+import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { migrations } from "./table.ts";
 
@@ -11,9 +11,9 @@ const metadata = {
   enterprise: true,
 };
 
-/** What the server says of itself: gitlab-facts §13. The paths under `/-` stand outside the API. */
+/** What the server says of itself: gitlab-facts §13. */
 export const metaResource: Resource = {
-  name: "Version and health",
+  name: "Version",
   migrations,
   routes: [
     get("/version", {
@@ -26,6 +26,15 @@ export const metaResource: Resource = {
       scopes: ["api", "read_api", "read_user"],
       handle: () => new Plain(metadata),
     }),
+  ],
+};
+
+/** What stands outside the API: whether the server is well, and pictures that its answers name. */
+export const healthResource: Resource = {
+  name: "Health",
+  door: { base: "", credentials: "none" },
+  migrations: [],
+  routes: [
     get("/-/health", {
       summary: "Whether the process answers",
       access: "anyone",
@@ -46,7 +55,8 @@ export const metaResource: Resource = {
       handle: ({ input }) => {
         const parts = /^([a-z0-9])-(\d{1,3})\.svg$/.exec(input.name);
         if (!parts) throw notFound();
-        return new Raw("image/svg+xml", avatar(parts[1] as string, Number(parts[2]) % 360));
+        const picture = avatar(parts[1] as string, Number(parts[2]) % 360);
+        return new Answer(200, { "content-type": "image/svg+xml" }, picture);
       },
     }),
   ],

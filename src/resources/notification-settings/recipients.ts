@@ -247,7 +247,7 @@ async function maySee(
   issueId: number | null,
   today: string,
 ): Promise<boolean> {
-  const viewer: Viewer = { caller: { ...person, scopes: [] }, today };
+  const viewer: Viewer = { caller: person, today };
   const visible = visibleProjects(viewer);
   const reporter = memberProjects(viewer, "reporter");
   const found = await db.rows(

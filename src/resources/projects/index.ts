@@ -1,8 +1,8 @@
-import { ROLES, requireRole, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access.ts";
-import { conflict, forbidden, invalid, notModified } from "../../core/errors.ts";
+import { ROLES, requireRole, VISIBILITIES } from "../../core/access.ts";
+import { conflict, notFound, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
-import { requireFullPath, requirePath } from "../../core/paths.ts";
+import { requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -18,9 +18,9 @@ import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
 import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
-import * as users from "../users/queries.ts";
 import { basicProject, projectFilter, projectListInput, projectWithPermissions } from "./json.ts";
 import * as projects from "./queries.ts";
+import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const FLAGS = [
@@ -67,72 +67,12 @@ function columnsOf(input: is.Input<typeof attributes>): Record<string, Value | u
   };
 }
 
-/** A path made of a name: lower case, what is not allowed in one becomes a dash. */
-function pathOf(name: string): string {
-  return name
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase()
-    .replace(/[^a-z0-9_.]+/g, "-")
-    .replace(/^[-.]+|[-.]+$/g, "");
-}
-
-/** A taken name or path is a conflict (contract §7), said in the words of GitLab's 400. */
-async function requireFree(
-  db: Reader,
-  namespace: groups.Namespace,
-  wanted: { name?: string | undefined; path?: string | undefined },
-  except?: projects.Project,
-): Promise<void> {
-  const taken = ["has already been taken"];
-  const { name, path } = wanted;
-  if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
-  const nameTaken =
-    name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
-  const samePath = path?.toLowerCase() === except?.path.toLowerCase();
-  const pathTaken =
-    path !== undefined && !samePath && (await groups.isTaken(db, `${namespace.full_path}/${path}`));
-  if (nameTaken || pathTaken) {
-    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
-  }
-}
-
-function requireVisibility(namespace: groups.Namespace, level: number | undefined): void {
-  if (level !== undefined && namespace.kind === "group" && level > namespace.visibility) {
-    const [wanted, allowed] = [VISIBILITY_WORDS[level], VISIBILITY_WORDS[namespace.visibility]];
-    throw invalid({ visibility_level: [`${wanted} is not allowed in a ${allowed} group.`] });
-  }
-}
-
-/** Where a caller may make a project: their own namespace, or a group they maintain. */
-async function targetNamespace(
-  { db, caller, viewer }: Pick<Context, "caller" | "viewer"> & { db: Reader },
-  namespaceId: number | undefined,
-): Promise<groups.Namespace> {
-  const callerId = caller?.id ?? 0;
-  const namespace =
-    namespaceId === undefined
-      ? await groups.findPersonal(db, callerId)
-      : await groups.find(db, namespaceId);
-  const level = namespace && (await groups.levelIn(db, namespace.id, callerId, viewer.today));
-  if (!namespace || (!caller?.admin && (level ?? 0) < ROLES.maintainer)) {
-    throw invalid({ namespace: ["is not valid"] });
-  }
-  if (namespace.owner_id === callerId) {
-    const user = await users.find(db, callerId);
-    if (user && (await projects.countPersonal(db, callerId)) >= user.projects_limit) {
-      throw forbidden("Your project limit is reached.");
-    }
-  }
-  return namespace;
-}
-
 /** A project as its present caller sees it. */
 async function shown(
   { db, shape, viewer }: Pick<Context, "shape" | "viewer"> & { db: Reader },
   projectId: number,
 ): Promise<Value[]> {
-  const row = await projects.row(db, shape, projectId);
+  const row = await projects.row(db, shape, projectId, viewer);
   if (shape === projectWithPermissions) {
     await projects.embedPermissions(db, [row], shape, viewer);
   }
@@ -156,6 +96,35 @@ async function setArchived(
   await updateRow(context.db, "projects", context.source.id, { archived }, context.now);
   return shown(context, context.source.id);
 }
+
+/** What a new project begins with: its event, and the owner of its namespace as a member. */
+async function settle(
+  { db, caller, now }: Pick<Context, "caller" | "now"> & { db: Database },
+  namespace: groups.Namespace,
+  projectId: number,
+  name: string,
+): Promise<void> {
+  const target = { type: "project", id: projectId, title: name } as const;
+  const author_id = caller?.id ?? 0;
+  await events.record(db, { project_id: projectId, author_id, action: "created", target }, now);
+  if (namespace.owner_id === null) return;
+  const membership = {
+    user_id: namespace.owner_id,
+    access_level: ROLES.maintainer,
+    created_by_id: caller?.id,
+  };
+  await members.insert(db, { column: "project_id", id: projectId }, membership, now);
+}
+
+const forkAttributes = {
+  namespace: is.optional(is.text()),
+  namespace_id: is.optional(is.integer()),
+  namespace_path: is.optional(is.text()),
+  name: is.optional(is.text()),
+  path: is.optional(is.text()),
+  description: is.clearable(is.anyText()),
+  visibility: is.optional(is.choice(["private", "internal", "public"])),
+};
 
 /** Projects: contract §9, gitlab-facts §12. */
 export const projectResource: Resource = {
@@ -219,32 +188,12 @@ export const projectResource: Resource = {
           now,
         );
         await updateRow(db, "projects", id, columnsOf(input), now);
-        await events.record(
-          db,
-          {
-            project_id: id,
-            author_id: caller?.id ?? 0,
-            action: "created",
-            target: { type: "project", id, title: name },
-          },
-          now,
-        );
-        if (namespace.owner_id !== null) {
-          await members.insert(
-            db,
-            { column: "project_id", id },
-            {
-              user_id: namespace.owner_id,
-              access_level: ROLES.maintainer,
-              created_by_id: caller?.id,
-            },
-            now,
-          );
-        }
+        await settle(context, namespace, id, name);
         return shown(context, id);
       },
     }),
     get("/:id", {
+      jobTokens: true,
       summary: "Get a project",
       access: "anyone",
       present: ({ caller }) => (caller ? projectWithPermissions : basicProject),
@@ -308,6 +257,87 @@ export const projectResource: Resource = {
       role: "owner",
       present: projectWithPermissions,
       handle: (context) => setArchived(context, 0),
+    }),
+    post("/:id/fork", {
+      summary: "Fork a project: a new one of the caller's that knows where it came from",
+      role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
+      input: forkAttributes,
+      present: projectWithPermissions,
+      handle: async (context) => {
+        const { db, source, input, caller, now } = context;
+        const from = (await projects.find(db, source.id)) as projects.Project;
+        const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
+        const namespace = await forkTarget(context, named);
+        const name = input.name ?? from.name;
+        const path = input.path ?? from.path;
+        requirePath(path);
+        const visibility = VISIBILITIES[input.visibility ?? "public"];
+        await requireFree(db, namespace, { name, path });
+        const id = await projects.insert(
+          db,
+          {
+            namespace,
+            creator_id: caller?.id ?? null,
+            name,
+            path,
+            // No more can see a fork than what it was made of, and where it is.
+            visibility: Math.min(visibility, source.visibility, namespace.visibility),
+            description: input.description === undefined ? from.description : input.description,
+            default_branch: from.default_branch,
+            forked_from_project_id: from.id,
+          },
+          now,
+        );
+        await settle(context, namespace, id, name);
+        return shown(context, id);
+      },
+    }),
+    get("/:id/forks", {
+      summary: "List the forks of a project that the caller can see",
+      access: "anyone",
+      input: projectListInput,
+      present: ({ caller, input }) =>
+        caller && !input.simple ? projectWithPermissions : basicProject,
+      handle: async ({ db, shape, page, viewer, input, source }) => {
+        const filter = { ...projectFilter(input), forkedFrom: source.id };
+        const order = {
+          orderBy: input.order_by ?? "created_at",
+          sort: input.sort ?? "desc",
+        } as const;
+        const listed = await projects.list(db, shape, page, viewer, filter, order);
+        if (shape === projectWithPermissions) {
+          await projects.embedPermissions(db, listed.rows, shape, viewer);
+        }
+        return listed;
+      },
+    }),
+    post("/:id/fork/:forked_from_id", {
+      summary: "Say that a project is a fork of another",
+      access: "admin",
+      role: "owner",
+      input: { forked_from_id: is.recordId() },
+      present: projectWithPermissions,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        const [fork, from] = [
+          (await projects.find(db, source.id)) as projects.Project,
+          await projects.find(db, input.forked_from_id),
+        ];
+        if (!from || from.id === fork.id) throw notFound("Source Project");
+        if (fork.forked_from_project_id !== null) throw conflict("Project already forked");
+        await updateRow(db, "projects", fork.id, { forked_from_project_id: from.id }, now);
+        return shown(context, fork.id);
+      },
+    }),
+    del("/:id/fork", {
+      summary: "Say that a project is no fork any more; 304 where it is none",
+      role: "owner",
+      handle: async ({ db, source, now }) => {
+        const found = (await projects.find(db, source.id)) as projects.Project;
+        if (found.forked_from_project_id === null) throw notModified();
+        await updateRow(db, "projects", found.id, { forked_from_project_id: null }, now);
+        return undefined;
+      },
     }),
   ]),
 };

@@ -25,7 +25,9 @@ const basicFields = {
   readme_url: show.constant(null),
   avatar_url: show.text("p.avatar_url"),
   star_count: show.integer("p.star_count"),
-  forks_count: show.constant(0),
+  forks_count: show.integer(
+    "(select count(*) from projects f where f.forked_from_project_id = p.id)",
+  ),
   last_activity_at: show.instant("p.last_activity_at"),
   namespace: show.nested({
     id: show.integer("n.id"),
@@ -65,6 +67,7 @@ const fullFields = {
   shared_runners_enabled: show.flag("p.shared_runners_enabled"),
   lfs_enabled: show.flag("p.lfs_enabled"),
   creator_id: show.integer("p.creator_id"),
+  forked_from_project: show.omittedIfNull(show.embedded("forked_from_project", "object", "null")),
   import_status: show.constant("none"),
   open_issues_count: show.embedded("open_issues_count", "integer", "null"),
   public_jobs: show.flag("p.public_jobs"),

@@ -29,6 +29,9 @@ export interface Project {
   name: string;
   path: string;
   full_path: string;
+  description: string | null;
+  default_branch: string | null;
+  forked_from_project_id: number | null;
   star_count: number;
   updated_at: number;
 }
@@ -48,6 +51,8 @@ export interface ProjectFilter {
   starred?: boolean | undefined;
   role?: Role | undefined;
   withIssuesEnabled?: boolean | undefined;
+  /** Only forks of this project. */
+  forkedFrom?: number | undefined;
   idAfter?: number | undefined;
   idBefore?: number | undefined;
 }
@@ -69,7 +74,7 @@ export async function list(
 ): Promise<Listed> {
   const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
   const listed = await paginate(db, shape, page, { ...filtered(viewer, filter), order });
-  await embedOpenIssues(db, listed.rows, shape);
+  await embed(db, listed.rows, shape, viewer);
   return listed;
 }
 
@@ -84,7 +89,7 @@ export async function listByKey(
 ): Promise<KeysetListed> {
   const key = { column: "p.id", direction };
   const listed = await paginateByKey(db, shape, page, filtered(viewer, filter), key);
-  await embedOpenIssues(db, listed.rows, shape);
+  await embed(db, listed.rows, shape, viewer);
   return listed;
 }
 
@@ -114,6 +119,7 @@ function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order
     add("p.id in (select project_id from project_stars where user_id = ?)", callerId);
   }
   if (filter.withIssuesEnabled) add("p.issues_enabled = 1");
+  if (filter.forkedFrom !== undefined) add("p.forked_from_project_id = ?", filter.forkedFrom);
   if (filter.idAfter !== undefined) add("p.id > ?", filter.idAfter);
   if (filter.idBefore !== undefined) add("p.id < ?", filter.idBefore);
   const where = conditions.map(({ sql }) => sql).join(" and ");
@@ -125,18 +131,69 @@ function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order
 }
 
 /** One project as a row of its shape. */
-export async function row(db: Reader, shape: Shape, projectId: number): Promise<Value[]> {
+export async function row(
+  db: Reader,
+  shape: Shape,
+  projectId: number,
+  viewer: Viewer,
+): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${PROJECTS} where p.id = ?`, [
     projectId,
   ]);
-  await embedOpenIssues(db, [found as Value[]], shape);
+  await embed(db, [found as Value[]], shape, viewer);
   return found as Value[];
+}
+
+async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer): Promise<void> {
+  if (rows.length === 0) return;
+  await embedOpenIssues(db, rows, shape);
+  await embedForkSources(db, rows, shape, viewer);
+}
+
+/** Puts into each row of a fork what it is a fork of, where the caller may read that, in one query for all. */
+async function embedForkSources(
+  db: Reader,
+  rows: Value[][],
+  shape: Shape,
+  viewer: Viewer,
+): Promise<void> {
+  const at = shape.at("forked_from_project");
+  if (at < 0) return;
+  const idAt = shape.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const visible = visibleProjects(viewer);
+  const found = await db.all<{
+    fork_id: number;
+    id: number;
+    name: string;
+    full_name: string;
+    path: string;
+    full_path: string;
+  }>(
+    `select f.id as fork_id, p.id, p.name, n.full_name, p.path, p.full_path
+     from projects f join projects p on p.id = f.forked_from_project_id join namespaces n on n.id = p.namespace_id
+     where f.id in (${among.sql}) and ${visible.sql}`,
+    [...among.values, ...visible.values],
+  );
+  if (found.length === 0) return;
+  const sources = new Map(found.map((source) => [source.fork_id as Value, source]));
+  for (const row of rows) {
+    const source = sources.get(row[idAt] as Value);
+    if (!source) continue;
+    row[at] = JSON.stringify({
+      id: source.id,
+      name: source.name,
+      name_with_namespace: `${source.full_name} / ${source.name}`,
+      path: source.path,
+      path_with_namespace: source.full_path,
+    });
+  }
 }
 
 /** Puts into each row how many open issues there are, the confidential ones aside, in one query for all. */
 async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promise<void> {
   const at = shape.at("open_issues_count");
-  if (rows.length === 0 || at < 0) return;
+  if (at < 0) return;
   const idAt = shape.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
   const counted = await db.rows(
@@ -194,7 +251,7 @@ function levels(rows: Value[][]): Map<Value, string> {
 }
 
 const PROJECT =
-  "select id, namespace_id, name, path, full_path, star_count, updated_at from projects";
+  "select id, namespace_id, name, path, full_path, description, default_branch, forked_from_project_id, star_count, updated_at from projects";
 
 /** A project by id, or `undefined`. */
 export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
@@ -241,14 +298,15 @@ export interface NewProject {
   description?: string | null | undefined;
   default_branch?: string | null | undefined;
   topics?: readonly string[] | undefined;
+  forked_from_project_id?: number | undefined;
 }
 
 /** Adds a project and gives its id. */
 export async function insert(db: Database, project: NewProject, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into projects (namespace_id, creator_id, name, path, full_path, visibility, description,
-       default_branch, topics, created_at, updated_at, last_activity_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+       default_branch, topics, forked_from_project_id, created_at, updated_at, last_activity_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
     [
       project.namespace.id,
       project.creator_id,
@@ -259,6 +317,7 @@ export async function insert(db: Database, project: NewProject, now: number): Pr
       project.description ?? null,
       project.default_branch ?? null,
       JSON.stringify(project.topics ?? []),
+      project.forked_from_project_id ?? null,
       now,
       now,
       now,

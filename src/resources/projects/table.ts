@@ -52,4 +52,12 @@ create index project_stars_by_user on project_stars (user_id, project_id);
 create index projects_by_creator on projects (creator_id);
 `,
   },
+  {
+    // A fork outlives what it was made of.
+    id: "20261121-70-forks",
+    sql: `
+alter table projects add column forked_from_project_id $int references projects (id) on delete set null;
+create index projects_by_fork_source on projects (forked_from_project_id);
+`,
+  },
 ];

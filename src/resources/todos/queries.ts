@@ -177,13 +177,7 @@ export async function readers(
   );
   const able: number[] = [];
   for (const { id: userId, username, admin, external } of found) {
-    const caller = {
-      id: userId,
-      username,
-      admin: admin === 1,
-      external: external === 1,
-      scopes: [],
-    };
+    const caller = { id: userId, username, admin: admin === 1, external: external === 1 };
     if (await issues.mayRead(db, kind, id, { caller, today })) able.push(userId);
   }
   return able;

@@ -1,25 +1,46 @@
-import { newSecret } from "../../core/auth.ts";
-import { notFound } from "../../core/errors.ts";
+import { authorOf, record } from "../../accounts/audit.ts";
+import { type Caller, newSecret, SCOPES, type Scope } from "../../core/auth.ts";
+import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
-import { del, get, post, type Resource, under } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
+import { dayOf } from "../../core/time.ts";
+import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
-import { tokenFields } from "./json.ts";
+import { impersonationFields, secretField, tokenFields } from "./json.ts";
 import * as tokens from "./queries.ts";
-import { requireScopes } from "./rules.ts";
+import { expiryAfterRotation, requireScopes } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const token = show.shape(tokenFields);
-
-/** The only answer that has the secret. */
-const createdToken = show.shape({
-  ...tokenFields,
-  token: show.embedded("token", "string", "null"),
-});
+const createdToken = show.shape({ ...tokenFields, token: secretField });
+const impersonationToken = show.shape(impersonationFields);
+const createdImpersonationToken = show.shape({ ...impersonationFields, token: secretField });
 
 const userId = { user_id: is.recordId() };
 const tokenId = { ...userId, token_id: is.recordId() };
+const ownId = { token_id: is.recordId() };
+
+const newToken = {
+  ...userId,
+  name: is.text(),
+  description: is.clearable(is.anyText()),
+  scopes: is.optional(is.commaSeparated()),
+  expires_at: is.clearable(is.date()),
+};
+const rotation = { expires_at: is.optional(is.date()) };
+
+/** Whatever a token is for, it may be looked at, and ended, by whoever has it. */
+const ANY_SCOPE: readonly Scope[] = SCOPES;
+/** As all below `/users` (gitlab-facts §9). */
+const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
+
+/** 400 in the words GitLab's services have. */
+const badRequest = (reason?: string) =>
+  new ApiError(400, { message: reason ? `400 Bad request - ${reason}` : "400 Bad request" });
+
+/** 404 of something that has no name (gitlab-facts §1.2). */
+const nothing = () => new ApiError(404, { message: "404 Not Found" });
 
 async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
   const found = await users.find(db, input.user_id);
@@ -27,7 +48,10 @@ async function findUser({ db, input }: { db: Reader; input: { user_id: number } 
   return found;
 }
 
-async function findToken(context: { db: Reader; input: { user_id: number; token_id: number } }) {
+async function findImpersonationToken(context: {
+  db: Reader;
+  input: { user_id: number; token_id: number };
+}) {
   const user = await findUser(context);
   const found = await tokens.find(context.db, context.input.token_id);
   if (!found || found.user_id !== user.id || found.impersonation !== 1) {
@@ -36,16 +60,243 @@ async function findToken(context: { db: Reader; input: { user_id: number; token_
   return found;
 }
 
+/** The token a path names, if it is the caller's own and no impersonation token, or the caller is an administrator. */
+async function findOwn(
+  db: Reader,
+  caller: Caller,
+  id: number,
+): Promise<{ found: tokens.Token | undefined; isOwn: boolean }> {
+  const found = await tokens.find(db, id);
+  const isOwn = found?.user_id === caller.id && found.impersonation === 0;
+  return { found, isOwn: found !== undefined && (caller.admin || isOwn) };
+}
+
+/** @throws ApiError 401 for what isn't the caller's, whether it exists or not; 404 for administrators (gitlab-facts §9) */
+async function requireOwn({ db, caller, input }: Own): Promise<tokens.Token> {
+  const { found, isOwn } = await findOwn(db, caller as Caller, input.token_id);
+  if (found && isOwn) return found;
+  throw caller?.admin ? nothing() : unauthorized();
+}
+
+type Own = { db: Reader; caller: Caller | undefined; input: { token_id: number } };
+
+/** The token the request came with. @throws ApiError 400 where it came with none */
+async function findSelf({ db, caller }: { db: Reader; caller: Caller | undefined }) {
+  const by = caller?.by;
+  const found =
+    by?.kind === "token" || by?.kind === "impersonation" ? await tokens.find(db, by.id) : undefined;
+  if (!found) throw badRequest("This endpoint requires token type to be a personal access token");
+  return found;
+}
+
+/** What changing tokens needs of a handler's context. */
+type Change = Pick<Context, "caller" | "asked" | "now"> & { db: Database };
+
+/** @param what the token's user and name */
+function recordChange(
+  { db, caller, asked, now }: Change,
+  action: "token made" | "token revoked" | "token rotated",
+  {
+    user_id,
+    name,
+    impersonation,
+  }: Pick<tokens.Token, "user_id" | "name"> & { impersonation: boolean | number },
+) {
+  const author = authorOf(caller as Caller);
+  const target = impersonation ? `${name} (impersonation)` : name;
+  return record(db, { action, author, userId: user_id, target, ip: asked.ip }, now);
+}
+
+async function revoke(context: Change & Pick<Context, "requireUnmodified">, found: tokens.Token) {
+  context.requireUnmodified(found.updated_at);
+  if (await tokens.revoke(context.db, found.id, context.now)) {
+    await recordChange(context, "token revoked", found);
+  }
+  return undefined;
+}
+
+/** Makes a token and gives the row of its answer, which has the secret. */
+async function make(
+  context: Change & Pick<Context, "shape">,
+  of: Omit<tokens.NewToken, "digest">,
+): Promise<Value[]> {
+  const { db, shape, now } = context;
+  const { secret, digest } = newSecret();
+  const id = await tokens.insert(db, { ...of, digest }, now);
+  const row = await tokens.row(db, shape, id);
+  row[shape.at("token")] = JSON.stringify(secret);
+  return row;
+}
+
+async function create(
+  context: Change & Pick<Context, "shape"> & { input: is.Input<typeof newToken> },
+  impersonation: boolean,
+) {
+  const { input } = context;
+  const user = await findUser(context);
+  const { name, description, scopes = [], expires_at } = input;
+  requireScopes(scopes);
+  const of = { user_id: user.id, name, description, scopes, impersonation, expires_at };
+  const row = await make(context, of);
+  await recordChange(context, "token made", of);
+  return row;
+}
+
+/** Puts a new token of the same name and scopes in a token's place. */
+async function rotate(
+  context: Change & Pick<Context, "shape"> & { input: is.Input<typeof rotation> },
+  found: tokens.Token,
+) {
+  const { db, now, input } = context;
+  if (!(await tokens.revoke(db, found.id, now))) throw badRequest("Token already revoked");
+  const row = await make(context, {
+    user_id: found.user_id,
+    name: found.name,
+    description: found.description,
+    scopes: found.scopes.split(" "),
+    impersonation: found.impersonation === 1,
+    expires_at: input.expires_at ?? expiryAfterRotation(found, dayOf(now)),
+    family_id: found.family_id ?? found.id,
+  });
+  await recordChange(context, "token rotated", found);
+  return row;
+}
+
+/** Rotating a token that was rotated before is what a thief does, or its owner after a thief: all it became ends. */
+const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
+  store.transaction(async (db) => {
+    const found = await tokens.find(db, id);
+    const ended = found ? await tokens.revokeFamily(db, found, now) : [];
+    const author = { id: null, name: "" };
+    for (const { user_id, name } of ended) {
+      const action = "reuse of a token detected";
+      await record(db, { action, author, userId: user_id, target: name, ip: "" }, now);
+    }
+  });
+
+/** Personal access tokens: gitlab-facts §9. */
+export const personalTokenResource: Resource = {
+  name: "Personal access tokens",
+  migrations: [],
+  routes: [
+    ...under("/personal_access_tokens", [
+      get("", {
+        summary: "List personal access tokens: the caller's own, for administrators all",
+        input: {
+          user_id: is.optional(is.integer()),
+          state: is.optional(is.choice(["active", "inactive"])),
+          revoked: is.optional(is.boolean()),
+          search: is.optional(is.anyText()),
+          created_before: is.optional(is.instant()),
+          created_after: is.optional(is.instant()),
+          last_used_before: is.optional(is.instant()),
+          last_used_after: is.optional(is.instant()),
+          expires_before: is.optional(is.date()),
+          expires_after: is.optional(is.date()),
+          sort: is.optional(is.choice(tokens.SORTS)),
+        },
+        present: token,
+        handle: async ({ db, shape, page, input, viewer, caller }) => {
+          const admin = caller?.admin === true;
+          if (!admin && input.user_id !== undefined && input.user_id !== caller?.id) {
+            throw unauthorized();
+          }
+          if (admin && input.user_id !== undefined && !(await users.find(db, input.user_id))) {
+            throw nothing();
+          }
+          return tokens.list(db, shape, page, {
+            userId: admin ? input.user_id : caller?.id,
+            // Users don't see those an administrator made to act as them.
+            impersonation: admin ? undefined : false,
+            state: input.state,
+            revoked: input.revoked,
+            search: input.search,
+            createdBefore: input.created_before,
+            createdAfter: input.created_after,
+            lastUsedBefore: input.last_used_before,
+            lastUsedAfter: input.last_used_after,
+            expiresBefore: input.expires_before,
+            expiresAfter: input.expires_after,
+            sort: input.sort,
+            today: viewer.today,
+          });
+        },
+      }),
+      get("/self", {
+        summary: "Get the token the request came with",
+        scopes: ANY_SCOPE,
+        present: token,
+        handle: async (context) =>
+          tokens.row(context.db, context.shape, (await findSelf(context)).id),
+      }),
+      get("/:token_id", {
+        summary: "Get a personal access token",
+        input: ownId,
+        present: token,
+        handle: async (context) =>
+          tokens.row(context.db, context.shape, (await requireOwn(context)).id),
+      }),
+      post("/self/rotate", {
+        summary:
+          "Put a new token in place of the one the request came with; only this answer has its secret",
+        input: rotation,
+        status: 200,
+        present: createdToken,
+        onRevoked,
+        handle: async (context) => {
+          const { kind } = (context.caller as Caller).by;
+          if (kind !== "token" && kind !== "impersonation") {
+            throw new ApiError(405, { message: "405 Method Not Allowed" });
+          }
+          return rotate(context, await findSelf(context));
+        },
+      }),
+      post("/:token_id/rotate", {
+        summary: "Put a new token in a token's place; only this answer has its secret",
+        input: { ...ownId, ...rotation },
+        status: 200,
+        present: createdToken,
+        onRevoked,
+        handle: async (context) => rotate(context, await requireOwn(context)),
+      }),
+      del("/self", {
+        summary: "Revoke the token the request came with",
+        scopes: ANY_SCOPE,
+        handle: async (context) => revoke(context, await findSelf(context)),
+      }),
+      del("/:token_id", {
+        summary: "Revoke a personal access token",
+        input: ownId,
+        handle: async (context) => {
+          const { db, caller, input } = context;
+          const { found, isOwn } = await findOwn(db, caller as Caller, input.token_id);
+          if (!found) throw notFound();
+          if (!isOwn) throw badRequest();
+          return revoke(context, found);
+        },
+      }),
+    ]),
+    post("/users/:user_id/personal_access_tokens", {
+      summary: "Create a personal access token for a user; only this answer has its secret",
+      access: "admin",
+      input: newToken,
+      present: createdToken,
+      handle: (context) => create(context, false),
+    }),
+  ],
+};
+
 /** Impersonation tokens, for administrators: contract §5, gitlab-facts §9. */
-export const tokenResource: Resource = {
+export const impersonationTokenResource: Resource = {
   name: "Impersonation tokens",
   migrations,
   routes: under("/users/:user_id/impersonation_tokens", [
     get("", {
       summary: "List the impersonation tokens of a user",
       access: "admin",
+      scopes: USER_SCOPES,
       input: { ...userId, state: is.optional(is.choice(["all", "active", "inactive"])) },
-      present: token,
+      present: impersonationToken,
       handle: async (context) => {
         const { db, shape, page, input, viewer } = context;
         const state = input.state === "all" ? undefined : input.state;
@@ -61,54 +312,24 @@ export const tokenResource: Resource = {
     get("/:token_id", {
       summary: "Get an impersonation token",
       access: "admin",
+      scopes: USER_SCOPES,
       input: tokenId,
-      present: token,
+      present: impersonationToken,
       handle: async (context) =>
-        tokens.row(context.db, context.shape, (await findToken(context)).id),
+        tokens.row(context.db, context.shape, (await findImpersonationToken(context)).id),
     }),
     post("", {
       summary: "Create an impersonation token; only this answer has its secret",
       access: "admin",
-      input: {
-        ...userId,
-        name: is.text(),
-        scopes: is.optional(is.commaSeparated()),
-        expires_at: is.clearable(is.date()),
-      },
-      present: createdToken,
-      handle: async (context) => {
-        const { db, shape, input, now } = context;
-        const user = await findUser(context);
-        const scopes = input.scopes ?? [];
-        requireScopes(scopes);
-        const { secret, digest } = newSecret();
-        const id = await tokens.insert(
-          db,
-          {
-            user_id: user.id,
-            name: input.name,
-            digest,
-            scopes,
-            impersonation: true,
-            expires_at: input.expires_at,
-          },
-          now,
-        );
-        const row = await tokens.row(db, shape, id);
-        row[shape.at("token")] = JSON.stringify(secret);
-        return row;
-      },
+      input: newToken,
+      present: createdImpersonationToken,
+      handle: (context) => create(context, true),
     }),
     del("/:token_id", {
       summary: "Revoke an impersonation token",
       access: "admin",
       input: tokenId,
-      handle: async (context) => {
-        const found = await findToken(context);
-        context.requireUnmodified(found.updated_at);
-        await tokens.revoke(context.db, found.id, context.now);
-        return undefined;
-      },
+      handle: async (context) => revoke(context, await findImpersonationToken(context)),
     }),
   ]),
 };

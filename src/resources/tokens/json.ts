@@ -5,10 +5,12 @@ import { dayOf } from "../../core/time.ts";
 export const tokenFields = {
   id: show.integer("t.id"),
   name: show.text("t.name"),
+  description: show.text("t.description"),
   revoked: show.flag("t.revoked"),
   created_at: show.instant("t.created_at"),
   scopes: show.derived(["t.scopes"], "array of string", ([scopes]) => String(scopes).split(" ")),
   user_id: show.integer("t.user_id"),
+  last_used_at: show.instant("t.last_used_at"),
   active: show.derived(
     ["t.revoked", "t.expires_at"],
     "boolean",
@@ -16,5 +18,13 @@ export const tokenFields = {
       revoked === 0 && (expires === null || String(expires) > dayOf(now)),
   ),
   expires_at: show.date("t.expires_at"),
+};
+
+/** What an impersonation token has besides. */
+export const impersonationFields = {
+  ...tokenFields,
   impersonation: show.flag("t.impersonation"),
 };
+
+/** Put behind the fields of a token in the only answer that has its secret. */
+export const secretField = show.embedded("token", "string", "null");

@@ -1,5 +1,7 @@
+import type { Secret } from "../../core/auth.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
+import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** A token as handlers look at it; the secret is nowhere. */
@@ -7,86 +9,141 @@ export interface Token {
   id: number;
   user_id: number;
   name: string;
+  description: string | null;
+  /** Separated by spaces. */
+  scopes: string;
+  impersonation: number;
+  revoked: number;
+  /** `YYYY-MM-DD` */
+  expires_at: string | null;
+  /** The first token that this one was rotated from, `null` for a first one. */
+  family_id: number | null;
+  created_at: number;
   updated_at: number;
 }
 
-/** What a list of tokens can be narrowed by. */
+/** What was never used was used first of all, and what never expires does so last; indexes have the same words. */
+const ORDERS = {
+  created: "t.created_at",
+  expires: "coalesce(t.expires_at, '9999-12-31')",
+  last_used: "coalesce(t.last_used_at, 0)",
+  name: "t.name",
+} as const;
+
+/** The orders a list of tokens can have: GitLab's words. */
+export const SORTS = (Object.keys(ORDERS) as (keyof typeof ORDERS)[]).flatMap(
+  (order) => [`${order}_asc`, `${order}_desc`] as const,
+);
+
+/** What a list of tokens can be narrowed and ordered by; instants in epoch milliseconds. */
 export interface TokenFilter {
   userId?: number | undefined;
   impersonation?: boolean | undefined;
   state?: "active" | "inactive" | undefined;
+  revoked?: boolean | undefined;
+  /** Part of the name. */
+  search?: string | undefined;
+  createdBefore?: number | undefined;
+  createdAfter?: number | undefined;
+  lastUsedBefore?: number | undefined;
+  lastUsedAfter?: number | undefined;
+  /** `YYYY-MM-DD` */
+  expiresBefore?: string | undefined;
+  expiresAfter?: string | undefined;
+  /** Default: in the order they were made. */
+  sort?: (typeof SORTS)[number] | undefined;
   /** `YYYY-MM-DD`: a token is expired from the start of its date on. */
   today: string;
 }
 
-/** Tokens in the order they were made. */
+/** Tokens that a filter leaves. */
 export function list(db: Reader, shape: Shape, page: Page, filter: TokenFilter): Promise<Listed> {
   const where = ["1 = 1"];
   const values: Value[] = [];
-  if (filter.userId !== undefined) {
-    where.push("t.user_id = ?");
-    values.push(filter.userId);
+  const add = (sql: string, ...more: (Value | undefined)[]) => {
+    if (more.includes(undefined)) return;
+    where.push(sql);
+    values.push(...(more as Value[]));
+  };
+  const flagOf = (flag: boolean | undefined) => (flag === undefined ? undefined : Number(flag));
+  add("t.user_id = ?", filter.userId);
+  add("t.impersonation = ?", flagOf(filter.impersonation));
+  add("t.revoked = ?", flagOf(filter.revoked));
+  const active = "(t.revoked = 0 and (t.expires_at is null or t.expires_at > ?))";
+  if (filter.state) add(filter.state === "active" ? active : `not ${active}`, filter.today);
+  if (filter.search) {
+    const search = contains(["t.name"], filter.search);
+    add(search.sql, ...search.values);
   }
-  if (filter.impersonation !== undefined) {
-    where.push("t.impersonation = ?");
-    values.push(filter.impersonation ? 1 : 0);
-  }
-  const active = "t.revoked = 0 and (t.expires_at is null or t.expires_at > ?)";
-  if (filter.state) {
-    where.push(filter.state === "active" ? `(${active})` : `not (${active})`);
-    values.push(filter.today);
-  }
+  add("t.created_at < ?", filter.createdBefore);
+  add("t.created_at >= ?", filter.createdAfter);
+  add(`${ORDERS.last_used} < ? and t.last_used_at is not null`, filter.lastUsedBefore);
+  add(`${ORDERS.last_used} >= ?`, filter.lastUsedAfter);
+  add(`${ORDERS.expires} < ?`, filter.expiresBefore);
+  add(`${ORDERS.expires} >= ? and t.expires_at is not null`, filter.expiresAfter);
   return paginate(db, shape, page, {
-    from: `tokens t join users u on u.id = t.user_id where ${where.join(" and ")}`,
+    from: `tokens t where ${where.join(" and ")}`,
     values,
-    order: "t.id",
+    order: filter.sort ? orderOf(filter.sort) : "t.id",
   });
+}
+
+function orderOf(sort: (typeof SORTS)[number]): string {
+  const [, order, direction] = /^(.+)_(asc|desc)$/.exec(sort) as unknown as [
+    string,
+    keyof typeof ORDERS,
+    string,
+  ];
+  return `${ORDERS[order]} ${direction}, t.id ${direction}`;
 }
 
 /** One token as a row of its shape. */
 export async function row(db: Reader, shape: Shape, tokenId: number): Promise<Value[]> {
-  const [found] = await db.rows(
-    `select ${shape.columns} from tokens t join users u on u.id = t.user_id where t.id = ?`,
-    [tokenId],
-  );
+  const [found] = await db.rows(`select ${shape.columns} from tokens t where t.id = ?`, [tokenId]);
   return found as Value[];
 }
 
 /** A token by its id, or `undefined`. */
-export async function find(
-  db: Reader,
-  tokenId: number,
-): Promise<(Token & { impersonation: number }) | undefined> {
-  const [found] = await db.all<Token & { impersonation: number }>(
-    "select id, user_id, name, impersonation, updated_at from tokens where id = ?",
+export async function find(db: Reader, tokenId: number): Promise<Token | undefined> {
+  const [found] = await db.all<Token>(
+    `select id, user_id, name, description, scopes, impersonation, revoked, expires_at, family_id,
+       created_at, updated_at
+     from tokens where id = ?`,
     [tokenId],
   );
   return found;
 }
 
+/** What a token is made of. */
+export interface NewToken {
+  user_id: number;
+  name: string;
+  description?: string | null | undefined;
+  /** See {@link Secret}. */
+  digest: Secret["digest"];
+  scopes: readonly string[];
+  impersonation: boolean;
+  /** `YYYY-MM-DD` */
+  expires_at?: string | null | undefined;
+  /** Default: a family of its own. */
+  family_id?: number | undefined;
+}
+
 /** Adds a token and gives its id. */
-export async function insert(
-  db: Database,
-  token: {
-    user_id: number;
-    name: string;
-    digest: string;
-    scopes: readonly string[];
-    impersonation: boolean;
-    expires_at?: string | null | undefined;
-  },
-  now: number,
-): Promise<number> {
+export async function insert(db: Database, token: NewToken, now: number): Promise<number> {
   const [inserted] = await db.rows(
-    `insert into tokens (user_id, name, digest, scopes, impersonation, expires_at, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    `insert into tokens (user_id, name, description, digest, scopes, impersonation, expires_at, family_id,
+       created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
     [
       token.user_id,
       token.name,
+      token.description ?? null,
       token.digest,
       token.scopes.join(" "),
       token.impersonation ? 1 : 0,
       token.expires_at ?? null,
+      token.family_id ?? null,
       now,
       now,
     ],
@@ -94,9 +151,49 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
-/** Revokes a token for good; its record stays. */
-export async function revoke(db: Database, tokenId: number, now: number): Promise<void> {
-  await db.run("update tokens set revoked = 1, updated_at = ? where id = ?", [now, tokenId]);
+/**
+ * Revokes a token for good; its record stays.
+ *
+ * @returns whether it was not revoked before
+ */
+export async function revoke(db: Database, tokenId: number, now: number): Promise<boolean> {
+  const changed = await db.run(
+    "update tokens set revoked = 1, updated_at = ? where id = ? and revoked = 0",
+    [now, tokenId],
+  );
+  return changed > 0;
+}
+
+/** Revokes all that a token was rotated into, and gives them. */
+export async function revokeFamily(db: Database, token: Token, now: number): Promise<Token[]> {
+  const first = token.family_id ?? token.id;
+  const alive = await db.all<{ id: number }>(
+    "select id from tokens where (id = ? or family_id = ?) and revoked = 0 order by id",
+    [first, first],
+  );
+  const revoked: Token[] = [];
+  for (const { id } of alive) {
+    await revoke(db, id, now);
+    revoked.push((await find(db, id)) as Token);
+  }
+  return revoked;
+}
+
+/**
+ * Notes when a token was used.
+ *
+ * @param every milliseconds that have to lie between two notes
+ */
+export async function setUsed(
+  db: Database,
+  tokenId: number,
+  at: number,
+  every: number,
+): Promise<void> {
+  await db.run(
+    "update tokens set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)",
+    [at, tokenId, at - every],
+  );
 }
 
 /** All that is known of a token. */
@@ -108,6 +205,7 @@ export interface TokenDetails {
   impersonation: number;
   revoked: number;
   expires_at: string | null;
+  last_used_at: number | null;
 }
 
 /** Every token, those of one user, or the one of an id, in the order they were made. */
@@ -116,8 +214,23 @@ export function all(db: Reader, userId?: number, tokenId?: number): Awaitable<To
   if (userId !== undefined) where.push("t.user_id = ?");
   if (tokenId !== undefined) where.push("t.id = ?");
   return db.all<TokenDetails>(
-    `select t.id, u.username, t.name, t.scopes, t.impersonation, t.revoked, t.expires_at
+    `select t.id, u.username, t.name, t.scopes, t.impersonation, t.revoked, t.expires_at, t.last_used_at
      from tokens t join users u on u.id = t.user_id where ${where.join(" and ")} order by t.id`,
     [userId, tokenId].filter((id) => id !== undefined),
   );
+}
+
+/** Adds the token of a CI job, gives its id, and forgets those that are over. */
+export async function insertJobToken(
+  db: Database,
+  token: { user_id: number; project_id: number; digest: string; expires_at: number },
+  now: number,
+): Promise<number> {
+  await db.run("delete from job_tokens where expires_at <= ?", [now]);
+  const [inserted] = await db.rows(
+    `insert into job_tokens (user_id, project_id, digest, created_at, expires_at)
+     values (?, ?, ?, ?, ?) returning id`,
+    [token.user_id, token.project_id, token.digest, now, token.expires_at],
+  );
+  return inserted?.[0] as number;
 }

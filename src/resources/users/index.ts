@@ -1,3 +1,5 @@
+import { authorOf, record } from "../../accounts/audit.ts";
+import type { Caller } from "../../core/auth.ts";
 import { forbidden, notFound, unknownRoute } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { hashPassword } from "../../core/passwords.ts";
@@ -67,13 +69,24 @@ async function findUser({ db, input }: { db: Reader; input: { user_id: number } 
   return found;
 }
 
+type Change = Pick<Context, "now" | "caller" | "asked"> & { db: Database };
+
 async function setState(
-  context: Pick<Context, "now"> & { db: Database; input: { user_id: number } },
+  context: Change & { input: { user_id: number } },
   state: users.User["state"],
 ) {
   const found = await findUser(context);
   await updateRow(context.db, "users", found.id, { state }, context.now);
+  await recordChange(context, state === "blocked" ? "user blocked" : "user unblocked", found.id);
   return new Plain(true);
+}
+
+function recordChange(
+  { db, caller, asked, now }: Change,
+  action: "user blocked" | "user unblocked" | "password changed",
+  userId: number,
+) {
+  return record(db, { action, author: authorOf(caller as Caller), userId, ip: asked.ip }, now);
 }
 
 async function requireAnotherAdmin(db: Reader, found: users.User) {
@@ -195,6 +208,9 @@ export const userResource: Resource = {
             { ...columnsOf(input), email, name, username, ...prepared },
             now,
           );
+          if (input.password !== undefined) {
+            await recordChange(context, "password changed", found.id);
+          }
           await renamePersonal(db, found, { username, name }, now);
           return users.row(db, shape, found.id);
         },

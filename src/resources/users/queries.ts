@@ -92,6 +92,19 @@ export async function findByEmail(db: Reader, email: string): Promise<User | und
   return found;
 }
 
+/** A user by user name or e-mail address, whatever its case, with the password's hash; or `undefined`. */
+export async function findByLogin(
+  db: Reader,
+  login: string,
+): Promise<(User & { password_hash: string | null }) | undefined> {
+  const column = login.includes("@") ? "email" : "username";
+  const [found] = await db.all<User & { password_hash: string | null }>(
+    `${USER.replace(" from", ", password_hash from")} where lower(${column}) = lower(?)`,
+    [login],
+  );
+  return found;
+}
+
 /** Whether another user than `exceptId` has this e-mail address, whatever its case. */
 export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Promise<boolean> {
   const found = await db.rows("select 1 from users where lower(email) = lower(?) and id <> ?", [

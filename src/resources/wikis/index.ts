@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { forbidden, invalid, notFound } from "../../core/errors.ts";
+import { invalid, notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import {
@@ -42,11 +42,6 @@ const format = is.optional(is.choice(wikis.FORMATS));
 
 type In = Pick<Context, "source"> & { db: Reader };
 
-/** A wiki that is switched off is 403 for whoever may know its project. */
-async function requireWiki({ db, source }: In): Promise<void> {
-  if (!(await wikis.isEnabled(db, source.id))) throw forbidden();
-}
-
 const noSuchPage = () => notFound("Wiki Page");
 
 async function findPage({ db, source, input }: In & { input: { slug: string } }) {
@@ -67,7 +62,6 @@ const routes = [
     summary: "List the wiki pages of a project by title",
     access: "anyone",
     input: { with_content: is.optional(is.boolean()) },
-    before: requireWiki,
     present: ({ input }) => (input.with_content ? wikiPage : listedPage),
     handle: ({ db, shape, page, source }) => wikis.list(db, shape, page, source.id),
   }),
@@ -75,7 +69,6 @@ const routes = [
     summary: "Get a wiki page",
     access: "anyone",
     input: slug,
-    before: requireWiki,
     present: wikiPage,
     handle: async ({ db, shape, source, input }) => {
       const found = await wikis.row(db, shape, source.id, input.slug);
@@ -88,7 +81,6 @@ const routes = [
     access: "anyone",
     role: "developer",
     input: { title: is.text(), content, format },
-    before: requireWiki,
     present: wikiPage,
     handle: async ({ db, shape, source, input, caller, now }) => {
       const { content, format = wikis.FORMATS[0] } = input;
@@ -106,7 +98,6 @@ const routes = [
     role: "developer",
     input: { ...slug, title: is.optional(is.text()), content: is.optional(content), format },
     atLeastOne: ["content", "title"],
-    before: requireWiki,
     present: wikiPage,
     handle: async (context) => {
       const { db, shape, source, input, caller, now } = context;
@@ -132,7 +123,6 @@ const routes = [
     access: "anyone",
     role: "maintainer",
     input: slug,
-    before: requireWiki,
     handle: async (context) => {
       const { db, source, caller, now } = context;
       await wikis.remove(db, source.id, await findPage(context), caller, now);
@@ -150,7 +140,6 @@ const routes = [
       append: wikis.appendToBlob,
       discard: wikis.discardBlob,
     },
-    before: requireWiki,
     handle: async ({ db, source, input, caller, now }) => {
       const file_name = attachmentName(input.file.name);
       const secret = randomBytes(16).toString("hex");
@@ -167,7 +156,6 @@ const routes = [
     summary: "Download an attachment of the wiki",
     access: "anyone",
     input: { secret: is.anyText(), file_name: is.anyText() },
-    before: requireWiki,
     handle: async ({ db, source, input }) => {
       const { secret, file_name } = input;
       const blob = await wikis.findAttachment(db, source.id, secret, file_name);

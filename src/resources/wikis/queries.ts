@@ -15,12 +15,6 @@ export interface WikiPage extends PageName {
   content: string;
 }
 
-/** Whether a project's wiki is switched on. */
-export async function isEnabled(db: Reader, projectId: number): Promise<boolean> {
-  const [found] = await db.rows("select wiki_enabled from projects where id = ?", [projectId]);
-  return found?.[0] === 1;
-}
-
 /** The pages of a project by title. */
 export function list(db: Reader, shape: Shape, page: Page, projectId: number): Promise<Listed> {
   return paginate(db, shape, page, {

@@ -1,4 +1,7 @@
-import type { Seed } from "../src/index.ts";
+import type { Seed } from "../../src/index.ts";
+import { dayOf, quarterOf } from "./calendar.ts";
+import { Past, type People } from "./past.ts";
+import { Random } from "./random.ts";
 import {
   COLORS,
   COMPANIES,
@@ -15,7 +18,7 @@ import {
   TOPICS,
   TYPES,
   WORKFLOW,
-} from "./seed-words.ts";
+} from "./words.ts";
 
 type User = NonNullable<Seed["users"]>[number];
 type Group = NonNullable<Seed["groups"]>[number];
@@ -24,6 +27,15 @@ type Label = NonNullable<Group["labels"]>[number];
 type Milestone = NonNullable<Group["milestones"]>[number];
 type Members = NonNullable<Group["members"]>;
 type Visibility = NonNullable<Group["visibility"]>;
+
+/** Who works in a company, and what its groups and projects go by. */
+interface Company {
+  staff: readonly User[];
+  people: People;
+  level: Visibility;
+  /** How many projects each of its groups gets, in the order they are made. */
+  projectCounts: number[];
+}
 
 /** How much is generated. */
 interface Size {
@@ -40,6 +52,8 @@ interface Size {
   labels: number;
   /** Lists of the first company's first board. */
   firstLists: number;
+  /** Issues; there are about ten events for each. */
+  issues: number;
 }
 
 const SIZES = {
@@ -52,6 +66,7 @@ const SIZES = {
     firstProjects: 4,
     labels: 240,
     firstLists: 6,
+    issues: 140,
   },
   medium: {
     users: 800,
@@ -62,6 +77,7 @@ const SIZES = {
     firstProjects: 25,
     labels: 10_000,
     firstLists: 20,
+    issues: 2_500,
   },
   large: {
     users: 5_000,
@@ -72,6 +88,7 @@ const SIZES = {
     firstProjects: 25,
     labels: 100_000,
     firstLists: 20,
+    issues: 27_500,
   },
 } satisfies Record<string, Size>;
 
@@ -80,39 +97,55 @@ export type Scale = keyof typeof SIZES;
 export const SCALES = Object.keys(SIZES) as Scale[];
 
 /**
- * Generates believable data, the same at every call but for the secret of the administrator's token.
+ * Generates believable data, the same at every call but for the secret of the administrator's token, with a history of
+ * two and a half years.
+ *
+ * @param now when the history ends, in epoch milliseconds
  *
  * In every scale there are the administrator `root`, who has a token, and the public group `acme`, whose first board
  * has 20 lists but for the small scale.
  */
-export function seedData(scale: Scale): Seed {
-  return new Generator(SIZES[scale]).seed();
+export function seedData(scale: Scale, now: number): Seed {
+  return new Generator(SIZES[scale], now).seed();
 }
+
+const DAY = 86_400_000;
+/** Of 1970, in days since its start. */
+const FIRST_MONDAY = 4;
+/** Fortnights that went by before the first sprint. */
+const FIRST_SPRINT = 1_418;
+/** All that a history can touch, and the next one. */
+const QUARTERS = 12;
 
 const LEVELS: readonly Visibility[] = ["private", "internal", "public"];
 
 class Generator {
   readonly #size: Size;
-  readonly #random = mulberry32(20_261_121);
+  readonly #random = new Random(20_261_121);
+  readonly #past: Past;
+  readonly #now: number;
   /** How many labels each project gets, in the order they are made. */
   readonly #projectLabels: number[];
   readonly #users: User[];
 
-  constructor(size: Size) {
+  constructor(size: Size, now: number) {
     this.#size = size;
+    this.#now = now;
     const { companies, teams, projects } = size;
+    const first = size.firstProjects;
+    this.#past = new Past(now, size.issues, { first, others: projects - first });
     const inGroups =
       companies *
       (companyLabels().length +
         sum(teams.map((count) => DEPARTMENT_LABELS.length + count * TEAM_LABELS.length)));
-    this.#projectLabels = this.#spread(size.labels - inGroups, projects);
+    this.#projectLabels = this.#random.spread(size.labels - inGroups, projects);
     this.#users = Array.from({ length: size.users - 1 }, (_, index) => this.#user(index));
   }
 
   seed(): Seed {
     const { companies, projects, personalProjects, firstProjects, teams } = this.#size;
     const groupsEach = 1 + teams.length + sum(teams);
-    const inGroups = this.#spread(
+    const inGroups = this.#random.spread(
       projects - personalProjects - firstProjects,
       companies * groupsEach - 1,
     );
@@ -124,6 +157,7 @@ class Generator {
       username: "root",
       name: "Administrator",
       admin: true,
+      created_at: this.#past.start,
       tokens: [{ name: "seed", scopes: ["api", "sudo"] }],
     };
     return { users: [root, ...this.#users], groups, projects: this.#personalProjects() };
@@ -135,48 +169,51 @@ class Generator {
     const round = Math.floor(index / FIRST_NAMES.length);
     const last = LAST_NAMES[(index * 7 + round) % LAST_NAMES.length] as string;
     const username = `${plain(first)}.${plain(last)}`;
-    const chance = this.#random();
+    const chance = this.#random.next();
     return {
       username,
       name: `${first} ${last}`,
       email: `${username}@example.com`,
       ...(index > 8 && chance < 0.02 ? { state: "blocked" as const } : {}),
       ...(index > 8 && chance > 0.95 ? { external: true } : {}),
+      ...this.#past.ofUser(),
     };
   }
 
   #company(name: string, index: number, projectCounts: number[]): Group {
     const visibility = index < 3 ? (["public", "internal", "private"] as const)[index] : undefined;
     const staff = this.#staff(index);
-    const path = plain(name);
-    const level = visibility ?? this.#pick(LEVELS);
+    const level = visibility ?? this.#random.pick(LEVELS);
     const labels = companyLabels();
     const firstBoard = {
       name: "Delivery",
       lists: index === 0 ? WORKFLOW.slice(0, this.#size.firstLists) : this.#workflow(3, 20),
     };
+    const members: Members = {
+      ...(index === 0 ? { root: "owner" as const } : {}),
+      ...this.#membersOf(staff),
+    };
+    const company: Company = { staff, people: peopleOf(staff, members), level, projectCounts };
+    const own = { ...company.people, areAdministrators: index === 0 };
     return {
-      path,
+      path: plain(name),
       name,
       description: `Everything ${name} builds and runs.`,
       visibility: level,
-      members: this.#membersOf(staff),
+      members,
       labels: labels.map((label) => this.#colored(label)),
-      milestones: quarters(),
+      milestones: this.#quarters(),
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
-      projects: this.#projects(projectCounts.shift() ?? 0, name, level, staff),
+      projects: this.#projects(name, level, { ...company, people: own }),
       subgroups: this.#size.teams.map((teams, at) =>
-        this.#department(DEPARTMENTS[at] as string, teams, { level, staff, projectCounts }),
+        this.#department(DEPARTMENTS[at] as string, teams, company),
       ),
+      ...this.#past.ofGroup(members),
     };
   }
 
-  #department(
-    name: string,
-    teams: number,
-    company: { level: Visibility; staff: readonly User[]; projectCounts: number[] },
-  ): Group {
-    const { staff, projectCounts } = company;
+  #department(name: string, teams: number, company: Company): Group {
+    const { staff } = company;
     const level = this.#upTo(company.level);
     return {
       path: plain(name),
@@ -185,36 +222,44 @@ class Generator {
       members: this.#leads(staff, "maintainer", 2),
       labels: DEPARTMENT_LABELS.map((label) => this.#colored(label)),
       boards: [{ name: "Planning", lists: [...this.#workflow(3, 8), DEPARTMENT_LABELS[0]] }],
-      projects: this.#projects(projectCounts.shift() ?? 0, name, level, staff),
+      projects: this.#projects(name, level, company),
+      ...this.#past.ofGroup(),
       subgroups: (TEAMS[name] ?? []).slice(0, teams).map((team) => ({
         path: plain(team),
         name: team,
         visibility: level,
         members: this.#leads(staff, "developer", 3),
         labels: TEAM_LABELS.map((label) => this.#colored(label)),
-        milestones: sprints(),
+        milestones: this.#sprints(),
         boards: [{ name: "Sprint", lists: this.#workflow(4, 6) }],
-        projects: this.#projects(projectCounts.shift() ?? 0, team, level, staff),
+        projects: this.#projects(team, level, company),
+        ...this.#past.ofGroup(),
       })),
     };
   }
 
-  #projects(count: number, owner: string, level: Visibility, staff: readonly User[]): Project[] {
+  #projects(owner: string, level: Visibility, company: Company): Project[] {
+    const { staff, people, projectCounts } = company;
     const names = PRODUCTS.flatMap((product) => KINDS.map((kind) => [product, kind] as const));
-    return this.#sample(names, count).map(([product, kind]) => ({
-      ...this.#project(`${product} ${kind}`, this.#upTo(level)),
-      description: `${kind} of ${owner} for ${product.toLowerCase()}.`,
-      topics: this.#sample(TOPICS, this.#integer(0, 3)),
-      members: this.#leads(staff, "maintainer", 1),
-      milestones: releases(this.#integer(0, 3)),
-    }));
+    return this.#random.sample(names, projectCounts.shift() ?? 0).map(([product, kind]) => {
+      const project: Project = {
+        ...this.#project(`${product} ${kind}`, this.#upTo(level)),
+        description: `${kind} of ${owner} for ${product.toLowerCase()}.`,
+        topics: this.#random.sample(TOPICS, this.#random.integer(0, 3)),
+        members: this.#leads(staff, "maintainer", 1),
+        milestones: releases(this.#random.integer(0, 3)),
+      };
+      return this.#past.ofProject(project, people);
+    });
   }
 
   #personalProjects(): NonNullable<Seed["projects"]> {
-    return this.#sample(this.#users, this.#size.personalProjects).map(({ username }) => ({
-      namespace: username,
-      ...this.#project(this.#pick(PERSONAL_PROJECTS), this.#pick(LEVELS)),
-    }));
+    return this.#random.sample(this.#users, this.#size.personalProjects).map(({ username }) => {
+      const name = this.#random.pick(PERSONAL_PROJECTS);
+      const project = this.#project(name, this.#random.pick(LEVELS));
+      const people: People = { workers: [username], others: [], areCompany: false };
+      return { ...this.#past.ofProject(project, people), namespace: username };
+    });
   }
 
   #project(name: string, visibility: Visibility): Project {
@@ -222,16 +267,16 @@ class Generator {
       SUBJECTS.map((subject) => `${prefix}: ${subject}`),
     );
     // A few are popular, most have hardly a star.
-    const stars = Math.floor(this.#random() ** 4 * Math.min(this.#users.length, 40));
+    const stars = Math.floor(this.#random.next() ** 4 * Math.min(this.#users.length, 40));
     return {
       path: plain(name),
       name,
       visibility,
       default_branch: "main",
-      labels: this.#sample(labels, this.#projectLabels.shift() ?? 0).map((label) =>
-        this.#colored(label),
-      ),
-      starred_by: this.#sample(this.#users, stars).map(({ username }) => username),
+      labels: this.#random
+        .sample(labels, this.#projectLabels.shift() ?? 0)
+        .map((label) => this.#colored(label)),
+      starred_by: this.#random.sample(this.#users, stars).map(({ username }) => username),
     };
   }
 
@@ -250,68 +295,67 @@ class Generator {
     const everyRole = ["owner", "maintainer", "developer", "reporter", "guest"] as const;
     const most = ["developer", "developer", "developer", "reporter", "guest"] as const;
     return Object.fromEntries(
-      staff.map(({ username }, index) => [username, everyRole[index] ?? this.#pick(most)]),
+      staff.map(({ username }, index) => [username, everyRole[index] ?? this.#random.pick(most)]),
     );
   }
 
   #leads(staff: readonly User[], role: Members[string], count: number): Members {
     return Object.fromEntries(
-      this.#sample(staff, Math.min(count, staff.length)).map(({ username }) => [username, role]),
+      this.#random
+        .sample(staff, Math.min(count, staff.length))
+        .map(({ username }) => [username, role]),
     );
   }
 
   #colored(name: string): Label {
-    const described = this.#random() < 0.3;
+    const described = this.#random.next() < 0.3;
     return {
       name,
-      color: this.#pick(COLORS),
+      color: this.#random.pick(COLORS),
       ...(described ? { description: `Work that is about ${name.replace(/^.*: /, "")}` } : {}),
     };
   }
 
   /** Some states of {@link WORKFLOW}, in its order. */
   #workflow(least: number, most: number): string[] {
-    const chosen = new Set(this.#sample(WORKFLOW, this.#integer(least, most)));
+    const chosen = new Set(this.#random.sample(WORKFLOW, this.#random.integer(least, most)));
     return WORKFLOW.filter((state) => chosen.has(state));
+  }
+
+  /** Those of the past, the one that is on, and the next. */
+  #quarters(): Milestone[] {
+    return Array.from({ length: QUARTERS }, (_, index) => {
+      const later = index + 2 - QUARTERS;
+      const { title, start, end } = quarterOf(this.#past.calendar.today, later);
+      return {
+        title,
+        state: later < 0 ? "closed" : "active",
+        start_date: start,
+        due_date: end,
+        created_at: start,
+      };
+    });
+  }
+
+  /** The last one, and the one that is on: two weeks each, from Monday to Friday. */
+  #sprints(): Milestone[] {
+    const weeks = Math.floor((this.#now / DAY - FIRST_MONDAY) / 14);
+    return [weeks - 1, weeks].map((number) => {
+      const start = (FIRST_MONDAY + number * 14) * DAY;
+      return {
+        title: `Sprint ${number - FIRST_SPRINT}`,
+        state: number === weeks ? "active" : "closed",
+        start_date: dayOf(start),
+        due_date: dayOf(start + 11 * DAY),
+        created_at: dayOf(start),
+      };
+    });
   }
 
   /** The same visibility or, now and then, a narrower one. */
   #upTo(visibility: Visibility): Visibility {
-    if (this.#random() < 0.6) return visibility;
-    return this.#pick(LEVELS.slice(0, LEVELS.indexOf(visibility) + 1));
-  }
-
-  #integer(least: number, most: number): number {
-    return least + Math.floor(this.#random() * (most - least + 1));
-  }
-
-  #pick<T>(values: readonly T[]): T {
-    return values[this.#integer(0, values.length - 1)] as T;
-  }
-
-  /** Distinct values in random order. */
-  #sample<T>(values: readonly T[], count: number): T[] {
-    const left = [...values];
-    return Array.from({ length: Math.min(count, left.length) }, (_, at) => {
-      const chosen = this.#integer(at, left.length - 1);
-      [left[at], left[chosen]] = [left[chosen] as T, left[at] as T];
-      return left[at] as T;
-    });
-  }
-
-  /** A total dealt out in uneven parts. */
-  #spread(total: number, parts: number): number[] {
-    const weights = Array.from({ length: parts }, () => 0.4 + this.#random() * 1.2);
-    const all = sum(weights);
-    let weight = 0;
-    let dealt = 0;
-    return weights.map((one) => {
-      weight += one;
-      const upToHere = Math.round((total * weight) / all);
-      const part = upToHere - dealt;
-      dealt = upToHere;
-      return part;
-    });
+    if (this.#random.next() < 0.6) return visibility;
+    return this.#random.pick(LEVELS.slice(0, LEVELS.indexOf(visibility) + 1));
   }
 }
 
@@ -329,19 +373,16 @@ const DEPARTMENT_LABELS = [
 ] as const;
 const TEAM_LABELS = ["effort: days", "effort: hours", "effort: weeks"] as const;
 
-function quarters(): Milestone[] {
-  return [
-    { title: "2026 Q3", state: "closed", start_date: "2026-07-01", due_date: "2026-09-30" },
-    { title: "2026 Q4", start_date: "2026-10-01", due_date: "2026-12-31" },
-    { title: "2027 Q1", start_date: "2027-01-01", due_date: "2027-03-31" },
-  ];
-}
-
-function sprints(): Milestone[] {
-  return [
-    { title: "Sprint 23", state: "closed", start_date: "2026-11-02", due_date: "2026-11-13" },
-    { title: "Sprint 24", start_date: "2026-11-16", due_date: "2026-11-27" },
-  ];
+/** Guests look on, blocked people are gone; the rest of the staff works or asks for work. */
+function peopleOf(staff: readonly User[], members: Members): People {
+  const active = staff.filter(({ state }) => state !== "blocked").map(({ username }) => username);
+  const isWorker = (username: string) =>
+    members[username] !== "reporter" && members[username] !== "guest";
+  return {
+    workers: active.filter(isWorker),
+    others: active.filter((username) => members[username] === "reporter"),
+    areCompany: true,
+  };
 }
 
 function releases(count: number): Milestone[] {
@@ -363,15 +404,4 @@ function plain(name: string): string {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-/** A small generator of random numbers from 0 up to 1, the same for the same start. */
-function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

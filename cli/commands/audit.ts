@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+
+interface ListOptions extends DatabaseOptions, JsonOptions {
+  user?: string;
+  action?: string;
+  since?: string;
+  limit?: number;
+}
+
+/** Adds `audit list`. */
+export function addAuditCommands(program: Command): void {
+  const audit = program
+    .command("audit")
+    .description("look into the audit log")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli audit list --since 2026-11-01`,
+    );
+
+  audit
+    .command("list")
+    .description("list security events, the newest first")
+    .addOption(databaseOption())
+    .option("--user <username>", "only what they did, or what was done to their account")
+    .option("--action <action>", "only this, such as 'sign-in failed'")
+    .option("--since <instant>", "only from then on: a day, or an ISO 8601 instant", readInstant)
+    .option("--limit <number>", "how many at most", readCount, 1000)
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli audit list --user ada
+  $ pm-cli audit list --action "acted by sudo" --since 2026-11-01
+  $ pm-cli audit list --action "sign-in failed" --json | jq -r '.[].ip' | sort | uniq -c`,
+    )
+    .action(list);
+}
+
+async function list(options: ListOptions): Promise<void> {
+  const { db, user, action, since, limit } = options;
+  const events = await withAdmin(db, (admin) =>
+    admin.listAuditEvents({
+      ...(user === undefined ? {} : { user }),
+      ...(action === undefined ? {} : { action }),
+      ...(since === undefined ? {} : { since }),
+      ...(limit === undefined ? {} : { limit }),
+    }),
+  );
+  await print(events, options, (all) =>
+    table(
+      ["when", "who", "what", "whose", "to what", "from"],
+      all.map((one) => [
+        one.created_at,
+        one.author,
+        one.action,
+        one.user ?? "",
+        one.target,
+        one.ip,
+      ]),
+      "Nothing of that kind is recorded.",
+    ),
+  );
+}
+
+function readInstant(text: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(Date.parse(text))) {
+    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD, or an instant.");
+  }
+  return text;
+}
+
+function readCount(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError("It must be a number above 0.");
+  return Number(text);
+}

@@ -1,0 +1,275 @@
+import type { Seed } from "../../src/index.ts";
+import { type Calendar, quarterOf, WORKDAY } from "./calendar.ts";
+import type { Random } from "./random.ts";
+import { CIRCUMSTANCES, fill, QUESTIONS, REVIEW, STORIES, type Story, THINGS } from "./stories.ts";
+import { PRIORITIES } from "./words.ts";
+
+type Project = NonNullable<Seed["projects"]>[number];
+type Issue = NonNullable<Project["issues"]>[number];
+type Note = NonNullable<Issue["notes"]>[number];
+type MergeRequest = NonNullable<Project["merge_requests"]>[number];
+type Push = NonNullable<Project["pushes"]>[number];
+
+/** Where work happens, and whose. */
+export interface Workplace {
+  /** The project's name. */
+  product: string;
+  /** User names of those who do the work: one at least. */
+  team: readonly string[];
+  /** User names of those who only ask for it. */
+  others: readonly string[];
+  /** Names of the project's own labels. */
+  labels: readonly string[];
+  /** Whether it is a company's, which has labels and milestones for all of its projects. */
+  inCompany: boolean;
+  /** States of work in progress: names of labels. */
+  workflow: readonly string[];
+  /** The working minute from which on there is something. */
+  began: number;
+  /** User names besides the assignees' of those who have it on their lists. */
+  watchers: readonly string[];
+}
+
+/** A push, and its working minute. */
+interface Pushed {
+  at: number;
+  push: Push;
+}
+
+/** What happened to one issue: {@link historyOf} makes as many as there are. */
+class Work {
+  readonly pushes: Pushed[] = [];
+  readonly #place: Workplace;
+  readonly #random: Random;
+  readonly #calendar: Calendar;
+  readonly #story: Story;
+  readonly #values: Record<string, string>;
+  readonly #title: string;
+  readonly #began: number;
+  readonly #merged: number;
+  readonly #assignee: string;
+  readonly #number: number;
+  readonly #planned: { milestone?: string };
+
+  constructor(place: Workplace, began: number, number: number, with_: Chances) {
+    const { random, calendar } = with_;
+    this.#place = place;
+    this.#random = random;
+    this.#calendar = calendar;
+    this.#story = random.pick(STORIES);
+    this.#values = {
+      product: place.product,
+      thing: random.pick(THINGS),
+      when: random.pick(CIRCUMSTANCES),
+    };
+    this.#title = fill(this.#story.title, this.#values);
+    this.#began = began;
+    // Most is done within days, some takes weeks, and now and then something is left lying.
+    const lasts = random.skewed(0.4, 25) * WORKDAY;
+    this.#merged = random.chance(0.1) ? Number.POSITIVE_INFINITY : began + lasts;
+    this.#assignee = random.pick(place.team);
+    this.#number = number;
+    // The quarter it was done in, or that is on.
+    const done = calendar.at(Math.min(this.#merged, calendar.total));
+    const isPlanned = place.inCompany && random.chance(0.6);
+    this.#planned = isPlanned ? { milestone: quarterOf(done).title } : {};
+  }
+
+  issue(): Issue {
+    const random = this.#random;
+    const { type } = this.#story;
+    const { team, others, inCompany, labels, workflow, watchers } = this.#place;
+    const isDone = this.#isPast(this.#merged);
+    const author = random.pick(random.chance(0.5) && type !== "security" ? others : team);
+    const own = random.sample(labels, random.integer(0, 1));
+    const common = [`type: ${type}`, `priority: ${random.pick(PRIORITIES)}`];
+    const isAsked = !isDone && random.chance(0.5);
+    return {
+      title: this.#title,
+      description: fill(this.#story.description, this.#values),
+      author,
+      assignees: [this.#assignee],
+      labels: [
+        ...own,
+        ...(inCompany ? common : []),
+        ...(isDone ? [] : random.sample(workflow, random.integer(0, 1))),
+      ],
+      notes: this.#notes(
+        [
+          ...(random.chance(0.2) ? [fill(random.pick(QUESTIONS), { user: this.#assignee })] : []),
+          ...this.#story.notes.slice(0, random.integer(0, this.#story.notes.length)),
+        ],
+        [author, this.#assignee, random.pick(team)],
+        { from: this.#began, to: this.#merged },
+      ),
+      ...this.#planned,
+      ...(random.chance(0.1) ? { award_emoji: { thumbsup: random.sample(team, 3) } } : {}),
+      ...(isAsked ? { todos: [this.#assignee, ...watchers] } : {}),
+      ...(random.chance(0.3) ? { due_date: this.#dueDate() } : {}),
+      ...(type === "feature" ? { weight: random.integer(1, 8) } : {}),
+      ...(type === "security" ? { confidential: true } : {}),
+      created_at: this.#calendar.at(this.#began),
+      ...(isDone ? this.#ended("closed", this.#assignee, this.#merged) : {}),
+    };
+  }
+
+  /** The merge request that settles it, with the pushes to its branch, or nothing where there is none yet. */
+  mergeRequest(): { at: number; request: MergeRequest } | undefined {
+    const random = this.#random;
+    const { commits } = this.#story;
+    const lasts = Math.min(this.#merged - this.#began, 5 * WORKDAY);
+    const opened = this.#began + lasts * (0.2 + random.next() * 0.4);
+    if (commits.length === 0 || !this.#isPast(opened)) return undefined;
+    const branch = `${this.#number}-${plain(this.#title)}`.slice(0, 50).replace(/-$/, "");
+    const reviewer = random.pick(this.#place.team);
+    const left = lasts - (opened - this.#began);
+    const end = Number.isFinite(this.#merged) ? this.#merged : opened + left;
+    this.#push(opened - lasts * 0.05, branch, commits[0], "created", 1);
+    for (const commit of commits.slice(1)) {
+      this.#push(
+        opened + left * random.next() * 0.9,
+        branch,
+        commit,
+        "pushed",
+        random.integer(1, 3),
+      );
+    }
+    const isDropped = random.chance(0.05);
+    const isDone = this.#isPast(this.#merged);
+    if (isDone && !isDropped) {
+      const title = `Merge branch '${branch}' into 'main'`;
+      this.#push(this.#merged, "main", title, "pushed", commits.length + 1);
+    }
+    if (isDone) this.#push(this.#merged + 1, branch, undefined, "removed", 0);
+    return {
+      at: opened,
+      request: {
+        title: `Resolve "${this.#title}"`,
+        description: `${commits.map((commit) => `- ${fill(commit, this.#values)}`).join("\n")}\n\nCloses #${this.#number}`,
+        author: this.#assignee,
+        assignees: [reviewer],
+        labels: this.#place.inCompany ? [`type: ${this.#story.type}`] : [],
+        source_branch: branch,
+        ...this.#planned,
+        notes: this.#notes(
+          random.sample(REVIEW, random.integer(0, 4)),
+          [reviewer, this.#assignee],
+          { from: opened, to: end },
+        ),
+        ...(isDone ? {} : { todos: [reviewer] }),
+        ...(random.chance(0.1) ? { award_emoji: { tada: [reviewer] } } : {}),
+        created_at: this.#calendar.at(opened),
+        ...(isDone ? this.#ended(isDropped ? "closed" : "merged", reviewer, this.#merged) : {}),
+      },
+    };
+  }
+
+  #ended<S extends string>(state: S, by: string, at: number) {
+    return { state, ended_by: by, ended_at: this.#calendar.at(at) };
+  }
+
+  #isPast(minute: number): boolean {
+    return minute < this.#calendar.total;
+  }
+
+  /** Notes in turn, one after the other, as far as they were written yet. */
+  #notes(
+    bodies: readonly string[],
+    authors: readonly string[],
+    { from, to }: { from: number; to: number },
+  ): Note[] {
+    const until = Math.min(to, from + 20 * WORKDAY);
+    const step = (until - from) / (bodies.length + 1);
+    return bodies
+      .map((body, index) => ({ body, at: from + step * (index + this.#random.next()), index }))
+      .filter(({ at }) => this.#isPast(at))
+      .map(({ body, at, index }) => ({
+        author: authors[index % authors.length] as string,
+        body: fill(body, this.#values),
+        ...(this.#random.chance(0.05) ? { award_emoji: { heart: [authors[0] as string] } } : {}),
+        created_at: this.#calendar.at(at),
+      }));
+  }
+
+  #push(
+    at: number,
+    ref: string,
+    title: string | undefined,
+    action: NonNullable<Push["action"]>,
+    commits: number,
+  ) {
+    if (!this.#isPast(at)) return;
+    const push: Push = {
+      author: this.#assignee,
+      ref,
+      action,
+      commit_count: commits,
+      created_at: this.#calendar.at(at),
+    };
+    if (title !== undefined) push.commit_title = fill(title, this.#values);
+    this.pushes.push({ at, push });
+  }
+
+  #dueDate(): string {
+    return this.#calendar.dayOf(this.#began + this.#random.integer(3, 25) * WORKDAY);
+  }
+}
+
+/** What makes a history: chance, and when people work. */
+export interface Chances {
+  random: Random;
+  calendar: Calendar;
+}
+
+/** What happened in a project: its issues, merge requests and pushes, in order. */
+export function historyOf(
+  place: Workplace,
+  issues: number,
+  chances: Chances,
+): Required<Pick<Project, "issues" | "merge_requests" | "pushes">> {
+  const { random, calendar } = chances;
+  // There is more of it every year.
+  const starts = Array.from(
+    { length: issues },
+    () => place.began + Math.sqrt(random.next()) * (calendar.total - place.began),
+  ).sort((one, other) => one - other);
+  const works = starts.map((began, index) => new Work(place, began, index + 1, chances));
+  const requests = works.flatMap((work) => work.mergeRequest() ?? []);
+  const pushes = works.flatMap((work) => work.pushes);
+  return {
+    issues: works.map((work) => work.issue()),
+    merge_requests: sorted(requests).map(({ request }) => request),
+    pushes: chained(sorted(pushes), random),
+  };
+}
+
+function sorted<T extends { at: number }>(happenings: T[]): T[] {
+  return happenings.sort((one, other) => one.at - other.at);
+}
+
+/** Gives pushes the commits they go from and to: of each branch, one after the other. */
+function chained(pushes: readonly Pushed[], random: Random): Push[] {
+  const heads = new Map<string, string>();
+  return pushes.map(({ push }) => {
+    const from = heads.get(push.ref);
+    const isNew = push.action === "created" || from === undefined;
+    if (push.action === "removed")
+      return from === undefined ? push : { ...push, commit_from: from };
+    const to = random.hex(40);
+    heads.set(push.ref, to);
+    return {
+      ...push,
+      action: isNew ? "created" : "pushed",
+      ...(isNew ? {} : { commit_from: from }),
+      commit_to: to,
+    };
+  });
+}
+
+/** Words as they stand in the name of a branch. */
+function plain(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+}

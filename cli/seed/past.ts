@@ -1,0 +1,134 @@
+import type { Seed } from "../../src/index.ts";
+import { Calendar } from "./calendar.ts";
+import { historyOf } from "./history.ts";
+import { MANAGERS, packagesOf } from "./packages.ts";
+import { wikiOf } from "./pages.ts";
+import { Random } from "./random.ts";
+import { WORKFLOW } from "./words.ts";
+
+type User = NonNullable<Seed["users"]>[number];
+type Group = NonNullable<Seed["groups"]>[number];
+type Project = NonNullable<Group["projects"]>[number];
+type Badge = NonNullable<Group["badges"]>[number];
+type Settings = NonNullable<Group["notification_settings"]>;
+
+/** Whose project it is. */
+export interface People {
+  /** User names of those who do the work: one at least. */
+  workers: readonly string[];
+  /** User names of those who only ask for it. */
+  others: readonly string[];
+  /** Whether they are a company's, which has labels and milestones for all of its projects. */
+  areCompany: boolean;
+  /** Whether the administrator made it and looks after it. */
+  areAdministrators?: boolean;
+}
+
+/**
+ * What has come up in two and a half years. It draws from its own chances, so that the rest of the data is the same
+ * whatever happened.
+ */
+export class Past {
+  readonly calendar: Calendar;
+  readonly #random = new Random(20_240_521);
+  /** How many issues each project gets, in the order they are made. */
+  readonly #issues: number[];
+
+  /**
+   * @param now when it ends, in epoch milliseconds
+   * @param issues how many there are in all: a quarter of them in the first projects
+   */
+  constructor(now: number, issues: number, projects: { first: number; others: number }) {
+    this.calendar = new Calendar(now);
+    const first = Math.round(issues / 4);
+    this.#issues = [
+      ...this.#random.spread(first, projects.first),
+      ...this.#random.spread(issues - first, projects.others),
+    ];
+  }
+
+  /** When all began, an ISO 8601 instant. */
+  get start(): string {
+    return this.calendar.at(0);
+  }
+
+  /** Some users want to hear of more, or of less, than others. */
+  ofUser(): Pick<User, "created_at" | "notification_settings"> {
+    const settings = this.#random.chance(0.2)
+      ? { level: this.#random.pick(["watch", "mention", "disabled"] as const) }
+      : undefined;
+    return {
+      created_at: this.start,
+      ...(settings && { notification_settings: settings }),
+    };
+  }
+
+  /** What a group has: badges that stand for each of its projects, and members who want to hear of all. */
+  ofGroup(
+    members: Group["members"] = {},
+  ): Pick<Group, "created_at" | "badges" | "notification_settings"> {
+    return {
+      created_at: this.start,
+      badges: [badge("pipeline", "pipelines"), badge("coverage", "coverage")],
+      notification_settings: this.#settings(Object.keys(members), 3),
+    };
+  }
+
+  /** What a project has besides its labels, milestones and stars. */
+  ofProject(project: Project, people: People): Project {
+    const random = this.#random;
+    const { calendar } = this;
+    const { workers, others, areCompany, areAdministrators = false } = people;
+    const { name = project.path, topics = [], members = {} } = project;
+    // The administrator's have been there from the start.
+    const began = areAdministrators ? 0 : calendar.total * 0.8 * random.next() ** 2;
+    const team = random.sample(workers, random.integer(2, 8));
+    const leads = Object.entries(members).map(([username, role]) => [
+      username,
+      typeof role === "string"
+        ? { role, joined_at: calendar.at(began + random.next() * 600) }
+        : role,
+    ]);
+    const watchers = areAdministrators ? ["root"] : [];
+    const managers = new Set(topics.map((topic) => MANAGERS[topic] ?? "npm"));
+    return {
+      ...project,
+      members: Object.fromEntries(leads),
+      creator: areAdministrators ? "root" : (team[0] as string),
+      created_at: calendar.at(began),
+      badges: areCompany ? [badge("release", "release")] : [],
+      notification_settings: this.#settings(team, 1),
+      dependencies: [...managers].flatMap(packagesOf),
+      ...wikiOf(name, team, began, { calendar, random }),
+      ...historyOf(
+        {
+          product: name,
+          team,
+          others: [...team, ...random.sample(others, 5), ...watchers],
+          labels: (project.labels ?? []).map((label) => label.name),
+          inCompany: areCompany,
+          workflow: areCompany ? WORKFLOW : [],
+          began,
+          watchers,
+        },
+        this.#issues.shift() ?? 0,
+        { calendar, random },
+      ),
+    };
+  }
+
+  #settings(usernames: readonly string[], count: number): Settings {
+    const choices = [
+      { level: "watch" },
+      { level: "custom", new_issue: true, close_issue: true, merge_merge_request: true },
+      { level: "mention" },
+    ] as const;
+    const some = this.#random.sample(usernames, this.#random.integer(0, count));
+    return Object.fromEntries(some.map((username) => [username, this.#random.pick(choices)]));
+  }
+}
+
+function badge(name: string, page: string): Badge {
+  const link_url = `https://ci.example.com/%{project_path}/${page}`;
+  return { name, link_url, image_url: `${link_url}/%{default_branch}.svg` };
+}

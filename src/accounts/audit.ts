@@ -1,0 +1,61 @@
+import type { Person } from "../core/auth.ts";
+import type { Database } from "../store/port.ts";
+
+/** What is worth knowing afterwards. */
+type AuditAction =
+  | "signed in"
+  | "sign-in failed"
+  | "signed out"
+  | "session ended"
+  | "password changed"
+  | "token made"
+  | "token revoked"
+  | "token rotated"
+  | "reuse of a token detected"
+  | "job token made"
+  | "user blocked"
+  | "user unblocked"
+  | "acted by sudo"
+  | "two-factor enabled"
+  | "two-factor disabled"
+  | "recovery code used"
+  | "application made"
+  | "application changed"
+  | "application deleted"
+  | "application secret renewed"
+  | "application authorized"
+  | "application access revoked"
+  | "reuse of a code detected"
+  | "reuse of a refresh token detected";
+
+/** A security event as it is recorded. No secret belongs in it. */
+export interface AuditEntry {
+  action: AuditAction;
+  /** Who really did it; the name given where nobody of that name exists. */
+  author: { id: number | null; name: string };
+  /** Whom it concerns, where that is another account. */
+  userId?: number | undefined;
+  /** What it was done to, such as a token's name. */
+  target?: string | undefined;
+  /** The client's address, `""` if unknown. */
+  ip: string;
+}
+
+/** Who did it where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
+export const OPERATOR: AuditEntry["author"] = { id: null, name: "operator" };
+
+/** Who really does what a caller does. */
+export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
+  const { id, username: name } = caller.sudoer ?? caller;
+  return { id, name };
+}
+
+/** Records a security event, in the transaction of what it tells of. */
+export async function record(db: Database, entry: AuditEntry, now: number): Promise<void> {
+  const { action, author, userId = null, target = "", ip } = entry;
+  await db.run(
+    `insert into audit_events (created_at, action, author_id, author_name, user_id, target, ip)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+    [now, action, author.id, author.name.slice(0, 255), userId, target.slice(0, 255), ip],
+  );
+}

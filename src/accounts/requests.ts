@@ -1,0 +1,87 @@
+import type { Person } from "../core/auth.ts";
+import { TooManyRequests, type Usage } from "../core/limits.ts";
+import type { Store } from "../store/port.ts";
+import { type Allowance, count, networkOf } from "./attempts.ts";
+
+const MINUTE = 60_000;
+/** The part of an allowance that a process takes at once. */
+const PART = 10;
+/** The most callers that are kept in mind. */
+const MOST_KEPT = 10_000;
+
+/** How many requests may be made in a minute. */
+export interface RequestLimits {
+  /** By one user, whatever the token. */
+  user?: number | undefined;
+  /** From one address, by whoever is nobody. */
+  address?: number | undefined;
+}
+
+/** What this process has of somebody's allowance. */
+interface Taken {
+  usage: Usage;
+  /** Requests that may still be answered without asking the database. */
+  left: number;
+}
+
+/**
+ * Makes what counts requests. Processes share a limit through the database, from which each takes a tenth at a time: it
+ * is written once in so many requests. Less than a tenth for each process may stay unused.
+ *
+ * @returns a function that gives what is used, `undefined` where nothing is limited, and throws ApiError 429
+ */
+export function limitRequests(store: Store, limits: RequestLimits) {
+  const taken = new Map<string, Promise<Taken>>();
+
+  const take = async (allowance: Allowance, now: number): Promise<Taken> => {
+    const part = Math.max(1, Math.floor(allowance.most / PART));
+    const usage = await store.transaction((db) => count(db, allowance, part, now));
+    const over = Math.max(0, usage.observed - usage.limit);
+    return { usage, left: Math.max(0, part - over) };
+  };
+
+  return async (
+    caller: (Person & { sudoer?: Person }) | undefined,
+    ip: string,
+    now: number,
+  ): Promise<Usage | undefined> => {
+    const allowance = allowanceOf(limits, caller, ip);
+    if (!allowance) return undefined;
+    const { key } = allowance;
+    for (;;) {
+      const running = taken.get(key);
+      const mine = await running;
+      if (mine && mine.usage.resetsAt > now) {
+        if (mine.left > 0) {
+          mine.left -= 1;
+          const { usage } = mine;
+          return { ...usage, observed: Math.min(usage.observed, usage.limit) - mine.left };
+        }
+        if (mine.usage.observed >= mine.usage.limit) {
+          throw new TooManyRequests({ ...mine.usage, observed: mine.usage.limit + 1 }, now);
+        }
+      }
+      // Of those that wait for the same part the first one asks for the next.
+      if (taken.get(key) !== running) continue;
+      if (taken.size >= MOST_KEPT) taken.clear();
+      const asked = take(allowance, now);
+      taken.set(key, asked);
+      asked.catch(() => taken.delete(key));
+    }
+  };
+}
+
+function allowanceOf(
+  { user, address }: RequestLimits,
+  caller: (Person & { sudoer?: Person }) | undefined,
+  ip: string,
+): Allowance | undefined {
+  if (caller) {
+    if (user === undefined) return undefined;
+    const { id } = caller.sudoer ?? caller;
+    return { key: `requests of ${id}`, name: "authenticated_api", most: user, window: MINUTE };
+  }
+  if (address === undefined || ip === "") return undefined;
+  const key = `requests from ${networkOf(ip)}`;
+  return { key, name: "unauthenticated_api", most: address, window: MINUTE };
+}

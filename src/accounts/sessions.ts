@@ -1,0 +1,72 @@
+import { digestOf } from "../core/auth.ts";
+import { newVisitor } from "../core/session.ts";
+import type { Awaitable, Database, Reader } from "../store/port.ts";
+
+/** How long a session lasts after it was last used, in milliseconds. */
+const LIFETIME = 14 * 24 * 3_600_000;
+
+/** A session as its owner sees it. */
+interface Session {
+  id: number;
+  ip: string;
+  user_agent: string;
+  created_at: number;
+  last_seen_at: number;
+}
+
+/**
+ * Signs a user in, under a new cookie value so that nobody can have chosen it before (session fixation).
+ *
+ * @returns the value for the session cookie, of which only a digest is kept
+ */
+export async function open(
+  db: Database,
+  session: { userId: number; ip: string; userAgent: string },
+  now: number,
+): Promise<string> {
+  const value = newVisitor();
+  await db.run(
+    `insert into sessions (user_id, digest, ip, user_agent, created_at, last_seen_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+    [
+      session.userId,
+      digestOf(value),
+      session.ip,
+      session.userAgent.slice(0, 255),
+      now,
+      now,
+      now + LIFETIME,
+    ],
+  );
+  return value;
+}
+
+/** A user's sessions that still count, the newest first. */
+export function list(db: Reader, userId: number, now: number): Awaitable<Session[]> {
+  return db.all<Session>(
+    `select id, ip, user_agent, created_at, last_seen_at from sessions
+     where user_id = ? and expires_at > ? order by id desc`,
+    [userId, now],
+  );
+}
+
+/** Ends one of a user's sessions. */
+export async function end(db: Database, userId: number, sessionId: number): Promise<boolean> {
+  return (
+    (await db.run("delete from sessions where user_id = ? and id = ?", [userId, sessionId])) > 0
+  );
+}
+
+/** Whether a user is signed in at an address. */
+export async function isFamiliar(
+  db: Reader,
+  userId: number,
+  ip: string,
+  now: number,
+): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from sessions where user_id = ? and ip = ? and expires_at > ? limit 1",
+    [userId, ip, now],
+  );
+  return ip !== "" && found.length > 0;
+}

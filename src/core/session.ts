@@ -1,0 +1,47 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { digest } from "./digest.ts";
+import type { Incoming } from "./incoming.ts";
+
+/** The session cookie's name (contract §5). */
+const COOKIE = "_service_session";
+
+/** The value of the session cookie a request carries, if it can be one of ours. */
+export function sessionOf(incoming: Pick<Incoming, "header">): string | undefined {
+  const cookies = incoming.header("cookie");
+  if (cookies === undefined) return undefined;
+  return new RegExp(`(?:^|[;,]) *${COOKIE}=([0-9a-f]{64})(?=$|[;, ])`).exec(cookies)?.[1];
+}
+
+/** A new cookie value: 256 random bits. Nothing is stored of it until somebody signs in, and then another is taken. */
+export function newVisitor(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/**
+ * The `Set-Cookie` header that gives a visitor their cookie (design.md, "Safety").
+ *
+ * @param base origin and mount, as the client sees them
+ */
+export function sessionCookie(value: string, base: string): string {
+  const { protocol, pathname } = new URL(base);
+  const secure = protocol === "https:" ? "; Secure" : "";
+  return `${COOKIE}=${value}; Path=${pathname}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+/** What every form of a visitor carries: only who knows the cookie can make it. */
+export function csrfTokenOf(session: string): string {
+  return digest("sha256", `csrf:${session}`);
+}
+
+/** Whether a request carries the CSRF token of its session cookie: as the `X-CSRF-Token` header, or as `given`. */
+export function hasCsrfToken(
+  incoming: Pick<Incoming, "header">,
+  session: string,
+  given?: unknown,
+): boolean {
+  const sent = incoming.header("x-csrf-token") ?? given;
+  if (typeof sent !== "string") return false;
+  const expected = Buffer.from(csrfTokenOf(session));
+  const actual = Buffer.from(sent);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
+}

@@ -1,0 +1,186 @@
+import { record } from "../accounts/audit.ts";
+import { newOpaque } from "../core/auth.ts";
+import { type Listed, type Page, paginate } from "../core/pagination.ts";
+import type { Shape } from "../core/present.ts";
+import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
+import { updateRow } from "../store/update.ts";
+import { type ApplicationData, requireApplication } from "./rules.ts";
+
+/** An application as handlers look at it. */
+export interface Application {
+  id: number;
+  /** Whose it is; `null` where an administrator registered it for everybody. */
+  user_id: number | null;
+  /** The owner's user name. */
+  username: string | null;
+  /** What clients call `client_id`. */
+  uid: string;
+  /** The SHA-256 of the secret; `null` for public applications. */
+  secret_digest: string | null;
+  name: string;
+  /** One a line. */
+  redirect_uris: string;
+  /** Separated by spaces. */
+  scopes: string;
+  confidential: number;
+  /** Whether users are not asked for their consent. */
+  trusted: number;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Who does something to an application, for the audit log. */
+export interface Actor {
+  id: number | null;
+  name: string;
+  /** `""` if unknown. */
+  ip: string;
+}
+
+/** An application with its secret, which is nowhere else; public ones have none. */
+export interface Registered {
+  id: number;
+  uid: string;
+  secret: string | null;
+}
+
+const APPLICATION = `select a.id, a.user_id, u.username, a.uid, a.secret_digest, a.name, a.redirect_uris, a.scopes,
+  a.confidential, a.trusted, a.created_at, a.updated_at
+  from oauth_applications a left join users u on u.id = a.user_id`;
+
+/** An application by its id, or `undefined`. */
+export async function find(db: Reader, id: number): Promise<Application | undefined> {
+  const [found] = await db.all<Application>(`${APPLICATION} where a.id = ?`, [id]);
+  return found;
+}
+
+/** An application by its `client_id`, or `undefined`. */
+export async function findByUid(db: Reader, uid: string): Promise<Application | undefined> {
+  const [found] = await db.all<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
+  return found;
+}
+
+/** Every application, or those of one owner, in the order they were made. */
+export function all(db: Reader, userId?: number): Awaitable<Application[]> {
+  return userId === undefined
+    ? db.all<Application>(`${APPLICATION} order by a.id`)
+    : db.all<Application>(`${APPLICATION} where a.user_id = ? order by a.id`, [userId]);
+}
+
+/** Applications for the API, in the order they were made. */
+export function list(db: Reader, shape: Shape, page: Page): Promise<Listed> {
+  return paginate(db, shape, page, { from: "oauth_applications a", values: [], order: "a.id" });
+}
+
+/** One application as a row of its shape. */
+export async function row(db: Reader, shape: Shape, id: number): Promise<Value[]> {
+  const [found] = await db.rows(
+    `select ${shape.columns} from oauth_applications a where a.id = ?`,
+    [id],
+  );
+  return found as Value[];
+}
+
+/**
+ * Registers an application.
+ *
+ * @param application `userId`: the owner, if anybody
+ * @throws ApiError 400
+ */
+export async function register(
+  db: Database,
+  by: Actor,
+  application: ApplicationData & {
+    userId: number | null;
+    trusted: boolean;
+  },
+  now: number,
+): Promise<Registered> {
+  requireApplication(application);
+  const { userId, name, redirectUris, scopes, confidential, trusted } = application;
+  const uid = newOpaque().secret;
+  const { secret, digest } = newOpaque();
+  const [inserted] = await db.rows(
+    `insert into oauth_applications (user_id, uid, secret_digest, name, redirect_uris, scopes, confidential, trusted,
+       created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      userId,
+      uid,
+      confidential ? digest : null,
+      name,
+      redirectUris.join("\n"),
+      scopes.join(" "),
+      confidential ? 1 : 0,
+      trusted ? 1 : 0,
+      now,
+      now,
+    ],
+  );
+  await tell(db, by, "application made", name, now);
+  return { id: inserted?.[0] as number, uid, secret: confidential ? secret : null };
+}
+
+/**
+ * Changes what an owner says of an application. One that becomes public loses its secret; one that becomes
+ * confidential has to be given one ({@link renewSecret}) before it gets tokens.
+ *
+ * @throws ApiError 400
+ */
+export async function change(
+  db: Database,
+  by: Actor,
+  id: number,
+  data: ApplicationData,
+  now: number,
+): Promise<void> {
+  requireApplication(data);
+  const changes = {
+    name: data.name,
+    redirect_uris: data.redirectUris.join("\n"),
+    scopes: data.scopes.join(" "),
+    confidential: data.confidential ? 1 : 0,
+    secret_digest: data.confidential ? undefined : null,
+  };
+  await updateRow(db, "oauth_applications", id, changes, now);
+  await tell(db, by, "application changed", data.name, now);
+}
+
+/**
+ * Gives an application another secret: the one before is refused from then on.
+ *
+ * @returns `null` for public applications, which have none
+ */
+export async function renewSecret(
+  db: Database,
+  by: Actor,
+  application: Pick<Application, "id" | "name" | "confidential">,
+  now: number,
+): Promise<string | null> {
+  if (application.confidential === 0) return null;
+  const { secret, digest } = newOpaque();
+  await updateRow(db, "oauth_applications", application.id, { secret_digest: digest }, now);
+  await tell(db, by, "application secret renewed", application.name, now);
+  return secret;
+}
+
+/** Removes an application with every access it was given. */
+export async function remove(
+  db: Database,
+  by: Actor,
+  { id, name }: Pick<Application, "id" | "name">,
+  now: number,
+): Promise<void> {
+  await db.run("delete from oauth_applications where id = ?", [id]);
+  await tell(db, by, "application deleted", name, now);
+}
+
+function tell(
+  db: Database,
+  { ip, ...author }: Actor,
+  action: Parameters<typeof record>[1]["action"],
+  target: string,
+  now: number,
+): Promise<void> {
+  return record(db, { action, author, target, ip }, now);
+}

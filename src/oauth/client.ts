@@ -1,0 +1,85 @@
+import { timingSafeEqual } from "node:crypto";
+import { type Allowance, attempt, requireLeft } from "../accounts/attempts.ts";
+import { digestOf } from "../core/auth.ts";
+import * as is from "../core/input.ts";
+import type { Asked, Preparing } from "../core/resource.ts";
+import { type Application, findByUid } from "./applications.ts";
+import { problem, refusal } from "./errors.ts";
+
+const WINDOW = 10 * 60_000;
+const WRONG_SECRETS = 20;
+/** Compared with where there is no secret. Nothing hashes to it. */
+const NO_DIGEST = "-".repeat(64);
+
+/** How an application says who it is in the body; else it does in `Authorization: Basic`. */
+export const clientInput = {
+  client_id: is.optional(is.anyText()),
+  client_secret: is.optional(is.anyText()),
+};
+
+interface ClientInput {
+  client_id?: string | undefined;
+  client_secret?: string | undefined;
+}
+
+/**
+ * Finds the application that calls and checks its secret, before the transaction opens. Public ones only say who they
+ * are. Wrong secrets are counted per application and address.
+ *
+ * @returns `undefined` where the request names none
+ * @throws ApiError 401 `invalid_client`, 400 where it is named twice, 429 after too many wrong secrets
+ */
+export async function authenticateClient(
+  { store, asked, now }: Preparing,
+  input: ClientInput,
+): Promise<Application | undefined> {
+  const credentials = credentialsOf(asked, input);
+  if (!credentials) return undefined;
+  const found = await findByUid(store, credentials.id);
+  // A name that nobody has is not kept: there are too many of those.
+  const key = `secret of ${found?.uid ?? "unknown applications"} from ${asked.ip}`;
+  const guesses: Allowance = { key, most: WRONG_SECRETS, window: WINDOW };
+  await requireLeft(store, guesses, now);
+  if (found && fits(found, credentials.secret)) return found;
+  await attempt(store, [guesses], now);
+  throw refusal(problem("invalid_client"));
+}
+
+function fits({ confidential, secret_digest }: Application, secret: string): boolean {
+  if (confidential === 0) return secret === "";
+  const expected = Buffer.from(secret_digest ?? NO_DIGEST);
+  return timingSafeEqual(Buffer.from(digestOf(secret)), expected);
+}
+
+function credentialsOf(
+  asked: Asked,
+  { client_id = "", client_secret = "" }: ClientInput,
+): { id: string; secret: string } | undefined {
+  const authorization = asked.header("authorization");
+  if (authorization === undefined) {
+    return client_id === "" && client_secret === ""
+      ? undefined
+      : { id: client_id, secret: client_secret };
+  }
+  const basic = readBasic(authorization);
+  if (client_secret !== "" || (client_id !== "" && client_id !== basic.id)) {
+    throw refusal(problem("invalid_request", "The client authenticates in more than one way."));
+  }
+  return basic;
+}
+
+/** Name and secret are form-encoded before they are put together (RFC 6749 §2.3.1). */
+function readBasic(authorization: string): { id: string; secret: string } {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)?.[1];
+  const pair = Buffer.from(encoded ?? "", "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  if (colon < 1) throw refusal(problem("invalid_client"));
+  try {
+    const [id, secret] = [pair.slice(0, colon), pair.slice(colon + 1)].map((part) =>
+      decodeURIComponent(part.replaceAll("+", " ")),
+    );
+    return { id: id as string, secret: secret as string };
+  } catch {
+    throw refusal(problem("invalid_client"));
+  }
+}

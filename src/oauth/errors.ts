@@ -1,0 +1,81 @@
+import { ApiError } from "../core/errors.ts";
+import { Answer, type Door } from "../core/resource.ts";
+
+/** What each error code means, in the words clients know (RFC 6749 §4.1.2.1 and §5.2, gitlab-facts §8). */
+const MEANINGS = {
+  invalid_request:
+    "The request is missing a required parameter, includes an unsupported parameter value, or is otherwise malformed.",
+  invalid_client:
+    "Client authentication failed due to unknown client, no client authentication included, or unsupported authentication method.",
+  invalid_grant:
+    "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.",
+  invalid_scope: "The requested scope is invalid, unknown, or malformed.",
+  invalid_token: "The access token is invalid",
+  unauthorized_client: "The client is not authorized to perform this request using this method.",
+  unsupported_grant_type:
+    "The authorization grant type is not supported by the authorization server.",
+  unsupported_response_type: "The authorization server does not support this response type.",
+  access_denied: "The resource owner or authorization server denied the request.",
+  temporarily_unavailable: "Too many attempts: try again later.",
+  server_error: "The authorization server met an unexpected condition.",
+} as const;
+
+/** An error code with its description. */
+export interface Problem {
+  error: keyof typeof MEANINGS;
+  description: string;
+}
+
+/** A problem, described as always unless there is more to say. */
+export function problem(error: Problem["error"], description?: string): Problem {
+  return { error, description: description ?? MEANINGS[error] };
+}
+
+/** The problem of a parameter that was not sent. */
+export function missing(parameter: string): Problem {
+  return problem("invalid_request", `Missing required parameter: ${parameter}.`);
+}
+
+/** The error answer that is thrown: RFC 6749 §5.2, with the challenge of a 401. */
+export function refusal({ error, description }: Problem, status?: number): ApiError {
+  const unauthenticated = error === "invalid_client" || error === "invalid_token";
+  const challenge =
+    error === "invalid_client"
+      ? 'Basic realm="pm-api"'
+      : `Bearer realm="pm-api", error="${error}", error_description="${description}"`;
+  return new ApiError(
+    status ?? (unauthenticated ? 401 : error === "unauthorized_client" ? 403 : 400),
+    { error, error_description: description },
+    unauthenticated ? { "www-authenticate": challenge } : {},
+  );
+}
+
+const HEADERS = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  pragma: "no-cache",
+};
+
+/** A JSON answer that nobody may keep (RFC 6749 §5.1). */
+export function answer(body: object): Answer {
+  return new Answer(200, HEADERS, JSON.stringify(body));
+}
+
+/** The error answer that is returned: what was written before it stays. */
+export function refusalAnswer(of: Problem): Answer {
+  return showError(refusal(of));
+}
+
+/** What other parts of the application threw is said in OAuth's words. */
+function showError({ status, body, headers }: ApiError): Answer {
+  const shown = "error_description" in body ? body : refusal(problem(codeOf(status))).body;
+  return new Answer(status, { ...headers, ...HEADERS }, JSON.stringify(shown));
+}
+
+function codeOf(status: number): Problem["error"] {
+  if (status === 429) return "temporarily_unavailable";
+  return status < 500 ? "invalid_request" : "server_error";
+}
+
+/** What applications call without a user: errors are RFC 6749's, credentials are looked at by each endpoint. */
+export const OAUTH: Door = { base: "/oauth", credentials: "none", showError };

@@ -1,0 +1,266 @@
+import { record } from "../accounts/audit.ts";
+import { digestOf, newOpaque } from "../core/auth.ts";
+import type { Database, Reader } from "../store/port.ts";
+import type { Actor, Application } from "./applications.ts";
+
+/** How long an authorization code can be redeemed, in milliseconds. */
+const CODE_LIFETIME = 10 * 60_000;
+/** How long an access token lasts, in milliseconds (design.md's settled readings). */
+export const TOKEN_LIFETIME = 7200_000;
+/** How long a refresh token lasts that is not used, in milliseconds. */
+const REFRESH_LIFETIME = 90 * 24 * 3_600_000;
+
+/** What a user allowed an application; without an application, by their password alone. */
+export interface Grant {
+  id: number;
+  application_id: number | null;
+  user_id: number;
+  /** Separated by spaces. */
+  scopes: string;
+  code_used: number;
+  redirect_uri: string | null;
+  code_challenge: string | null;
+  code_challenge_method: string | null;
+  ends_at: number;
+}
+
+/** What an authorization code is bound to. */
+export interface CodeBinding {
+  redirectUri: string;
+  challenge: { method: string; value: string } | undefined;
+}
+
+/** An access token as it is kept. */
+export interface Token {
+  id: number;
+  grant_id: number;
+  scopes: string;
+  replaced: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** The secrets of a new token. */
+export interface Issued {
+  accessToken: string;
+  refreshToken: string | undefined;
+  scopes: string;
+  createdAt: number;
+}
+
+interface NewGrant {
+  applicationId: number | null;
+  userId: number;
+  scopes: string;
+}
+
+/**
+ * Keeps what a user allowed, and gives the code by which the application redeems it, once and for ten minutes.
+ *
+ * @returns the code, of which only a digest is kept
+ */
+export async function insertWithCode(
+  db: Database,
+  grant: NewGrant,
+  binding: CodeBinding,
+  now: number,
+): Promise<string> {
+  const { secret, digest } = newOpaque();
+  await insert(db, { ...grant, code: digest, ...binding }, now + CODE_LIFETIME, now);
+  return secret;
+}
+
+/** Keeps what a user allowed and gives its one token, which can't be refreshed. */
+export async function insertWithToken(db: Database, grant: NewGrant, now: number): Promise<Issued> {
+  const id = await insert(db, grant, now + TOKEN_LIFETIME, now);
+  return insertToken(db, id, grant.scopes, { refreshable: false }, now);
+}
+
+async function insert(
+  db: Database,
+  grant: NewGrant & Partial<CodeBinding> & { code?: string },
+  endsAt: number,
+  now: number,
+): Promise<number> {
+  // What has ended is forgotten here, so that nobody has to remember to.
+  await db.run("delete from oauth_grants where ends_at <= ?", [now]);
+  await db.run("delete from oauth_tokens where created_at <= ?", [now - REFRESH_LIFETIME]);
+  const [inserted] = await db.rows(
+    `insert into oauth_grants (application_id, user_id, scopes, code_digest, code_used, redirect_uri, code_challenge,
+       code_challenge_method, created_at, ends_at)
+     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?) returning id`,
+    [
+      grant.applicationId,
+      grant.userId,
+      grant.scopes,
+      grant.code ?? null,
+      grant.redirectUri ?? null,
+      grant.challenge?.value ?? null,
+      grant.challenge?.method ?? null,
+      now,
+      endsAt,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, g.redirect_uri, g.code_challenge,
+  g.code_challenge_method, g.ends_at from oauth_grants g`;
+
+/** A grant by its code, used or not, or `undefined`. */
+export async function findByCode(db: Reader, code: string): Promise<Grant | undefined> {
+  const [found] = await db.all<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
+  return found;
+}
+
+/** A grant by the refresh token of one of its tokens, with that token, replaced or not; or `undefined`. */
+export async function findByRefreshToken(
+  db: Reader,
+  refreshToken: string,
+): Promise<{ grant: Grant; token: Token } | undefined> {
+  return findByToken(db, "refresh_digest", refreshToken);
+}
+
+/** A grant by one of its access tokens, with that token, expired or replaced or not; or `undefined`. */
+export async function findByAccessToken(
+  db: Reader,
+  accessToken: string,
+): Promise<{ grant: Grant; token: Token } | undefined> {
+  return findByToken(db, "digest", accessToken);
+}
+
+async function findByToken(
+  db: Reader,
+  column: "digest" | "refresh_digest",
+  secret: string,
+): Promise<{ grant: Grant; token: Token } | undefined> {
+  const [token] = await db.all<Token>(
+    `select id, grant_id, scopes, replaced, created_at, expires_at from oauth_tokens where ${column} = ?`,
+    [digestOf(secret)],
+  );
+  if (!token) return undefined;
+  const [grant] = await db.all<Grant>(`${GRANT} where g.id = ?`, [token.grant_id]);
+  return grant && { grant, token };
+}
+
+/** Redeems a grant's code: the first pair of its tokens. */
+export async function redeem(db: Database, grant: Grant, now: number): Promise<Issued> {
+  await db.run("update oauth_grants set code_used = 1, ends_at = ? where id = ?", [
+    now + REFRESH_LIFETIME,
+    grant.id,
+  ]);
+  return insertToken(db, grant.id, grant.scopes, { refreshable: true }, now);
+}
+
+/** Puts a new pair in the place of one, which is refused from then on. */
+export async function rotate(
+  db: Database,
+  token: Token,
+  scopes: string,
+  now: number,
+): Promise<Issued> {
+  await db.run("update oauth_tokens set replaced = 1 where id = ?", [token.id]);
+  await db.run("update oauth_grants set ends_at = ? where id = ?", [
+    now + REFRESH_LIFETIME,
+    token.grant_id,
+  ]);
+  return insertToken(db, token.grant_id, scopes, { refreshable: true }, now);
+}
+
+async function insertToken(
+  db: Database,
+  grantId: number,
+  scopes: string,
+  { refreshable }: { refreshable: boolean },
+  now: number,
+): Promise<Issued> {
+  const access = newOpaque();
+  const refresh = refreshable ? newOpaque() : undefined;
+  await db.run(
+    `insert into oauth_tokens (grant_id, digest, refresh_digest, scopes, replaced, created_at, expires_at)
+     values (?, ?, ?, ?, 0, ?, ?)`,
+    [grantId, access.digest, refresh?.digest ?? null, scopes, now, now + TOKEN_LIFETIME],
+  );
+  return { accessToken: access.secret, refreshToken: refresh?.secret, scopes, createdAt: now };
+}
+
+/** Takes back all that a grant gave: its code and every token of the family. */
+export async function revoke(db: Database, grantId: number): Promise<void> {
+  await db.run("delete from oauth_grants where id = ?", [grantId]);
+}
+
+/** Whether a user has allowed an application exactly these scopes, and it has redeemed that. */
+export async function isAuthorized(
+  db: Reader,
+  { userId, applicationId, scopes }: { userId: number; applicationId: number; scopes: string },
+  now: number,
+): Promise<boolean> {
+  const rows = await db.rows(
+    `select distinct g.scopes from oauth_grants g
+     where g.user_id = ? and g.application_id = ? and g.ends_at > ? and ${REDEEMED}`,
+    [userId, applicationId, now],
+  );
+  return rows.some(([allowed]) => sorted(String(allowed)) === sorted(scopes));
+}
+
+const REDEEMED = "(g.code_digest is null or g.code_used = 1)";
+
+function sorted(scopes: string): string {
+  return scopes.split(" ").sort().join(" ");
+}
+
+/** An application that has access to a user's account. */
+export interface AuthorizedApplication {
+  application_id: number;
+  name: string;
+  /** The owner's user name. */
+  owner: string | null;
+  scopes: string[];
+  /** Since when, in epoch milliseconds. */
+  since: number;
+}
+
+/** The applications that have access to a user's account, by name. */
+export async function authorizedBy(
+  db: Reader,
+  userId: number,
+  now: number,
+): Promise<AuthorizedApplication[]> {
+  const rows = await db.all<Omit<AuthorizedApplication, "scopes"> & { scopes: string }>(
+    `select a.id as application_id, a.name, u.username as owner, g.scopes, min(g.created_at) as since
+     from oauth_grants g join oauth_applications a on a.id = g.application_id
+     left join users u on u.id = a.user_id
+     where g.user_id = ? and g.ends_at > ? and ${REDEEMED}
+     group by a.id, a.name, u.username, g.scopes order by a.name, a.id, g.scopes`,
+    [userId, now],
+  );
+  const byId = new Map<number, AuthorizedApplication>();
+  for (const row of rows) {
+    const known = byId.get(row.application_id);
+    const scopes = new Set([...(known?.scopes ?? []), ...row.scopes.split(" ")]);
+    const since = Math.min(known?.since ?? row.since, row.since);
+    byId.set(row.application_id, { ...row, scopes: [...scopes], since });
+  }
+  return [...byId.values()];
+}
+
+/**
+ * Takes back every access a user gave an application.
+ *
+ * @returns whether it had any
+ */
+export async function revokeAccess(
+  db: Database,
+  { ip, ...author }: Actor,
+  { userId, application }: { userId: number; application: Pick<Application, "id" | "name"> },
+  now: number,
+): Promise<boolean> {
+  const revoked = await db.run(
+    "delete from oauth_grants where user_id = ? and application_id = ?",
+    [userId, application.id],
+  );
+  if (revoked === 0) return false;
+  const target = application.name;
+  await record(db, { action: "application access revoked", author, target, ip }, now);
+  return true;
+}

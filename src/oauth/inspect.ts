@@ -1,0 +1,132 @@
+import { bearerOf } from "../core/auth.ts";
+import * as is from "../core/input.ts";
+import { get, post, type Resource } from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import type { Reader } from "../store/port.ts";
+import * as applications from "./applications.ts";
+import { authenticateClient, clientInput } from "./client.ts";
+import { answer, missing, OAUTH, problem, refusal } from "./errors.ts";
+import * as grants from "./grants.ts";
+
+const tokenInput = {
+  ...clientInput,
+  token: is.optional(is.anyText()),
+  token_type_hint: is.optional(is.anyText()),
+};
+
+/** What tells of tokens, and takes them back. */
+export const tokenInspection: Resource = {
+  name: "OAuth2 token inspection",
+  door: OAUTH,
+  migrations: [],
+  routes: [
+    get("/token/info", {
+      summary: "Get what an access token is good for, and to which application it belongs",
+      access: "anyone",
+      input: { access_token: is.optional(is.anyText()) },
+      handle: async ({ db, input, asked, now }) => {
+        const bearer = bearerOf(asked.header("authorization"));
+        if (bearer && input.access_token) {
+          const description = "Both Authorization header and payload includes access token.";
+          throw refusal(problem("invalid_request", description));
+        }
+        const found = await findLive(db, bearer ?? input.access_token ?? "", now);
+        if (!found) throw refusal(problem("invalid_token"));
+        const { grant, token, application } = found;
+        const scopes = token.scopes.split(" ");
+        const seconds = Math.floor((token.expires_at - now) / 1000);
+        return answer({
+          resource_owner_id: grant.user_id,
+          scope: scopes,
+          expires_in: seconds,
+          application: { uid: application?.uid ?? null },
+          created_at: Math.floor(token.created_at / 1000),
+          // Their names in GitLab 11.
+          scopes,
+          expires_in_seconds: seconds,
+        });
+      },
+    }),
+    post("/revoke", {
+      summary: "Revoke a token with all that came of the same grant (RFC 7009)",
+      access: "anyone",
+      input: tokenInput,
+      prepare: (input, preparing) => authenticateClient(preparing, input),
+      handle: async ({ db, input, prepared: client }) => {
+        if (!input.token) throw refusal(missing("token"));
+        const found =
+          (await grants.findByRefreshToken(db, input.token)) ??
+          (await grants.findByAccessToken(db, input.token));
+        if (!found) return answer({});
+        const { grant } = found;
+        // Given to no application, it is whose who has it.
+        if (grant.application_id !== null && grant.application_id !== client?.id) {
+          throw refusal(
+            client
+              ? problem("unauthorized_client", "You are not authorized to revoke this token")
+              : problem("invalid_client"),
+          );
+        }
+        await grants.revoke(db, grant.id);
+        return answer({});
+      },
+    }),
+    post("/introspect", {
+      summary: "Get whether a token of the calling application is active (RFC 7662)",
+      access: "anyone",
+      input: tokenInput,
+      prepare: (input, preparing) => authenticateClient(preparing, input),
+      handle: async ({ db, input, prepared: client, view, now }) => {
+        // Who can't prove who they are could try out tokens here (RFC 7662 §4).
+        if (client?.confidential !== 1) throw refusal(problem("invalid_client"));
+        if (!input.token) throw refusal(missing("token"));
+        const access = await findLive(db, input.token, now);
+        const found = access ?? (await findRefreshable(db, input.token, now));
+        if (!found || found.application?.id !== client.id) return answer({ active: false });
+        const { grant, token, user } = found;
+        return answer({
+          active: true,
+          scope: access ? token.scopes : grant.scopes,
+          client_id: client.uid,
+          username: user.username,
+          ...(access ? { token_type: "bearer" } : {}),
+          exp: Math.floor((access ? token.expires_at : grant.ends_at) / 1000),
+          iat: Math.floor(token.created_at / 1000),
+          sub: String(user.id),
+          iss: view.base,
+        });
+      },
+    }),
+  ],
+};
+
+/** What there is to say of a token that is good. */
+interface Live {
+  grant: grants.Grant;
+  token: grants.Token;
+  application: applications.Application | undefined;
+  user: users.User;
+}
+
+/** An access token that the API would take. */
+async function findLive(db: Reader, accessToken: string, now: number): Promise<Live | undefined> {
+  const found = await grants.findByAccessToken(db, accessToken);
+  return found && found.token.expires_at > now ? complete(db, found) : undefined;
+}
+
+/** A refresh token that the token endpoint would take. */
+async function findRefreshable(db: Reader, token: string, now: number): Promise<Live | undefined> {
+  const found = await grants.findByRefreshToken(db, token);
+  return found && found.grant.ends_at > now ? complete(db, found) : undefined;
+}
+
+async function complete(
+  db: Reader,
+  { grant, token }: { grant: grants.Grant; token: grants.Token },
+): Promise<Live | undefined> {
+  const user = await users.find(db, grant.user_id);
+  if (token.replaced === 1 || user?.state !== "active") return undefined;
+  const { application_id: id } = grant;
+  const application = id === null ? undefined : await applications.find(db, id);
+  return { grant, token, application, user };
+}

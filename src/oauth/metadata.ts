@@ -1,0 +1,41 @@
+import { get, Plain, type Resource } from "../core/resource.ts";
+import { CHALLENGE_METHODS } from "./pkce.ts";
+import { APPLICATION_SCOPES, type Flows } from "./rules.ts";
+
+/** What clients configure themselves by: RFC 8414. */
+export function metadata(flows: Flows): Resource {
+  return {
+    name: "OAuth2 metadata",
+    door: { base: "", credentials: "none" },
+    migrations: [],
+    routes: [
+      get("/.well-known/oauth-authorization-server", {
+        summary: "Get what the OAuth2 provider can do, and where (RFC 8414)",
+        access: "anyone",
+        handle: ({ view: { base } }) =>
+          new Plain({
+            issuer: base,
+            authorization_endpoint: `${base}/oauth/authorize`,
+            token_endpoint: `${base}/oauth/token`,
+            revocation_endpoint: `${base}/oauth/revoke`,
+            introspection_endpoint: `${base}/oauth/introspect`,
+            scopes_supported: Object.keys(APPLICATION_SCOPES),
+            response_types_supported: ["code", ...(flows.implicit ? ["token"] : [])],
+            grant_types_supported: [
+              "authorization_code",
+              "refresh_token",
+              ...(flows.implicit ? ["implicit"] : []),
+              ...(flows.password ? ["password"] : []),
+            ],
+            token_endpoint_auth_methods_supported: [...PROVEN, "none"],
+            revocation_endpoint_auth_methods_supported: [...PROVEN, "none"],
+            introspection_endpoint_auth_methods_supported: PROVEN,
+            code_challenge_methods_supported: CHALLENGE_METHODS,
+            authorization_response_iss_parameter_supported: true,
+          }),
+      }),
+    ],
+  };
+}
+
+const PROVEN = ["client_secret_basic", "client_secret_post"];

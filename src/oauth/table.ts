@@ -1,0 +1,71 @@
+import type { Migration } from "../store/migrate.ts";
+
+/** What the OAuth2 provider keeps. Of every secret there is only its SHA-256; revoking something deletes it. */
+export const migrations: Migration[] = [
+  {
+    // Public applications have no secret. Redirect URIs are one a line, scopes separated by spaces. Those that an
+    // administrator registered through the API belong to nobody.
+    id: "20261121-55-oauth-applications",
+    sql: `
+create table oauth_applications (
+  id $id,
+  user_id $int references users (id) on delete cascade,
+  uid $text not null,
+  secret_digest $text,
+  name $text not null,
+  redirect_uris $text not null,
+  scopes $text not null,
+  confidential $int not null,
+  trusted $int not null,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index oauth_applications_uid on oauth_applications (uid);
+create index oauth_applications_by_user on oauth_applications (user_id, id);
+`,
+  },
+  {
+    // What a user allowed, once: the authorization code it was given as, and the head of a family of tokens. It ends
+    // with its code where that is never redeemed, else with the last of its tokens.
+    id: "20261121-56-oauth-grants",
+    sql: `
+create table oauth_grants (
+  id $id,
+  application_id $int references oauth_applications (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  scopes $text not null,
+  code_digest $text,
+  code_used $int not null,
+  redirect_uri $text,
+  code_challenge $text,
+  code_challenge_method $text,
+  created_at $int not null,
+  ends_at $int not null
+);
+create unique index oauth_grants_code on oauth_grants (code_digest);
+create index oauth_grants_by_user on oauth_grants (user_id, application_id);
+create index oauth_grants_by_application on oauth_grants (application_id, user_id);
+create index oauth_grants_by_end on oauth_grants (ends_at);
+`,
+  },
+  {
+    // A replaced token is kept, so that using its refresh token again is noticed.
+    id: "20261121-57-oauth-tokens",
+    sql: `
+create table oauth_tokens (
+  id $id,
+  grant_id $int not null references oauth_grants (id) on delete cascade,
+  digest $text not null,
+  refresh_digest $text,
+  scopes $text not null,
+  replaced $int not null,
+  created_at $int not null,
+  expires_at $int not null
+);
+create unique index oauth_tokens_digest on oauth_tokens (digest);
+create unique index oauth_tokens_refresh on oauth_tokens (refresh_digest);
+create index oauth_tokens_by_grant on oauth_tokens (grant_id, id);
+create index oauth_tokens_by_time on oauth_tokens (created_at);
+`,
+  },
+];

@@ -1,0 +1,189 @@
+import { record } from "../accounts/audit.ts";
+import { checkPassword } from "../accounts/sign-in.ts";
+import * as is from "../core/input.ts";
+import { type Answer, post, type Resource } from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import type { Database } from "../store/port.ts";
+import type { Application } from "./applications.ts";
+import { authenticateClient, clientInput } from "./client.ts";
+import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
+import * as grants from "./grants.ts";
+import { answers } from "./pkce.ts";
+import { APPLICATION_SCOPES, type Flows, grantableScopes } from "./rules.ts";
+
+const input = {
+  ...clientInput,
+  grant_type: is.optional(is.anyText()),
+  code: is.optional(is.anyText()),
+  redirect_uri: is.optional(is.anyText()),
+  code_verifier: is.optional(is.anyText()),
+  refresh_token: is.optional(is.anyText()),
+  username: is.optional(is.anyText()),
+  password: is.optional(is.anyText()),
+  scope: is.optional(is.anyText()),
+};
+
+type Sent = { [K in keyof typeof input]?: string | undefined };
+
+/** What a grant is decided by. */
+interface Request {
+  db: Database;
+  sent: Sent;
+  client: Application | undefined;
+  /** Of the password grant, who has this name and password. */
+  user: users.User | undefined;
+  ip: string;
+  now: number;
+}
+
+/** Gives tokens: RFC 6749 §4.1.3, §4.3 and §6. */
+export function tokenEndpoint(flows: Flows): Resource {
+  const grantTypes: Record<string, (request: Request) => Promise<Answer>> = {
+    authorization_code: redeemCode,
+    refresh_token: refresh,
+    ...(flows.password ? { password: grantByPassword } : {}),
+  };
+  return {
+    name: "OAuth2 tokens",
+    door: OAUTH,
+    migrations: [],
+    routes: [
+      post("/token", {
+        summary: "Get an access token for a code, a refresh token or a password",
+        access: "anyone",
+        input,
+        prepare: async (sent, preparing) => {
+          if (!sent.grant_type) throw refusal(missing("grant_type"));
+          const grant = Object.hasOwn(grantTypes, sent.grant_type)
+            ? grantTypes[sent.grant_type]
+            : undefined;
+          if (!grant) throw refusal(problem("unsupported_grant_type"));
+          const client = await authenticateClient(preparing, sent);
+          if (grant !== grantByPassword) return { grant, client, user: undefined };
+          if (!sent.username) throw refusal(missing("username"));
+          if (!sent.password) throw refusal(missing("password"));
+          return {
+            grant,
+            client,
+            user: await checkPassword(preparing, sent.username, sent.password),
+          };
+        },
+        handle: ({ db, input: sent, prepared, asked, now }) => {
+          const { grant, client, user } = prepared;
+          return grant({ db, sent, client, user, ip: asked.ip, now });
+        },
+      }),
+    ],
+  };
+}
+
+/**
+ * A code works once. Whatever is wrong with the request, the code is used up by it; a code that was used before takes
+ * with it what it gave (RFC 6749 §4.1.2). Errors are answers here, so that this is kept.
+ */
+async function redeemCode({ db, sent, client, ip, now }: Request): Promise<Answer> {
+  if (!client) throw refusal(problem("invalid_client"));
+  if (!sent.code) throw refusal(missing("code"));
+  if (!sent.redirect_uri) throw refusal(missing("redirect_uri"));
+  const grant = await grants.findByCode(db, sent.code);
+  if (!grant) throw refusal(problem("invalid_grant"));
+  const wrong =
+    grant.code_used === 1
+      ? problem("invalid_grant")
+      : problemOfRedemption(grant, client, sent, now);
+  if (wrong === undefined && (await isActive(db, grant.user_id))) {
+    return answerOf(await grants.redeem(db, grant, now));
+  }
+  if (grant.code_used === 1) {
+    await recordReuse(db, "reuse of a code detected", { grant, client, ip }, now);
+  }
+  await grants.revoke(db, grant.id);
+  return refusalAnswer(wrong ?? problem("invalid_grant"));
+}
+
+function problemOfRedemption(
+  grant: grants.Grant,
+  client: Application,
+  { redirect_uri, code_verifier }: Sent,
+  now: number,
+): Problem | undefined {
+  const isIts = grant.application_id === client.id && grant.redirect_uri === redirect_uri;
+  if (!isIts || grant.ends_at <= now) return problem("invalid_grant");
+  const { code_challenge: value, code_challenge_method: method } = grant;
+  if (value === null || method === null) {
+    // One who has a verifier did ask with a challenge: that request was tampered with (RFC 9700 §2.1.1).
+    return code_verifier ? problem("invalid_grant") : undefined;
+  }
+  if (!code_verifier) return missing("code_verifier");
+  return answers({ method, value }, code_verifier) ? undefined : problem("invalid_grant");
+}
+
+/** Using a refresh token again takes the whole family back: one of the two who have it stole it (RFC 9700 §4.14). */
+async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> {
+  if (!client) throw refusal(problem("invalid_client"));
+  if (!sent.refresh_token) throw refusal(missing("refresh_token"));
+  const found = await grants.findByRefreshToken(db, sent.refresh_token);
+  if (!found || found.grant.application_id !== client.id) throw refusal(problem("invalid_grant"));
+  const { grant, token } = found;
+  if (token.replaced === 1) {
+    await recordReuse(db, "reuse of a refresh token detected", { grant, client, ip }, now);
+    await grants.revoke(db, grant.id);
+    return refusalAnswer(problem("invalid_grant"));
+  }
+  if (grant.ends_at <= now || !(await isActive(db, grant.user_id))) {
+    throw refusal(problem("invalid_grant"));
+  }
+  const allowed = stillAllowed(grant, client);
+  const scopes = grantableScopes(sent.scope || allowed, allowed);
+  if (scopes === undefined) throw refusal(problem("invalid_scope"));
+  return answerOf(await grants.rotate(db, token, scopes, now));
+}
+
+/** Nobody knows who it was: the application is all there is to name. */
+function recordReuse(
+  db: Database,
+  action: "reuse of a code detected" | "reuse of a refresh token detected",
+  { grant, client, ip }: { grant: grants.Grant; client: Application; ip: string },
+  now: number,
+): Promise<void> {
+  const author = { id: null, name: client.name };
+  return record(db, { action, author, userId: grant.user_id, target: client.name, ip }, now);
+}
+
+/** Of what the user allowed, what the application may have now. */
+function stillAllowed({ scopes }: grants.Grant, client: Application): string {
+  const may = client.scopes.split(" ");
+  return scopes
+    .split(" ")
+    .filter((scope) => may.includes(scope))
+    .join(" ");
+}
+
+/** Applications that a user gives their password to; they need not say which they are (contract §5). */
+async function grantByPassword({ db, sent, client, user, ip, now }: Request): Promise<Answer> {
+  if (user?.state !== "active") throw refusal(problem("invalid_grant"));
+  const allowed = client?.scopes ?? Object.keys(APPLICATION_SCOPES).join(" ");
+  const scopes = grantableScopes(sent.scope, allowed);
+  if (scopes === undefined) throw refusal(problem("invalid_scope"));
+  const grant = { applicationId: client?.id ?? null, userId: user.id, scopes };
+  const issued = await grants.insertWithToken(db, grant, now);
+  const target = `password grant${client ? ` to ${client.name}` : ""}`;
+  const author = { id: user.id, name: user.username };
+  await record(db, { action: "token made", author, target, ip }, now);
+  return answerOf(issued);
+}
+
+async function isActive(db: Database, userId: number): Promise<boolean> {
+  return (await users.find(db, userId))?.state === "active";
+}
+
+function answerOf({ accessToken, refreshToken, scopes, createdAt }: grants.Issued): Answer {
+  return answer({
+    access_token: accessToken,
+    token_type: "bearer",
+    expires_in: grants.TOKEN_LIFETIME / 1000,
+    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    scope: scopes,
+    created_at: Math.floor(createdAt / 1000),
+  });
+}

@@ -1,0 +1,109 @@
+import { ROLES, VISIBILITY_WORDS } from "../../core/access.ts";
+import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
+import { requireFullPath } from "../../core/paths.ts";
+import type { Context } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import * as groups from "../groups/queries.ts";
+import * as users from "../users/queries.ts";
+import * as projects from "./queries.ts";
+
+/** A path made of a name: lower case, what is not allowed in one becomes a dash. */
+export function pathOf(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_.]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+}
+
+/**
+ * Checks a project's name and path against others of the namespace.
+ *
+ * @throws ApiError 409 (contract §7) in the words of GitLab's 400, and 400 for a path that is too long
+ */
+export async function requireFree(
+  db: Reader,
+  namespace: groups.Namespace,
+  wanted: { name?: string | undefined; path?: string | undefined },
+  except?: projects.Project,
+): Promise<void> {
+  const taken = ["has already been taken"];
+  const { name, path } = wanted;
+  if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
+  const nameTaken =
+    name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
+  const samePath = path?.toLowerCase() === except?.path.toLowerCase();
+  const pathTaken =
+    path !== undefined && !samePath && (await groups.isTaken(db, `${namespace.full_path}/${path}`));
+  if (nameTaken || pathTaken) {
+    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
+  }
+}
+
+/**
+ * Checks that a project is no more visible than its group.
+ *
+ * @throws ApiError 400
+ */
+export function requireVisibility(namespace: groups.Namespace, level: number | undefined): void {
+  if (level !== undefined && namespace.kind === "group" && level > namespace.visibility) {
+    const [wanted, allowed] = [VISIBILITY_WORDS[level], VISIBILITY_WORDS[namespace.visibility]];
+    throw invalid({ visibility_level: [`${wanted} is not allowed in a ${allowed} group.`] });
+  }
+}
+
+type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
+
+/**
+ * Where a caller may make a project: their own namespace, or a group they maintain.
+ *
+ * @throws ApiError 400 elsewhere, 403 where they have as many projects as they may
+ */
+export async function targetNamespace(
+  context: Making,
+  namespaceId: number | undefined,
+): Promise<groups.Namespace> {
+  const namespace =
+    namespaceId === undefined
+      ? await groups.findPersonal(context.db, context.caller?.id ?? 0)
+      : await groups.find(context.db, namespaceId);
+  if (!namespace || !(await mayMakeIn(context, namespace))) {
+    throw invalid({ namespace: ["is not valid"] });
+  }
+  return namespace;
+}
+
+/**
+ * Where a fork goes: the namespace that is named, by id or full path, else the caller's own.
+ *
+ * @throws ApiError 404 for one in which they may make none (gitlab-facts §12), 403 where they have as many as they may
+ */
+export async function forkTarget(
+  context: Making,
+  named: string | number | undefined,
+): Promise<groups.Namespace> {
+  if (named === undefined) return targetNamespace(context, undefined);
+  const namespace = /^\d{1,15}$/.test(String(named))
+    ? await groups.find(context.db, Number(named))
+    : await groups.findByPath(context.db, String(named));
+  if (!namespace || !(await mayMakeIn(context, namespace))) throw notFound("Target Namespace");
+  return namespace;
+}
+
+/** @throws ApiError 403 where it is the caller's own and full */
+async function mayMakeIn(
+  { db, caller, viewer }: Making,
+  namespace: groups.Namespace,
+): Promise<boolean> {
+  const callerId = caller?.id ?? 0;
+  const level = await groups.levelIn(db, namespace.id, callerId, viewer.today);
+  if (!caller?.admin && (level ?? 0) < ROLES.maintainer) return false;
+  if (namespace.owner_id === callerId) {
+    const user = await users.find(db, callerId);
+    if (user && (await projects.countPersonal(db, callerId)) >= user.projects_limit) {
+      throw forbidden("Your project limit is reached.");
+    }
+  }
+  return true;
+}

@@ -1,0 +1,246 @@
+import {
+  type Condition,
+  ROLES,
+  type Role,
+  requireRole,
+  VISIBILITIES,
+  VISIBILITY_WORDS,
+} from "../../core/access.ts";
+import { notFound } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import * as show from "../../core/present.ts";
+import {
+  Answer,
+  type Context,
+  del,
+  get,
+  post,
+  put,
+  type Resource,
+  under,
+} from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { userSummaryFields } from "../users/json.ts";
+import * as snippets from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const webPath = (id: string, project: string) =>
+  project === "null" ? `/snippets/${id}` : `/${project}/snippets/${id}`;
+
+const snippet = show.shape({
+  id: show.integer("s.id"),
+  title: show.text("s.title"),
+  file_name: show.text("s.file_name"),
+  description: show.text("s.description"),
+  visibility: show.word("s.visibility", VISIBILITY_WORDS),
+  author: show.nested(userSummaryFields),
+  updated_at: show.instant("s.updated_at"),
+  created_at: show.instant("s.created_at"),
+  project_id: show.integer("s.project_id"),
+  web_url: show.url(["s.id", "p.full_path"], webPath),
+  raw_url: show.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
+});
+
+const visibility = is.optional(is.choice(["private", "internal", "public"]));
+const created = {
+  title: is.text(),
+  file_name: is.text(),
+  content: is.anyText(),
+  description: is.clearable(is.anyText()),
+  visibility,
+};
+const changed = {
+  title: is.optional(is.text()),
+  file_name: is.optional(is.text()),
+  content: is.optional(is.anyText()),
+  description: is.clearable(is.anyText()),
+  visibility,
+};
+const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;
+const one = { snippet_id: is.recordId() };
+
+type Asking = Pick<Context, "source" | "caller" | "viewer"> & { db: Reader };
+
+/** Where a kind of snippets is, and which of them the caller may read. */
+interface Place {
+  prefix: string;
+  /** Who may read, beyond whom {@link Place.readable} lets. */
+  reading: { access?: "anyone" };
+  /** Who may write at all. */
+  writing: { role?: Role };
+  readable(context: Asking): Condition;
+  /** Checks that the caller may change a snippet that they can read. @throws ApiError 403 or 404 */
+  requireChangeable(context: Asking, found: snippets.Snippet): void;
+}
+
+const both = (...conditions: Condition[]): Condition => ({
+  sql: conditions.map(({ sql }) => sql).join(" and "),
+  values: conditions.flatMap(({ values }) => values),
+});
+
+const ofProjects: Place = {
+  prefix: "/projects/:id/snippets",
+  reading: { access: "anyone" },
+  writing: { role: "guest" },
+  readable: ({ source, viewer }) =>
+    both(
+      { sql: "s.project_id = ?", values: [source.id] },
+      snippets.visibleSnippets(viewer, source.level >= ROLES.guest),
+    ),
+  requireChangeable: ({ source, caller }, found) => {
+    if (found.author_id !== caller?.id) requireRole(source, "maintainer");
+  },
+};
+
+const personal: Place = {
+  prefix: "/snippets",
+  reading: {},
+  writing: {},
+  readable: ({ viewer }) =>
+    both({ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)),
+  // To others it is as if it weren't there (gitlab-facts §13).
+  requireChangeable: ({ caller }, found) => {
+    if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
+  },
+};
+
+async function findSnippet(
+  place: Place,
+  context: Asking & { input: { snippet_id: number } },
+): Promise<snippets.Snippet> {
+  const { db, input } = context;
+  const found = await snippets.find(db, input.snippet_id, place.readable(context));
+  if (!found) throw notFound("Snippet");
+  return found;
+}
+
+/** Reading, changing and deleting one: the same for both kinds. */
+function routesOfOne(place: Place) {
+  return [
+    get("/:snippet_id", {
+      summary: "Get a snippet",
+      ...place.reading,
+      input: one,
+      present: snippet,
+      handle: async (context) =>
+        snippets.row(context.db, context.shape, (await findSnippet(place, context)).id),
+    }),
+    get("/:snippet_id/raw", {
+      summary: "Get what is in a snippet",
+      ...place.reading,
+      input: one,
+      handle: async (context) => {
+        const found = await findSnippet(place, context);
+        const headers = {
+          "content-type": "text/plain; charset=utf-8",
+          "content-disposition": "attachment",
+        };
+        return new Answer(200, headers, found.content);
+      },
+    }),
+    put("/:snippet_id", {
+      summary: "Change a snippet",
+      ...place.writing,
+      input: { ...one, ...changed },
+      atLeastOne: CHANGEABLE,
+      present: snippet,
+      handle: async (context) => {
+        const { db, shape, input, now } = context;
+        const found = await findSnippet(place, context);
+        place.requireChangeable(context, found);
+        const { title, file_name, content, description } = input;
+        const level = input.visibility && VISIBILITIES[input.visibility];
+        const changes = { title, file_name, content, description, visibility: level };
+        await updateRow(db, "snippets", found.id, changes, now);
+        return snippets.row(db, shape, found.id);
+      },
+    }),
+    del("/:snippet_id", {
+      summary: "Delete a snippet",
+      ...place.writing,
+      input: one,
+      handle: async (context) => {
+        const found = await findSnippet(place, context);
+        place.requireChangeable(context, found);
+        context.requireUnmodified(found.updated_at);
+        await snippets.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Snippets: gitlab-facts §13. */
+export const snippetResource: Resource = {
+  name: "Snippets",
+  migrations,
+  routes: [
+    ...under(personal.prefix, [
+      get("", {
+        summary: "List the caller's own snippets",
+        present: snippet,
+        handle: ({ db, shape, page, caller }) => {
+          const own = {
+            sql: "s.project_id is null and s.author_id = ?",
+            values: [caller?.id ?? 0],
+          };
+          return snippets.list(db, shape, page, own);
+        },
+      }),
+      get("/public", {
+        summary: "List everybody's public snippets",
+        present: snippet,
+        handle: ({ db, shape, page }) => {
+          const open = {
+            sql: "s.project_id is null and s.visibility = ?",
+            values: [VISIBILITIES.public],
+          };
+          return snippets.list(db, shape, page, open);
+        },
+      }),
+      post("", {
+        summary: "Create a snippet of the caller's own",
+        input: created,
+        present: snippet,
+        handle: async ({ db, shape, input, caller, now }) => {
+          const level = VISIBILITIES[input.visibility ?? "internal"];
+          const made = {
+            ...input,
+            visibility: level,
+            author_id: caller?.id ?? 0,
+            project_id: null,
+          };
+          return snippets.row(db, shape, await snippets.insert(db, made, now));
+        },
+      }),
+      ...routesOfOne(personal),
+    ]),
+    ...under(ofProjects.prefix, [
+      get("", {
+        summary: "List the snippets of a project",
+        access: "anyone",
+        present: snippet,
+        handle: (context) =>
+          snippets.list(context.db, context.shape, context.page, ofProjects.readable(context)),
+      }),
+      post("", {
+        summary: "Create a snippet in a project",
+        role: "reporter",
+        input: created,
+        present: snippet,
+        handle: async ({ db, shape, input, source, caller, now }) => {
+          const level = VISIBILITIES[input.visibility ?? "internal"];
+          const made = {
+            ...input,
+            visibility: level,
+            author_id: caller?.id ?? 0,
+            project_id: source.id,
+          };
+          return snippets.row(db, shape, await snippets.insert(db, made, now));
+        },
+      }),
+      ...routesOfOne(ofProjects),
+    ]),
+  ],
+};

@@ -1,0 +1,99 @@
+import { type Condition, floorOf, type Viewer } from "../../core/access.ts";
+import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import type { Shape } from "../../core/present.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/** From where a snippet's row is read. */
+const SNIPPETS = `snippets s join users u on u.id = s.author_id
+  left join projects p on p.id = s.project_id`;
+
+/** A snippet as handlers look at it. */
+export interface Snippet {
+  id: number;
+  author_id: number;
+  file_name: string;
+  content: string;
+  updated_at: number;
+}
+
+/** What a snippet is made of. */
+export interface NewSnippet {
+  project_id: number | null;
+  author_id: number;
+  title: string;
+  file_name: string;
+  description?: string | null | undefined;
+  content: string;
+  visibility: number;
+}
+
+/**
+ * The condition under which the caller may read a row `s`: their own, as members of the project all of its, and else
+ * by its visibility.
+ *
+ * @param isMember whether the caller belongs to the snippets' project
+ */
+export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
+  if (viewer.caller?.admin || isMember) return { sql: "1 = 1", values: [] };
+  return {
+    sql: "(s.visibility > ? or s.author_id = ?)",
+    values: [floorOf(viewer), viewer.caller?.id ?? 0],
+  };
+}
+
+/** The snippets for which a condition on `s` holds, the newest first. */
+export function list(db: Reader, shape: Shape, page: Page, where: Condition): Promise<Listed> {
+  return paginate(db, shape, page, {
+    from: `${SNIPPETS} where ${where.sql}`,
+    countFrom: `snippets s where ${where.sql}`,
+    values: where.values,
+    order: "s.id desc",
+  });
+}
+
+/** One snippet as a row of its shape. */
+export async function row(db: Reader, shape: Shape, snippetId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${shape.columns} from ${SNIPPETS} where s.id = ?`, [
+    snippetId,
+  ]);
+  return found as Value[];
+}
+
+/** A snippet for which a condition on `s` holds, or `undefined`. */
+export async function find(
+  db: Reader,
+  snippetId: number,
+  where: Condition,
+): Promise<Snippet | undefined> {
+  const [found] = await db.all<Snippet>(
+    `select s.id, s.author_id, s.file_name, s.content, s.updated_at from snippets s
+     where s.id = ? and ${where.sql}`,
+    [snippetId, ...where.values],
+  );
+  return found;
+}
+
+/** Adds a snippet and gives its id. */
+export async function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into snippets (project_id, author_id, title, file_name, description, content, visibility, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+    [
+      snippet.project_id,
+      snippet.author_id,
+      snippet.title,
+      snippet.file_name,
+      snippet.description ?? null,
+      snippet.content,
+      snippet.visibility,
+      now,
+      now,
+    ],
+  );
+  return inserted?.[0] as number;
+}
+
+/** Removes a snippet. */
+export async function remove(db: Database, snippetId: number): Promise<void> {
+  await db.run("delete from snippets where id = ?", [snippetId]);
+}

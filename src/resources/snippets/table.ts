@@ -1,0 +1,25 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/** Snippets of projects, and personal ones (`project_id` null). */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-71-snippets",
+    sql: `
+create table snippets (
+  id $id,
+  project_id $int references projects (id) on delete cascade,
+  author_id $int not null references users (id) on delete cascade,
+  title $text not null,
+  file_name $text not null,
+  description $text,
+  content $text not null,
+  visibility $int not null,
+  created_at $int not null,
+  updated_at $int not null
+);
+create index snippets_by_project on snippets (project_id, id);
+create index snippets_by_author on snippets (author_id, id);
+create index snippets_by_visibility on snippets (visibility, id) where project_id is null;
+`,
+  },
+];

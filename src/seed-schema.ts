@@ -1,0 +1,238 @@
+import * as v from "valibot";
+import { ROLES, VISIBILITIES } from "./core/access.ts";
+import { SCOPES } from "./core/auth.ts";
+import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/rules.ts";
+import { DEFAULT_COLOR } from "./resources/labels/queries.ts";
+import { FLAGS, LEVELS } from "./resources/notification-settings/queries.ts";
+import { FORMATS } from "./resources/wikis/queries.ts";
+
+const words = <const T extends Record<string, unknown>>(object: T) =>
+  v.picklist(Object.keys(object) as (keyof T & string)[]);
+const Day = v.pipe(v.string(), v.isoDate());
+/** An ISO 8601 instant or day, in UTC where it names no offset; without one, now. */
+const Instant = v.optional(
+  v.pipe(
+    v.string(),
+    v.transform((text) => Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text)),
+    v.number("Invalid instant"),
+  ),
+);
+
+const Token = v.strictObject({
+  name: v.optional(v.string(), "seed"),
+  /** The secret; without one it is made up. */
+  token: v.optional(v.string()),
+  scopes: v.optional(v.array(v.picklist(SCOPES)), ["api"]),
+  expires_at: v.optional(Day),
+  impersonation: v.optional(v.boolean(), false),
+});
+/** What a user wants to hear of: the level, and the event flags that are set. */
+const NotificationSettings = v.strictObject({
+  level: v.picklist(LEVELS),
+  ...v.entriesFromList(FLAGS, v.optional(v.boolean())),
+});
+const User = v.strictObject({
+  username: v.string(),
+  name: v.optional(v.string()),
+  email: v.optional(v.string()),
+  password: v.optional(v.string()),
+  admin: v.optional(v.boolean(), false),
+  external: v.optional(v.boolean(), false),
+  state: v.optional(v.picklist(["active", "blocked"]), "active"),
+  tokens: v.optional(v.array(Token), []),
+  notification_settings: v.optional(NotificationSettings),
+  created_at: Instant,
+});
+const Label = v.strictObject({
+  name: v.string(),
+  color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i)), DEFAULT_COLOR),
+  description: v.optional(v.string()),
+});
+const Milestone = v.strictObject({
+  title: v.string(),
+  description: v.optional(v.string()),
+  state: v.optional(v.picklist(["active", "closed"]), "active"),
+  start_date: v.optional(Day),
+  due_date: v.optional(Day),
+  created_at: Instant,
+});
+const Badge = v.strictObject({
+  name: v.optional(v.string()),
+  link_url: v.string(),
+  image_url: v.string(),
+});
+const Role = words(ROLES);
+/** Members by user name, with the role they have, and since when: in a project an event tells of that. */
+const Members = v.record(
+  v.string(),
+  v.union([
+    v.pipe(
+      Role,
+      v.transform((role) => ({ role, joined_at: undefined })),
+    ),
+    v.strictObject({ role: Role, joined_at: Instant }),
+  ]),
+);
+const Board = v.strictObject({
+  name: v.string(),
+  /** Names of labels of the group: a list each, in this order. */
+  lists: v.optional(v.array(v.string()), []),
+});
+const WikiPage = v.strictObject({
+  /** With its directory, where it is in one. */
+  title: v.string(),
+  content: v.string(),
+  format: v.optional(v.picklist(FORMATS), FORMATS[0]),
+  /** User name; without one, an operator wrote it. */
+  author: v.optional(v.string()),
+  created_at: Instant,
+  /** What it was changed to later, in order. */
+  edits: v.optional(
+    v.array(
+      v.strictObject({
+        content: v.string(),
+        author: v.optional(v.string()),
+        created_at: Instant,
+      }),
+    ),
+    [],
+  ),
+});
+/** A file that pages link to as `uploads/FOLDER/FILE_NAME`. */
+const WikiAttachment = v.strictObject({
+  folder: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, "Invalid folder: 32 hexadecimal digits")),
+  file_name: v.string(),
+  content: v.string(),
+  encoding: v.optional(v.picklist(["text", "base64"]), "text"),
+  author: v.optional(v.string()),
+  created_at: Instant,
+});
+/** By the emoji's name, the user names of those who gave it. */
+const AwardEmoji = v.optional(v.record(v.string(), v.array(v.string())), {});
+const Note = v.strictObject({
+  author: v.string(),
+  body: v.string(),
+  award_emoji: AwardEmoji,
+  created_at: Instant,
+});
+const issuable = {
+  title: v.string(),
+  description: v.optional(v.string()),
+  /** User names. */
+  author: v.string(),
+  assignees: v.optional(v.array(v.string()), []),
+  /** Names; labels that aren't there are made in the project. */
+  labels: v.optional(v.array(v.string()), []),
+  /** The title of one of the project or of a group above it. */
+  milestone: v.optional(v.string()),
+  notes: v.optional(v.array(Note), []),
+  award_emoji: AwardEmoji,
+  /** User names of those who have it on their list of todos; done, where it is open no longer. */
+  todos: v.optional(v.array(v.string()), []),
+  created_at: Instant,
+  /** Who closed or merged it, and when. Default: its author, as soon as it was made. */
+  ended_by: v.optional(v.string()),
+  ended_at: Instant,
+};
+const Issue = v.strictObject({
+  ...issuable,
+  state: v.optional(v.picklist(["opened", "closed"]), "opened"),
+  confidential: v.optional(v.boolean(), false),
+  due_date: v.optional(Day),
+  weight: v.optional(v.number()),
+});
+const MergeRequest = v.strictObject({
+  ...issuable,
+  state: v.optional(v.picklist(["opened", "closed", "merged"]), "opened"),
+  source_branch: v.string(),
+  target_branch: v.optional(v.string(), "main"),
+});
+/** A push, as a hook would tell of it. */
+const Push = v.strictObject({
+  author: v.string(),
+  ref: v.string(),
+  ref_type: v.optional(v.picklist(["branch", "tag"]), "branch"),
+  action: v.optional(v.picklist(["created", "removed", "pushed"]), "pushed"),
+  commit_count: v.optional(v.number(), 1),
+  commit_from: v.optional(v.string()),
+  commit_to: v.optional(v.string()),
+  commit_title: v.optional(v.string()),
+  created_at: Instant,
+});
+const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
+const Dependency = v.strictObject({
+  name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
+  version: upTo(LONGEST.version),
+  package_manager: v.picklist(PACKAGE_MANAGERS),
+  dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
+  vulnerabilities: v.optional(
+    v.array(v.strictObject({ name: v.string(), severity: v.picklist(SEVERITIES) })),
+    [],
+  ),
+});
+/** What groups and projects have in common. */
+const sourceEntries = {
+  path: v.string(),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  visibility: v.optional(words(VISIBILITIES), "private"),
+  members: v.optional(Members, {}),
+  labels: v.optional(v.array(Label), []),
+  milestones: v.optional(v.array(Milestone), []),
+  badges: v.optional(v.array(Badge), []),
+  /** By user name. */
+  notification_settings: v.optional(v.record(v.string(), NotificationSettings), {}),
+  created_at: Instant,
+};
+const Project = v.strictObject({
+  ...sourceEntries,
+  /** User name of who made it, of which an event tells then. Default: the owner, where it is a user's own. */
+  creator: v.optional(v.string()),
+  default_branch: v.optional(v.string()),
+  topics: v.optional(v.array(v.string())),
+  dependencies: v.optional(v.array(Dependency), []),
+  /** User names of those who starred it. */
+  starred_by: v.optional(v.array(v.string()), []),
+  wiki: v.optional(v.array(WikiPage), []),
+  wiki_attachments: v.optional(v.array(WikiAttachment), []),
+  /** In the order of their numbers. What happened to them is told by events of their times. */
+  issues: v.optional(v.array(Issue), []),
+  merge_requests: v.optional(v.array(MergeRequest), []),
+  pushes: v.optional(v.array(Push), []),
+});
+const GroupAlone = v.strictObject({
+  ...sourceEntries,
+  boards: v.optional(v.array(Board), []),
+  projects: v.optional(v.array(Project), []),
+});
+type GroupInput = v.InferInput<typeof GroupAlone> & { subgroups?: GroupInput[] | undefined };
+/** A group as it was checked, with those in it. */
+export type SeedGroup = v.InferOutput<typeof GroupAlone> & { subgroups: SeedGroup[] };
+const Group: v.GenericSchema<GroupInput, SeedGroup> = v.strictObject({
+  ...GroupAlone.entries,
+  subgroups: v.optional(v.array(v.lazy(() => Group)), []),
+});
+
+/** Checks a {@link Seed} and puts in what it leaves out. */
+export const SeedSchema = v.strictObject({
+  users: v.optional(v.array(User), []),
+  groups: v.optional(v.array(Group), []),
+  /** Users' own projects; `namespace` is the user name. */
+  projects: v.optional(v.array(v.strictObject({ ...Project.entries, namespace: v.string() })), []),
+});
+
+/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
+export type Seed = v.InferInput<typeof SeedSchema>;
+
+/** A {@link Seed} as it was checked, and its parts. */
+export type SeedData = v.InferOutput<typeof SeedSchema>;
+export type SeedUser = v.InferOutput<typeof User>;
+export type SeedToken = v.InferOutput<typeof Token>;
+export type SeedBoard = v.InferOutput<typeof Board>;
+export type SeedProject = v.InferOutput<typeof Project>;
+export type SeedIssue = v.InferOutput<typeof Issue>;
+export type SeedMergeRequest = v.InferOutput<typeof MergeRequest>;
+export type SeedPush = v.InferOutput<typeof Push>;
+export type SeedDependency = v.InferOutput<typeof Dependency>;
+export type SeedAwardEmoji = v.InferOutput<typeof AwardEmoji>;
+export type SeedNotificationSettings = v.InferOutput<typeof NotificationSettings>;

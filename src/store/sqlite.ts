@@ -1,0 +1,284 @@
+import {
+  type Awaitable,
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Store,
+  StoreError,
+  UnavailableError,
+  type Value,
+} from "./port.ts";
+import { Queue } from "./queue.ts";
+
+const STATEMENTS_KEPT = 2000;
+
+/** How to open a SQLite file. */
+export interface SqliteOptions {
+  /**
+   * `"normal"` (default) loses nothing acknowledged when the process dies; `"full"` also survives power loss,
+   * at the price of one fsync a write.
+   */
+  durability?: "normal" | "full";
+}
+
+/**
+ * A connection, as far as the libraries for SQLite differ. What its methods throw has SQLite's name of the failure as
+ * its `code` (`"SQLITE_BUSY"`), where the failure is SQLite's.
+ */
+interface Connection {
+  readonly inTransaction: boolean;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+/** A prepared statement, which may be used again and again. */
+export interface Statement {
+  /** The names of its columns, none where it gives no rows. */
+  readonly columns: readonly string[];
+  /** Rows as arrays. A number that is no safe integer may be rounded. */
+  rows(values: readonly Value[]): Value[][];
+  /** Runs it, and gives the number of rows it changed. */
+  run(values: readonly Value[]): number;
+  /** Frees it, where the library keeps a connection open for its statements. */
+  finalize?(): void;
+}
+
+/** Opens a SQLite file, made when missing unless it is only read, or `":memory:"`. */
+export type Connect = (file: string, readonly: boolean) => Connection;
+
+/**
+ * Opens a SQLite file, made when missing, or `":memory:"`.
+ *
+ * A file has a writer connection behind a queue and a reader that never waits for it (WAL). `:memory:` has one
+ * connection, so a read asked for during a transaction waits for its end.
+ *
+ * @param connect what opens a connection, of whichever library
+ * @throws StoreError when the file can't be opened or is not a database
+ */
+export function openSqlite(connect: Connect, file: string, options: SqliteOptions = {}): Store {
+  const inMemory = file === ":memory:";
+  const write = open(connect, file, false);
+  try {
+    write.run("pragma busy_timeout = 5000");
+    write.run("pragma foreign_keys = on");
+    // In KiB: what better-sqlite3 comes with, eight times what the others do.
+    write.run("pragma cache_size = -16000");
+    if (!inMemory) {
+      write.run("pragma journal_mode = wal");
+      write.run(`pragma synchronous = ${options.durability === "full" ? "full" : "normal"}`);
+    }
+    write.run("pragma busy_timeout = 0");
+  } catch (error) {
+    write.close();
+    throw unusable(file, error);
+  }
+  const queue = new Queue();
+  const reader = inMemory ? undefined : new Snapshots(open(connect, file, true));
+
+  const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
+    if (inMemory) return queue.add(() => work(write));
+    const statements = open(connect, file, true);
+    try {
+      return await work(statements);
+    } finally {
+      statements.close();
+    }
+  };
+
+  const read = <T>(query: (statements: Statements) => T): T | Promise<T> => {
+    if (reader) return reader.read(query);
+    return queue.idle ? query(write) : queue.add(() => query(write));
+  };
+
+  return {
+    dialect: "sqlite",
+    all: <Row extends object>(sql: string, values?: readonly Value[]) =>
+      read((statements) => statements.all(sql, values) as Row[]),
+    rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    transaction: (work) => {
+      const asked = performance.now();
+      return queue.add(async () => {
+        await begin(write, asked);
+        try {
+          const result = await work(write as Database);
+          // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
+          reader?.end();
+          write.run("commit");
+          return result;
+        } catch (error) {
+          if (write.inTransaction) write.run("rollback");
+          throw error;
+        }
+      });
+    },
+    snapshot: (work) =>
+      apart(async (statements) => {
+        statements.run("begin");
+        try {
+          return await work(statements as Reader);
+        } finally {
+          statements.run("commit");
+        }
+      }),
+    backup: (target) => apart((statements) => void statements.run("vacuum into ?", [target])),
+    close: () =>
+      queue.add(() => {
+        reader?.close();
+        write.close();
+      }),
+  };
+}
+
+/**
+ * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
+ * statement (docs/performance.md). A turn is over before the next request is read, and a commit ends it too, so nobody
+ * reads what was before their own write.
+ */
+class Snapshots {
+  readonly #statements: Statements;
+  #open = false;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  read<T>(query: (statements: Statements) => T): T {
+    if (!this.#open) {
+      this.#statements.run("begin");
+      this.#open = true;
+      process.nextTick(() => this.end());
+    }
+    return query(this.#statements);
+  }
+
+  end(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#statements.run("commit");
+  }
+
+  close(): void {
+    this.end();
+    this.#statements.close();
+  }
+}
+
+const PATIENCE = 10_000;
+
+/**
+ * Takes the write lock, waiting for whoever has it without holding up the event loop, as SQLite's own waiting would:
+ * in the same process that would keep the holder from ever ending.
+ *
+ * @param asked since when the lock is waited for, behind others of this process too
+ */
+async function begin(write: Statements, asked: number): Promise<void> {
+  for (;;) {
+    try {
+      write.run("begin immediate");
+      return;
+    } catch (error) {
+      const busy = codeOf((error as Error).cause) === "SQLITE_BUSY";
+      if (!busy || performance.now() - asked > PATIENCE) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
+    }
+  }
+}
+
+function open(connect: Connect, file: string, readonly: boolean): Statements {
+  try {
+    return new Statements(connect(file, readonly));
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+function unusable(file: string, cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreError(`cannot open the database ${file}: ${reason}`, { cause });
+}
+
+/** Prepared statements of one connection, kept by their text. */
+class Statements {
+  readonly #db: Connection;
+  readonly #kept = new Map<string, Statement>();
+
+  constructor(db: Connection) {
+    this.#db = db;
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.inTransaction;
+  }
+
+  /** The libraries' own row objects take three times as long as these. */
+  all(sql: string, values: readonly Value[] = []): object[] {
+    const rows = this.rows(sql, values);
+    const { columns } = this.#prepare(sql);
+    return rows.map((row) => {
+      const object: Record<string, Value> = {};
+      for (let index = 0; index < columns.length; index += 1) {
+        object[columns[index] as string] = row[index] as Value;
+      }
+      return object;
+    });
+  }
+
+  rows(sql: string, values: readonly Value[] = []): Value[][] {
+    try {
+      return this.#prepare(sql).rows(values);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  run(sql: string, values: readonly Value[] = []): number {
+    try {
+      return this.#prepare(sql).run(values);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  close(): void {
+    this.#forget();
+    this.#db.close();
+  }
+
+  #forget(): void {
+    for (const statement of this.#kept.values()) statement.finalize?.();
+    this.#kept.clear();
+  }
+
+  #prepare(sql: string): Statement {
+    const kept = this.#kept.get(sql);
+    if (kept) return kept;
+    if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
+    const statement = this.#db.prepare(sql);
+    this.#kept.set(sql, statement);
+    return statement;
+  }
+}
+
+const RULES: Record<string, ConstraintError["rule"]> = {
+  SQLITE_CONSTRAINT_UNIQUE: "unique",
+  SQLITE_CONSTRAINT_PRIMARYKEY: "unique",
+  SQLITE_CONSTRAINT_FOREIGNKEY: "foreign key",
+  SQLITE_CONSTRAINT_NOTNULL: "not null",
+  SQLITE_CONSTRAINT_CHECK: "check",
+};
+
+/** What passes when another process is done, or somebody looks after the disk. */
+const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|PROTOCOL|NOMEM)/;
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+function translated(error: unknown): unknown {
+  const { message } = error as Error;
+  const rule = RULES[codeOf(error)];
+  if (rule) return new ConstraintError(rule, message, { cause: error });
+  if (!PASSING.test(codeOf(error))) return error;
+  return new UnavailableError(`the database does not answer: ${message}`, { cause: error });
+}

