@@ -123,6 +123,9 @@ describe("a session", () => {
     expect(await knows(owner)).toBe(200);
     await app.call("PUT /users/2", { as: "admin", json: { password } });
     expect(await knows(owner)).toBe(401);
+    const again = await signedIn("owner");
+    await app.admin.setPassword("owner", password);
+    expect(await knows(again)).toBe(401);
 
     const third = await signedIn("maintainer");
     await app.call("DELETE /users/3", { as: "admin" });
