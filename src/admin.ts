@@ -17,6 +17,7 @@ import {
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
+import * as jobs from "./resources/meta/queries.ts";
 import {
   findEvent,
   type Recipient,
@@ -239,6 +240,13 @@ export interface Admin {
    */
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
+   * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
+   * for a day. To be called every few minutes by each of them.
+   *
+   * @returns `undefined` where it is not due, or another process is at it
+   */
+  sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
+  /**
    * Keeps a push in a project's activity.
    *
    * @throws ApiError 404 for an unknown project or user
@@ -273,6 +281,10 @@ export interface Admin {
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
+const DAY = 86_400_000;
+/** The job of sweeping, and how long one is given for it: who takes longer has died, or is joined by another. */
+const SWEEP = "sweep";
+const SWEEP_LEASE = 3_600_000;
 /** In seconds: a month. */
 const LONGEST_JOB = 30 * 86_400;
 const operator: applications.Actor = { ...OPERATOR, ip: "" };
@@ -314,6 +326,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
         skipped,
       };
     });
+
+  const purge: Admin["purgeEvents"] = async (options = {}) => {
+    const age = options.olderThan ?? retention;
+    const before = age === false ? 0 : startOfRetention(age, now());
+    return purgeEvents(store, before, options);
+  };
 
   return {
     async createUser({ password, ...user }) {
@@ -441,10 +459,17 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));
     },
-    purgeEvents: async (options = {}) => {
-      const age = options.olderThan ?? retention;
-      const before = age === false ? 0 : startOfRetention(age, now());
-      return purgeEvents(store, before, options);
+    purgeEvents: purge,
+    async sweepDaily() {
+      if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;
+      const taken = await store.transaction((db) =>
+        jobs.takeJob(db, SWEEP, now(), now() + SWEEP_LEASE),
+      );
+      if (!taken) return undefined;
+      const members = await removeExpiredMembers(store, now());
+      const purged = await purge();
+      await store.transaction((db) => jobs.endJob(db, SWEEP, now() + DAY));
+      return { ...purged, members };
     },
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>

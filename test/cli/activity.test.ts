@@ -7,7 +7,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { call } from "../helpers.ts";
-import { binary, environment, newFolder, run, runJson } from "./helpers.ts";
+import { environment, newFolder, program, run, runJson, shellCommand } from "./helpers.ts";
 
 const exec = promisify(execFile);
 const folder = newFolder();
@@ -73,7 +73,7 @@ describe("hook post-receive", () => {
     await exec("git", ["init", "-q", "--bare", "-b", "main", bare]);
     await exec("git", ["init", "-q", "-b", "main", work]);
     const hook = join(bare, "hooks/post-receive");
-    const command = `exec '${process.execPath}' '${binary}' hook post-receive --db '${db}' --project acme/site`;
+    const command = `exec ${shellCommand} hook post-receive --db '${db}' --project acme/site`;
     await writeFile(hook, `#!/bin/sh\n${command}\n`);
     await chmod(hook, 0o755);
     await git("remote", "add", "origin", bare);
@@ -233,7 +233,8 @@ describe("a purge that is killed", () => {
     const miscounted = () =>
       count(`select count(*) from event_counts c where events <>
         (select count(*) from events e where e.project_id = c.project_id and e.author_id = c.author_id)`);
-    const child = spawn(process.execPath, [binary, "events", "purge", "--db", file], {
+    const [command, ...before] = program as [string, ...string[]];
+    const child = spawn(command, [...before, "events", "purge", "--db", file], {
       env: environment(),
       stdio: "ignore",
     });

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { binary, collect, environment, newFolder, run, runJson } from "./helpers.ts";
+import { collect, environment, newFolder, program, run, runJson } from "./helpers.ts";
 
 const folder = newFolder();
 const at = { cwd: folder.path };
@@ -109,7 +109,8 @@ describe("user list", () => {
   });
 
   it("is quiet where nobody reads any more", async () => {
-    const child = spawn(process.execPath, [binary, "user", "list"], {
+    const [command, ...rest] = [...program, "user", "list"];
+    const child = spawn(command as string, rest, {
       cwd: folder.path,
       env: environment(),
     });
