@@ -26,8 +26,12 @@ export interface Ending {
   code: 1 | 2;
 }
 
-/** What a command lists. */
-const LISTED = ["user", "token"];
+/** By which command what is listed. */
+const LISTED: Readonly<Record<string, string>> = {
+  user: "user",
+  token: "token",
+  application: "app",
+};
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";
 
 /**
@@ -78,7 +82,8 @@ function endingOfRefusal({ status, body }: ApiError): Ending {
   const said = textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
   const missing = /^404 (\w+) Not Found$/.exec(said)?.[1]?.toLowerCase();
   if (missing) {
-    const shown = LISTED.includes(missing) ? `: \`pm-cli ${missing} list\` shows them all` : "";
+    const command = LISTED[missing];
+    const shown = command ? `: \`pm-cli ${command} list\` shows them all` : "";
     return { line: `there is no such ${missing}${shown}`, code: 1 };
   }
   if (status === 400) return { line: `${said}: correct it and try again`, code: 2 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json";
+import { addAppCommands } from "./commands/app.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
@@ -33,6 +34,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addServeCommand(program);
   addUserCommands(program);
   addTokenCommands(program);
+  addAppCommands(program);
   addAuditCommands(program);
   addSeedCommand(program);
   addEventCommands(program);

@@ -97,7 +97,7 @@ async function ask(message: string): Promise<string> {
 const isFilled = (answer: string) => answer.trim() !== "" || "Needed";
 
 function flags(names: readonly string[]): string {
-  const all = names.map((name) => `--${name}`);
+  const all = names.map((name) => `--${name.replace(/[A-Z]/g, (big) => `-${big.toLowerCase()}`)}`);
   const last = all.pop() as string;
   return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
 }

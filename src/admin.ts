@@ -2,7 +2,7 @@ import { OPERATOR, record } from "./accounts/audit.ts";
 import * as audit from "./accounts/audit-queries.ts";
 import * as twoFactor from "./accounts/two-factor.ts";
 import { newSecret } from "./core/auth.ts";
-import { invalid, notFound, refused } from "./core/errors.ts";
+import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
@@ -445,7 +445,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       store.transaction(async (db) => {
         const found = await findApplication(db, application);
         const secret = await applications.renewSecret(db, operator, found, now());
-        if (secret === null) throw refused("a public application has no secret");
+        if (secret === null) throw invalid({ application: ["is public and has no secret"] });
         return { ...applicationRecord(found), client_secret: secret };
       }),
     deleteApplication: (application) =>

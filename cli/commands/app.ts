@@ -1,0 +1,182 @@
+import type { Command } from "commander";
+import type { ApplicationRecord } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+
+const SCOPES = "api, read_api, read_user, sudo, profile";
+
+interface CreateOptions extends DatabaseOptions, JsonOptions {
+  user?: string;
+  name?: string;
+  redirectUri?: string[];
+  scopes?: string;
+  public?: boolean;
+  trusted?: boolean;
+}
+
+/** Adds `app create|list|renew-secret|delete`. */
+export function addAppCommands(program: Command): void {
+  const app = program
+    .command("app")
+    .description("manage OAuth2 applications")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli app create --user ada --name Dash --redirect-uri https://dash.example.com/callback --scopes api,read_user
+  $ pm-cli app list
+  $ pm-cli app renew-secret 3`,
+    );
+
+  app
+    .command("create")
+    .description("register an application; its secret is shown once")
+    .addOption(databaseOption())
+    .option("--user <username>", "whose application it is")
+    .option("--name <name>", "what users are told it is called")
+    .option(
+      "--redirect-uri <uri>",
+      "where users are sent back to; can be given several times",
+      (uri: string, before: string[] = []) => [...before, uri],
+    )
+    .option("--scopes <list>", `what it may ask for, comma-separated: ${SCOPES}`)
+    .option(
+      "--public",
+      "it can't keep a secret, and has none: apps on phones, desktops, in browsers",
+    )
+    .option("--trusted", "users are not asked for their consent, unless it is public")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+On a terminal, what is left out is asked for.
+
+Examples:
+  $ pm-cli app create --user ada --name Dash --redirect-uri https://dash.example.com/callback --scopes api,read_user
+  $ pm-cli app create --user ada --name Phone --redirect-uri com.example.phone:/callback --scopes api --public
+  $ SECRET=$(pm-cli app create --user ada --name CI --redirect-uri http://127.0.0.1/ --scopes api --json | jq -r .client_secret)`,
+    )
+    .action(create);
+
+  app
+    .command("list")
+    .description("list applications, without their secrets")
+    .addOption(databaseOption())
+    .option("--user <username>", "only this user's")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli app list
+  $ pm-cli app list --user ada --json`,
+    )
+    .action(list);
+
+  app
+    .command("renew-secret")
+    .description("give an application another secret; the one before is refused at once")
+    .argument("<id>", "as `pm-cli app list` shows it, or the client id")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli app renew-secret 3
+  $ pm-cli app renew-secret 3 --db pm.db --json`,
+    )
+    .action(renewSecret);
+
+  app
+    .command("delete")
+    .description("delete an application and every access it was given")
+    .argument("<id>", "as `pm-cli app list` shows it, or the client id")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli app delete 3
+  $ pm-cli app delete 3 --db pm.db --json`,
+    )
+    .action(remove);
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const { values } = await complete(
+    { ...options, redirectUri: options.redirectUri?.join(" ") },
+    {
+      user: "User name",
+      name: "Name of the application",
+      redirectUri: "Redirect URI",
+      scopes: `Scopes, comma-separated (${SCOPES})`,
+    },
+  );
+  const created = await withAdmin(options.db, (admin) =>
+    admin.createApplication({
+      user: values.user,
+      name: values.name,
+      redirect_uris: words(values.redirectUri, /\s+/),
+      scopes: words(values.scopes, /[\s,]+/),
+      confidential: !options.public,
+      trusted: options.trusted ?? false,
+    }),
+  );
+  await print(
+    created,
+    options,
+    (one) => `Client id:     ${one.client_id}
+${
+  one.client_secret === null
+    ? "It is public and has no secret: it proves itself with PKCE."
+    : `Client secret: ${one.client_secret}
+Keep the secret of application ${one.id} (${one.name}): it is not shown again.`
+}`,
+  );
+}
+
+function words(list: string, between: RegExp): string[] {
+  return [...new Set(list.split(between).filter((word) => word !== ""))];
+}
+
+async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
+  const { user } = options;
+  const applications = await withAdmin(options.db, (admin) =>
+    admin.listApplications(user === undefined ? {} : { user }),
+  );
+  await print(applications, options, (all) =>
+    table(
+      ["id", "name", "user", "kind", "scopes", "redirect URIs"],
+      all.map((one) => [
+        one.id,
+        one.name,
+        one.username ?? "",
+        kindOf(one),
+        one.scopes.join(", "),
+        one.redirect_uris.join(" "),
+      ]),
+      "There are no applications: `pm-cli app create` registers one.",
+    ),
+  );
+}
+
+function kindOf({ confidential, trusted }: ApplicationRecord): string {
+  return `${confidential ? "confidential" : "public"}${trusted ? ", trusted" : ""}`;
+}
+
+async function renewSecret(id: string, options: DatabaseOptions & JsonOptions): Promise<void> {
+  const renewed = await withAdmin(options.db, (admin) => admin.renewApplicationSecret(id));
+  await print(
+    renewed,
+    options,
+    (one) => `${one.client_secret}
+This is the secret of application ${one.id} (${one.name}) now. Keep it: it is not shown again.`,
+  );
+}
+
+async function remove(id: string, options: DatabaseOptions & JsonOptions): Promise<void> {
+  const deleted = await withAdmin(options.db, (admin) => admin.deleteApplication(id));
+  await print(deleted, options, (one) => `Application ${one.id} (${one.name}) is deleted.`);
+}

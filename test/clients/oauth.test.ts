@@ -1,0 +1,237 @@
+import { Gitlab } from "@gitbeaker/rest";
+import * as oauth from "oauth4webapi";
+import { AuthorizationCode, ResourceOwnerPassword } from "simple-oauth2";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { type Client, formOf, locationOf, PASSWORD } from "../oauth/helpers.ts";
+import { Visitor } from "../visitor.ts";
+
+const REDIRECT = "http://127.0.0.1:51004/callback";
+
+let server: TestServer;
+let confidential: Client;
+let open: Client;
+let visitor: Visitor;
+beforeAll(async () => {
+  server = await startTestServer({
+    seed: { users: [{ username: "ada", name: "Ada", password: PASSWORD }] },
+  });
+  const data = {
+    user: "ada",
+    name: "Client",
+    redirect_uris: ["http://127.0.0.1/callback"],
+    scopes: ["api", "read_user"],
+  };
+  confidential = await server.admin.createApplication(data);
+  open = await server.admin.createApplication({ ...data, confidential: false });
+  visitor = new Visitor({
+    fetch: (request) => {
+      const { pathname, search } = new URL(request.url);
+      return fetch(new Request(server.url + pathname + search, request), { redirect: "manual" });
+    },
+  });
+  await visitor.signIn("ada", PASSWORD);
+});
+afterAll(() => server.close());
+
+/** What the browser does with an authorization request: it gives the URL the client is called back at. */
+async function consent(url: string | URL): Promise<URL> {
+  const { pathname, search } = new URL(url);
+  const page = await visitor.get(pathname + search);
+  if (page.status !== 200) return locationOf(page);
+  const { action, fields } = formOf(page);
+  return locationOf(await visitor.post(action.replace(server.url, ""), fields));
+}
+
+const userOf = async (token: string) =>
+  (
+    await fetch(`${server.url}/api/v4/user`, { headers: { authorization: `Bearer ${token}` } })
+  ).json() as Promise<{ username?: string }>;
+
+describe("oauth4webapi", () => {
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  let as: oauth.AuthorizationServer;
+  beforeAll(async () => {
+    const issuer = new URL(server.url);
+    const found = await oauth.discoveryRequest(issuer, { algorithm: "oauth2", ...insecure });
+    as = await oauth.processDiscoveryResponse(issuer, found);
+  });
+
+  const ways: [string, () => [Client, oauth.ClientAuth]][] = [
+    ["Basic", () => [confidential, oauth.ClientSecretBasic(confidential.client_secret as string)]],
+    [
+      "a secret in the body",
+      () => [confidential, oauth.ClientSecretPost(confidential.client_secret as string)],
+    ],
+    ["no secret", () => [open, oauth.None()]],
+  ];
+  it.each(ways)("goes through the whole code flow with %s", async (_, way) => {
+    const [{ client_id }, auth] = way();
+    const client = { client_id };
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const url = new URL(as.authorization_endpoint as string);
+    url.search = String(
+      new URLSearchParams({
+        client_id,
+        redirect_uri: REDIRECT,
+        response_type: "code",
+        scope: "api read_user",
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: "S256",
+        state,
+      }),
+    );
+    // Checks `state` and, by the metadata, `iss`.
+    const parameters = oauth.validateAuthResponse(as, client, await consent(url), state);
+    const granted = await oauth.authorizationCodeGrantRequest(
+      as,
+      client,
+      auth,
+      parameters,
+      REDIRECT,
+      verifier,
+      insecure,
+    );
+    const first = await oauth.processAuthorizationCodeResponse(as, client, granted);
+    expect(first).toMatchObject({ token_type: "bearer", expires_in: 7200, scope: "api read_user" });
+    expect(await userOf(first.access_token)).toMatchObject({ username: "ada" });
+
+    const again = await oauth.authorizationCodeGrantRequest(
+      as,
+      client,
+      auth,
+      parameters,
+      REDIRECT,
+      verifier,
+      insecure,
+    );
+    await expect(oauth.processAuthorizationCodeResponse(as, client, again)).rejects.toMatchObject({
+      error: "invalid_grant",
+    });
+    expect((await userOf(first.access_token)).username).toBeUndefined();
+  });
+
+  it.each(ways)("refreshes, inspects and revokes with %s", async (kind, way) => {
+    const [{ client_id }, auth] = way();
+    const client = { client_id };
+    const verifier = oauth.generateRandomCodeVerifier();
+    const code_challenge = await oauth.calculatePKCECodeChallenge(verifier);
+    const asked = { client_id, redirect_uri: REDIRECT, response_type: "code", code_challenge };
+    const query = new URLSearchParams({ ...asked, code_challenge_method: "S256" });
+    const to = await consent(`${as.authorization_endpoint}?${query}`);
+    const parameters = oauth.validateAuthResponse(as, client, to, oauth.expectNoState);
+    const first = await oauth.processAuthorizationCodeResponse(
+      as,
+      client,
+      await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        auth,
+        parameters,
+        REDIRECT,
+        verifier,
+        insecure,
+      ),
+    );
+    const refreshed = await oauth.refreshTokenGrantRequest(
+      as,
+      client,
+      auth,
+      first.refresh_token as string,
+      insecure,
+    );
+    const second = await oauth.processRefreshTokenResponse(as, client, refreshed);
+    expect((await userOf(first.access_token)).username).toBeUndefined();
+    expect((await userOf(second.access_token)).username).toBe("ada");
+    if (kind !== "no secret") {
+      const introspected = await oauth.introspectionRequest(
+        as,
+        client,
+        auth,
+        second.access_token,
+        insecure,
+      );
+      const said = await oauth.processIntrospectionResponse(as, client, introspected);
+      expect(said).toMatchObject({ active: true, client_id, username: "ada", scope: "api" });
+    }
+    const revoked = await oauth.revocationRequest(
+      as,
+      client,
+      auth,
+      second.refresh_token as string,
+      insecure,
+    );
+    await oauth.processRevocationResponse(revoked);
+    expect((await userOf(second.access_token)).username).toBeUndefined();
+  });
+
+  it("is told of a denial", async () => {
+    const { client_id } = confidential;
+    const query = new URLSearchParams({
+      client_id,
+      redirect_uri: REDIRECT,
+      response_type: "code",
+      scope: "magic",
+      state: "s",
+    });
+    const to = await consent(`${as.authorization_endpoint}?${query}`);
+    expect(() => oauth.validateAuthResponse(as, { client_id }, to, "s")).toThrow(
+      expect.objectContaining({ error: "invalid_scope" }),
+    );
+  });
+});
+
+describe("simple-oauth2", () => {
+  const settings = () => ({
+    client: { id: confidential.client_id, secret: confidential.client_secret as string },
+    auth: { tokenHost: server.url, revokePath: "/oauth/revoke" },
+  });
+
+  it.each(["header", "body"] as const)(
+    "gets, refreshes and revokes tokens, its secret in the %s",
+    async (authorizationMethod) => {
+      const flow = new AuthorizationCode({ ...settings(), options: { authorizationMethod } });
+      const state = "a b&c";
+      const url = flow.authorizeURL({ redirect_uri: REDIRECT, scope: ["api", "read_user"], state });
+      const to = await consent(url);
+      expect(to.searchParams.get("state")).toBe(state);
+      const code = to.searchParams.get("code") as string;
+      const token = await flow.getToken({ code, redirect_uri: REDIRECT });
+      expect(token.expired()).toBe(false);
+      expect(await userOf(token.token["access_token"] as string)).toMatchObject({
+        username: "ada",
+      });
+      const renewed = await token.refresh();
+      expect(renewed.token["access_token"]).not.toBe(token.token["access_token"]);
+      await renewed.revokeAll();
+      expect(await userOf(renewed.token["access_token"] as string)).not.toHaveProperty("username");
+      await expect(flow.getToken({ code, redirect_uri: REDIRECT })).rejects.toMatchObject({
+        output: { statusCode: 400 },
+        data: { payload: { error: "invalid_grant" } },
+      });
+    },
+  );
+
+  it("uses the password grant", async () => {
+    const flow = new ResourceOwnerPassword(settings());
+    const { token } = await flow.getToken({ username: "ada", password: PASSWORD, scope: "api" });
+    expect(await userOf(token["access_token"] as string)).toMatchObject({ username: "ada" });
+    expect(token).not.toHaveProperty("refresh_token");
+    await expect(flow.getToken({ username: "ada", password: "wrong" })).rejects.toMatchObject({
+      data: { payload: { error: "invalid_grant" } },
+    });
+  });
+});
+
+it("gitbeaker takes an access token as oauthToken", async () => {
+  const flow = new ResourceOwnerPassword({
+    client: { id: confidential.client_id, secret: confidential.client_secret as string },
+    auth: { tokenHost: server.url },
+  });
+  const { token } = await flow.getToken({ username: "ada", password: PASSWORD });
+  const gitlab = new Gitlab({ host: server.url, oauthToken: token["access_token"] as string });
+  expect(await gitlab.Users.showCurrentUser()).toMatchObject({ username: "ada" });
+  const made = await gitlab.Projects.create({ name: "by-oauth" });
+  expect(made).toMatchObject({ path_with_namespace: "ada/by-oauth" });
+});
