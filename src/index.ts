@@ -12,6 +12,7 @@ export { type App, type AppOptions, createApp } from "./app.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
+export type { HostRequest } from "./core/incoming.ts";
 export {
   backupDatabase,
   type Check,

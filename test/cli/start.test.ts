@@ -81,6 +81,9 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     const second = await start();
     expect(steps()).toHaveLength(2);
     expect(second.output.stdout).not.toContain("Seeding");
+    expect(second.output.stdout).toMatch(
+      /Sign in at http:\S+\/users\/sign_in as root, the administrator, with the password \S{12}\n/,
+    );
     expect(second.output.stdout).toMatch(/Token of root.*: pmat-[0-9a-f]{40}/);
     expect(await pasted(second.curl)).toHaveLength(2);
     expect(await second.stop()).toBe(0);

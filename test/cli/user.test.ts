@@ -180,7 +180,7 @@ describe("user set-password", () => {
       input: "correct horse\n",
     });
     expect(nobody.code).not.toBe(0);
-    expect(nobody.stderr).toContain("User Not Found");
+    expect(nobody.stderr).toContain("there is no such user");
   });
 });
 

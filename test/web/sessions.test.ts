@@ -156,6 +156,16 @@ describe("a session", () => {
     expect(await knows(victim)).toBe(200);
   });
 
+  it("gives way to the next of the same browser", async () => {
+    const visitor = await signedIn("owner");
+    const { cookie } = visitor;
+    await visitor.get(PATH);
+    expect((await visitor.post("/users/sign_in", { login: "admin", password })).status).toBe(303);
+    expect(JSON.parse((await visitor.get("/api/v4/user")).page).username).toBe("admin");
+    visitor.cookie = cookie;
+    expect(await knows(visitor)).toBe(401);
+  });
+
   it("can't be begun for somebody by a form of another site", async () => {
     const visitor = new Visitor(app);
     const attacker = new Visitor(app);
