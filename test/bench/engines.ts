@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
 });
 const rounds = Number(options.rounds);
 const duration = Number(options.seconds);
-const WARM_UP = 3000;
+const WARM_UP = 1000;
 
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
