@@ -5,7 +5,9 @@ const onBothEngines = [
   "test/api/**/*.test.ts",
   "test/oauth/**/*.test.ts",
   "test/store/**/*.test.ts",
+  "test/web/**/*.test.ts",
 ];
+const inBrowser = "test/e2e/**";
 
 export default defineConfig({
   test: {
@@ -30,7 +32,11 @@ export default defineConfig({
         test: {
           name: "rest",
           include: ["test/**/*.test.ts", "examples/**/*.test.{ts,js,mjs}"],
-          exclude: [...onBothEngines, "**/node_modules/**"],
+          exclude: [
+            ...onBothEngines,
+            ...(process.env["TEST_WITHOUT_BROWSER"] ? [inBrowser] : []),
+            "**/node_modules/**",
+          ],
         },
       },
     ],

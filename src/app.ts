@@ -3,7 +3,9 @@ import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
 import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
+import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
+import type { HostRequest } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
@@ -16,11 +18,12 @@ import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
+import { type SiteOptions, siteOf } from "./web/index.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
 /** How an application is set up; every part has a default (docs/configuration.md). */
-export interface AppOptions {
+export interface AppOptions extends SiteOptions {
   /** A SQLite file, made when missing, a `postgres://` URL, or `":memory:"` (default). */
   database?: string;
   /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
@@ -43,6 +46,12 @@ export interface AppOptions {
     /** The password grant, for applications that users give their password to. */
     password?: boolean;
   };
+  /**
+   * The embedding app's own sign-in, in place of ours: tells who is signed in by its request, which is Express's or
+   * Node's `req` where `createMiddleware` is used and the Fetch API's `Request` where `fetch` or `handler` is. Gives
+   * their user name or id here, or `undefined` for nobody. Called where a request carries no token (docs/pages.md).
+   */
+  authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
    * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
    * removes what is older. Default `"2y"`.
@@ -98,10 +107,12 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
-  const { now = Date.now } = options;
+  const { now = Date.now, authenticate } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const resources = doors({ implicit, password });
+  let chosen: ReturnType<typeof siteOf>;
   try {
+    chosen = siteOf(options, authenticate === undefined);
     await migrate(
       store,
       resources.flatMap((resource) => resource.migrations),
@@ -132,7 +143,9 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
-    resources,
+    resources: resources.filter((resource) => !chosen.off.has(resource)),
+    site: chosen.site,
+    authenticate: authenticate?.bind(options),
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,

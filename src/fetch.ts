@@ -42,6 +42,7 @@ function incomingOf({ request, ip }: AdapterRequestContext, trustProxy: boolean)
     body: () => (request.body ? bytesOf(request.body) : undefined),
     base: originOf(trusted("proto") ?? protocol, trusted("host") ?? host),
     ip: trusted("for") ?? ip,
+    host: request,
   };
 }
 

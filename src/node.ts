@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
@@ -131,6 +131,7 @@ function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
     parsedBody: parsedBodyOf(req),
     base: baseOf(req, target, authority, trusted),
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
+    host: req as IncomingMessage,
   };
 }
 

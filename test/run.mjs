@@ -2,13 +2,14 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "../cli/install.mjs";
+import { findBrowser } from "./browser.mjs";
 
 installMissing();
 const { runtimes } = await import("./runtimes.mjs");
 const filters = process.argv.slice(2);
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** A runtime that hangs must not hang everything. */
-const PATIENCE_MILLISECONDS = 15 * 60_000;
+const PATIENCE_MILLISECONDS = 30 * 60_000;
 
 const steps = [
   ["lint and format", "biome", ["check", "--error-on-warnings", "."]],
@@ -23,6 +24,13 @@ const steps = [
 if (process.env.TEST_WITHOUT_POSTGRES) {
   if (process.env.CI) fail("TEST_WITHOUT_POSTGRES is not for CI: PostgreSQL is required there");
   warn("TEST_WITHOUT_POSTGRES is set: nothing is tested on PostgreSQL");
+}
+
+if (!findBrowser()) {
+  const how = "install it (apt-get install chromium), or name one with CHROMIUM";
+  if (process.env.CI) fail(`Chromium is required in CI: ${how}`);
+  warn(`there is no Chromium: the pages are tested in no browser. To test them too, ${how}`);
+  process.env.TEST_WITHOUT_BROWSER = "1";
 }
 
 for (const [name, command, args] of steps) run(name, ["npx", "--no-install", command, ...args]);

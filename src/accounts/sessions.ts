@@ -1,9 +1,6 @@
 import { digestOf } from "../core/auth.ts";
-import { newVisitor } from "../core/session.ts";
+import { newVisitor, SESSION_LIFETIME } from "../core/session.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
-
-/** How long a session lasts after it was last used, in milliseconds. */
-const LIFETIME = 14 * 24 * 3_600_000;
 
 /** A session as its owner sees it. */
 interface Session {
@@ -25,6 +22,7 @@ export async function open(
   now: number,
 ): Promise<string> {
   const value = newVisitor();
+  await db.run("delete from sessions where expires_at <= ?", [now]);
   await db.run(
     `insert into sessions (user_id, digest, ip, user_agent, created_at, last_seen_at, expires_at)
      values (?, ?, ?, ?, ?, ?, ?)`,
@@ -35,8 +33,12 @@ export async function open(
       session.userAgent.slice(0, 255),
       now,
       now,
-      now + LIFETIME,
+      now + SESSION_LIFETIME,
     ],
+  );
+  await db.run(
+    "update users set last_sign_in_at = current_sign_in_at, current_sign_in_at = ? where id = ?",
+    [now, session.userId],
   );
   return value;
 }
@@ -69,4 +71,9 @@ export async function isFamiliar(
     [userId, ip, now],
   );
   return ip !== "" && found.length > 0;
+}
+
+/** Ends all of a user's sessions but one. @returns how many there were */
+export function endOthers(db: Database, userId: number, sessionId: number): Awaitable<number> {
+  return db.run("delete from sessions where user_id = ? and id <> ?", [userId, sessionId]);
 }

@@ -58,4 +58,43 @@ create index audit_events_by_time on audit_events (created_at, id);
 create index audit_events_by_action on audit_events (action, id);
 `,
   },
+  {
+    // The secret has to be known to check a code, so it can't be a digest. `last_step` is the last period whose code
+    // was used.
+    id: "20261121-60-two-factor",
+    sql: `
+create table two_factor (
+  id $id,
+  user_id $int not null references users (id) on delete cascade,
+  secret $text not null,
+  enabled_at $int,
+  last_step $int not null
+);
+create unique index two_factor_by_user on two_factor (user_id);
+`,
+  },
+  {
+    id: "20261121-61-recovery-codes",
+    sql: `
+create table recovery_codes (
+  id $id,
+  user_id $int not null references users (id) on delete cascade,
+  digest $text not null
+);
+create unique index recovery_codes_digest on recovery_codes (user_id, digest);
+`,
+  },
+  {
+    // Whose password was right and whose second step is missing, by the SHA-256 of the cookie's value.
+    id: "20261121-62-half-sign-ins",
+    sql: `
+create table half_sign_ins (
+  digest $text not null primary key,
+  user_id $int not null references users (id) on delete cascade,
+  expires_at $int not null
+);
+create index half_sign_ins_by_user on half_sign_ins (user_id);
+create index half_sign_ins_by_expiry on half_sign_ins (expires_at);
+`,
+  },
 ];

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Reader } from "../store/port.ts";
+import type { Awaitable, Reader, Store } from "../store/port.ts";
 import { digest } from "./digest.ts";
 import { ApiError, forbidden, insufficientScope, notFound, unauthorized } from "./errors.ts";
-import type { Incoming } from "./incoming.ts";
+import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
-import { hasCsrfToken, sessionOf } from "./session.ts";
+import { hasCsrfToken, isCrossSite, SESSION_LIFETIME, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 
 /** What a token may be used for (gitlab-facts §9). */
@@ -117,11 +117,15 @@ interface UserRow {
 
 /** What authentication asks of the application's settings. */
 export interface AuthSettings {
-  store: Reader;
+  store: Store;
   /** Whether impersonation tokens are accepted (contract §5). */
   impersonation: boolean;
   /** Is told how tokens are used. */
   watch: TokenWatch;
+  /** The embedding app's own sign-in, in place of ours. */
+  authenticate: Authenticate | undefined;
+  /** The public address, where it is not what the client's request says. */
+  url: string | undefined;
 }
 
 /** Watches tokens as they are used: when, and who guesses. */
@@ -151,7 +155,15 @@ export class RevokedToken extends ApiError {
 }
 
 /**
- * Finds who calls, by the token a request carries, else by its session.
+ * Tells who is signed in at the embedding app.
+ *
+ * @param request what the adapter was given
+ * @returns their user name or id here; `undefined` or `null` for nobody
+ */
+export type Authenticate = (request: HostRequest) => Awaitable<string | number | null | undefined>;
+
+/**
+ * Finds who calls, by the token a request carries, else by who is signed in.
  *
  * @param now epoch milliseconds
  * @param options `jobTokens`: whether CI job tokens count
@@ -160,7 +172,7 @@ export class RevokedToken extends ApiError {
  */
 export async function findCaller(
   settings: AuthSettings,
-  incoming: Pick<Incoming, "method" | "header" | "ip">,
+  incoming: Omit<Incoming, "body">,
   parameters: Parameters,
   now: number,
   options: { jobTokens: boolean },
@@ -169,12 +181,16 @@ export async function findCaller(
   if (token !== undefined) return byToken(settings, token, incoming.ip, now);
   const jobToken = options.jobTokens ? jobTokenOf(incoming, parameters) : undefined;
   if (jobToken !== undefined) return byJobToken(settings, jobToken, incoming.ip, now);
+  const isSafe = incoming.method === "GET" || incoming.method === "HEAD";
+  if (settings.authenticate) {
+    const counts = isSafe || !isCrossSite(incoming, settings.url);
+    return counts ? findSignedIn(settings, incoming, now) : undefined;
+  }
   const session = sessionOf(incoming);
   if (session === undefined) return undefined;
   // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9).
-  const isSafe = incoming.method === "GET" || incoming.method === "HEAD";
   return isSafe || hasCsrfToken(incoming, session)
-    ? bySession(settings.store, session, now)
+    ? findSignedIn(settings, incoming, now)
     : undefined;
 }
 
@@ -265,24 +281,62 @@ async function byAccessToken(
   return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }
 
+/** How exactly it is known when a session was last seen, in milliseconds: reading writes no more often. */
+const SEEN_EVERY = 60_000;
+
 /**
- * Finds who is signed in.
+ * Finds who is signed in: at the embedding app where that has its own sign-in, else by the session cookie.
  *
- * @param session the cookie's value
  * @param now epoch milliseconds
- * @throws ApiError 403 for a blocked user
+ * @throws ApiError 403 for a blocked user, and for one of the embedding app whom nobody here is
  */
-export async function bySession(
-  db: Reader,
-  session: string,
+export async function findSignedIn(
+  { store, authenticate }: Pick<AuthSettings, "store" | "authenticate">,
+  incoming: Pick<Incoming, "header" | "host" | "ip">,
   now: number,
 ): Promise<Caller | undefined> {
-  const [row] = await db.all<UserRow & { session_id: number }>(
-    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id
+  if (authenticate) {
+    const name = await authenticate(incoming.host);
+    return name === undefined || name === null ? undefined : byName(store, name);
+  }
+  const session = sessionOf(incoming);
+  return session === undefined ? undefined : bySession(store, session, incoming.ip, now);
+}
+
+async function byName(store: Reader, name: string | number): Promise<Caller> {
+  const [row] = await store.all<UserRow>(
+    `select id, username, admin, external, state from users
+     where ${typeof name === "number" ? "id = ?" : "lower(username) = lower(?)"}`,
+    [name],
+  );
+  if (!row) throw forbidden(`There is no account here for '${name}'.`);
+  return callerOf(row, SESSION_SCOPES, { kind: "host" });
+}
+
+async function bySession(
+  store: Store,
+  session: string,
+  ip: string,
+  now: number,
+): Promise<Caller | undefined> {
+  const [row] = await store.all<UserRow & { session_id: number; last_seen_at: number }>(
+    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id, s.last_seen_at
      from sessions s join users u on u.id = s.user_id where s.digest = ? and s.expires_at > ?`,
     [digestOf(session), now],
   );
-  return row && callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
+  if (!row) return undefined;
+  const caller = callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
+  if (now - row.last_seen_at >= SEEN_EVERY) {
+    await store.transaction((db) =>
+      db.run("update sessions set last_seen_at = ?, expires_at = ?, ip = ? where id = ?", [
+        now,
+        now + SESSION_LIFETIME,
+        ip,
+        row.session_id,
+      ]),
+    );
+  }
+  return caller;
 }
 
 function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {

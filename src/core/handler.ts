@@ -15,9 +15,9 @@ import {
 import {
   type AuthSettings,
   actAs,
-  bySession,
   type Caller,
   findCaller,
+  findSignedIn,
   type Person,
   RevokedToken,
   requireScope,
@@ -63,10 +63,18 @@ import {
   type Resource,
   type Result,
   type Route,
+  type Site,
   TIERS,
   type Tier,
 } from "./resource.ts";
-import { csrfTokenOf, hasCsrfToken, newVisitor, sessionCookie, sessionOf } from "./session.ts";
+import {
+  csrfTokenOf,
+  hasCsrfToken,
+  isCrossSite,
+  newVisitor,
+  sessionCookie,
+  sessionOf,
+} from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload } from "./upload.ts";
 
@@ -93,8 +101,6 @@ export interface PipelineSettings extends AuthSettings {
   resources: readonly Resource[];
   tier: Tier;
   now: () => number;
-  /** The public address, where it is not what the client's request says. */
-  url: string | undefined;
   pages: PageLimits;
   body: BodyLimits;
   /** The most bytes of an uploaded file. */
@@ -110,6 +116,7 @@ export interface PipelineSettings extends AuthSettings {
     act: { sudoer: Person; userId: number; what: string; ip: string },
     now: number,
   ) => Promise<void>;
+  site: Site;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -420,6 +427,7 @@ async function answerWith(
       tier: settings.tier,
       asked: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
+      site: settings.site,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     await route.before?.(context);
@@ -503,8 +511,14 @@ async function readCaller(
   }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
-  requireVerified(incoming, parameters, exchange.session);
-  return bySession(settings.store, exchange.session, now);
+  requireVerified(incoming, parameters, exchange.session, settings.url);
+  try {
+    return await findSignedIn(settings, incoming, now);
+  } catch (error) {
+    // Who may not come in with this cookie gets another, or could not sign in as somebody else.
+    if (error instanceof ApiError) exchange.session = newVisitor();
+    throw error;
+  }
 }
 
 /**
@@ -512,9 +526,15 @@ async function readCaller(
  *
  * @throws ApiError 422
  */
-function requireVerified(incoming: Asked, parameters: Parameters, session: string): void {
+function requireVerified(
+  incoming: Asked,
+  parameters: Parameters,
+  session: string,
+  url: string | undefined,
+): void {
   if (incoming.method === "GET" || incoming.method === "HEAD") return;
-  if (!hasCsrfToken(incoming, session, parameters["authenticity_token"])) throw unverified();
+  const token = parameters["authenticity_token"];
+  if (!hasCsrfToken(incoming, session, token) || isCrossSite(incoming, url)) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
@@ -607,7 +627,13 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   if (door?.showError) {
     const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
-    const visit = { asked: incoming, caller: exchange.caller, view, csrfToken };
+    const visit = {
+      asked: incoming,
+      caller: exchange.caller,
+      view,
+      csrfToken,
+      site: settings.site,
+    };
     return replyOfAnswer(door.showError(shown, visit));
   }
   if (status === 304) return { status, headers: { ...headers }, body: null };

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 /**
  * A request as every adapter gives it. It exists beside the Fetch API's `Request` because making one of those costs
  * more than answering (docs/performance.md).
@@ -21,7 +23,15 @@ export interface Incoming {
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */
   readonly ip: string;
+  /** The adapter's own request object, such as Express's `req`. */
+  readonly host: HostRequest;
 }
+
+/**
+ * A request as the embedding app knows it: its own `req`, with all that other middleware put on it, where
+ * `createMiddleware` is used; the Fetch API's where `fetch` or `handler` is.
+ */
+export type HostRequest = IncomingMessage | Request;
 
 /** An answer, before an adapter makes a response of it. */
 export interface Reply {

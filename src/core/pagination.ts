@@ -211,13 +211,17 @@ export function keysetHeaders(listed: KeysetListed, at: PagedUrl): Record<string
   return { link: linkWriter(at)("next", listed.next) };
 }
 
+/** @returns a function whose `changes` are names and values that need no escapes */
 function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>) => string {
-  const entries = [...at.query].filter(([key]) => !CREDENTIALS.includes(key));
+  // Escaped once for all links of an answer.
+  const kept = [...at.query]
+    .filter(([name]) => !CREDENTIALS.includes(name))
+    .map(([name, value]) => ({ name, pair: String(new URLSearchParams([[name, value]])) }));
   return (rel, changes) => {
-    const kept = entries.filter(([key]) => !Object.hasOwn(changes, key));
-    const merged = [...kept, ...Object.entries(changes)].sort(([a], [b]) =>
-      a < b ? -1 : a > b ? 1 : 0,
-    );
-    return `<${at.url}?${new URLSearchParams(merged)}>; rel="${rel}"`;
+    const pairs = [
+      ...kept.filter(({ name }) => !Object.hasOwn(changes, name)),
+      ...Object.entries(changes).map(([name, value]) => ({ name, pair: `${name}=${value}` })),
+    ].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    return `<${at.url}?${pairs.map(({ pair }) => pair).join("&")}>; rel="${rel}"`;
   };
 }

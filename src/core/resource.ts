@@ -61,6 +61,15 @@ export interface Visit {
   readonly view: View;
   /** What every form sends back as `authenticity_token`. */
   readonly csrfToken: string;
+  readonly site: Site;
+}
+
+/** What pages know of the application. */
+export interface Site {
+  /** The names of the pages there are. */
+  readonly pages: readonly string[];
+  /** The embedding app's sign-in page, where it has its own. */
+  readonly signInUrl: string | undefined;
 }
 
 /** A way in: below which path, with which credentials, and how errors look there. The API is one; pages are another. */
@@ -107,6 +116,7 @@ export interface Context<
   readonly asked: Asked;
   /** Where the door takes sessions, what every form sends back as `authenticity_token`; else `""`. */
   readonly csrfToken: string;
+  readonly site: Site;
   /**
    * Honours `If-Unmodified-Since` (contract §7).
    *

@@ -4,6 +4,8 @@ import type { Incoming } from "./incoming.ts";
 
 /** The session cookie's name (contract §5). */
 const COOKIE = "_service_session";
+/** How long a session lasts after it was last used, in milliseconds. */
+export const SESSION_LIFETIME = 14 * 24 * 3_600_000;
 
 /** The value of the session cookie a request carries, if it can be one of ours. */
 export function sessionOf(incoming: Pick<Incoming, "header">): string | undefined {
@@ -31,6 +33,26 @@ export function sessionCookie(value: string, base: string): string {
 /** What every form of a visitor carries: only who knows the cookie can make it. */
 export function csrfTokenOf(session: string): string {
   return digest("sha256", `csrf:${session}`);
+}
+
+/**
+ * Whether a browser says that another site's page sends this. Who is no browser says nothing. It is looked at beside
+ * the CSRF token, which who can set cookies for us from a neighbouring host would know.
+ *
+ * @param url the public address, where it is not what the request says
+ */
+export function isCrossSite(
+  { header, base }: Pick<Incoming, "header" | "base">,
+  url: string | undefined,
+): boolean {
+  const site = header("sec-fetch-site");
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  const origin = header("origin");
+  if (origin === undefined) return false;
+  if (!URL.canParse(origin)) return true;
+  // A proxy that ends the encryption may have said nothing of it, so hosts are compared and not origins.
+  const { host } = new URL(origin);
+  return ![url, base].some((own) => own !== undefined && new URL(own).host === host);
 }
 
 /** Whether a request carries the CSRF token of its session cookie: as the `X-CSRF-Token` header, or as `given`. */

@@ -1,11 +1,20 @@
 import { record } from "../accounts/audit.ts";
 import type { Caller } from "../core/auth.ts";
 import * as is from "../core/input.ts";
-import { Answer, type Context, del, get, post, type Resource } from "../core/resource.ts";
+import {
+  Answer,
+  type Context,
+  del,
+  get,
+  post,
+  type Resource,
+  type Visit,
+} from "../core/resource.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { PAGES } from "../web/door.ts";
+import { form } from "../web/form.ts";
 import { type Html, html } from "../web/html.ts";
-import { csrf, page } from "../web/page.ts";
+import { page } from "../web/page.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
@@ -181,19 +190,18 @@ async function give(
   return { code: await grants.insertWithCode(db, grant, { redirectUri, challenge }, now) };
 }
 
-type Visited = Pick<Context, "asked" | "caller" | "csrfToken" | "view">;
-
 /** Tells the application, where that is known to be one; else the user. */
-function refuse(context: Visited, { refused, way }: { refused: Problem; way: Way | undefined }) {
+function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way | undefined }) {
   const { error, description } = refused;
   if (way) return send(context, way, { error, error_description: description });
-  const body = html`<p class="alert" role="alert">${description}</p>
-<p>The application that sent you here made a mistake (<code>${error}</code>). You were not sent back to it.</p>`;
-  return page(context, { title: "This request can't be trusted", status: 400, body });
+  const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
+<p class="lead">The application that sent you here made a mistake (<code>${error}</code>), so you are not sent back to
+it. Tell those who run it.</p>`;
+  return page(context, { title: "Request not accepted", status: 400, body });
 }
 
 /** Sends the browser to the application. Who answered is told as RFC 9207 asks, against mixed-up servers. */
-function send({ view }: Visited, { redirectUri, inFragment, state }: Way, words: Words): Answer {
+function send({ view }: Visit, { redirectUri, inFragment, state }: Way, words: Words): Answer {
   const said = Object.entries({ ...words, state, iss: view.base }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
@@ -209,27 +217,30 @@ function send({ view }: Visited, { redirectUri, inFragment, state }: Way, words:
  * Who asks, for what, as whom. The page's policy names no `form-action`: Chromium applies it to the redirect that
  * follows the form, and to those after it, which are the application's own.
  */
-function consentPage(context: Visited, { application, way, scopes }: Wanted, sent: Sent): Answer {
-  const { csrfToken, view } = context;
-  const owner = application.username;
-  const asked = NAMES.flatMap((name) => (sent[name] ? [[name, sent[name]] as const] : []));
+function consentPage(visit: Visit, { application, way, scopes }: Wanted, sent: Sent): Answer {
+  const { name, username: owner } = application;
+  const asked = NAMES.flatMap((key) => (sent[key] ? [[key, sent[key]] as const] : []));
   // Line breaks would not come back from a field as they were.
-  const inQuery = asked.filter(([, value]) => /[\r\n]/.test(value));
-  const fields = asked
-    .filter(([, value]) => !/[\r\n]/.test(value))
-    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
-  const query = inQuery.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
-  const action = `${view.base}${PATH}${query && `?${query}`}`;
-  const form = (more: Html) =>
-    html`<form method="post" action="${action}">${csrf(csrfToken)}${fields}${more}</form>`;
-  const body = html`<p><strong>${application.name}</strong>, registered by ${
+  const [inQuery, inFields] = [true, false].map((broken) =>
+    asked.filter(([, value]) => /[\r\n]/.test(value) === broken),
+  ) as [typeof asked, typeof asked];
+  const query = inQuery.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  const fields = inFields.map(
+    ([key, value]) => html`<input type="hidden" name="${key}" value="${value}">`,
+  );
+  const button = (inner: Html) =>
+    html`<div class="wide field">${form(visit, PATH + (query && `?${query}`), html`${fields}${inner}`)}</div>`;
+  const body = html`<section>
+<p><strong>${name}</strong>, registered by ${
     owner === null ? "the administrators" : html`@${owner}`
-  }, asks for access to your account <strong>@${context.caller?.username}</strong>. It could:</p>
-<ul>${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} <small><code>${scope}</code></small></li>`)}</ul>
-<p>You are then sent to <strong>${placeOf(way.redirectUri)}</strong>.</p>
-${form(html`<button>Authorize</button>`)}
-${form(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}`;
-  return page(context, { title: `Authorize ${application.name}?`, body });
+  }, asks for access to your account <strong>@${visit.caller?.username}</strong>.</p>
+<h2>It could</h2>
+<ul>${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} (<code>${scope}</code>)</li>`)}</ul>
+<p class="lead">Either way you are then sent to <strong>${placeOf(way.redirectUri)}</strong>.</p>
+${button(html`<button>Authorize</button>`)}
+${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}
+</section>`;
+  return page(visit, { title: `Authorize ${name}?`, body });
 }
 
 /** What of a redirect URI tells people where they go. */

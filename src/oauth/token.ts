@@ -1,5 +1,6 @@
 import { record } from "../accounts/audit.ts";
 import { checkPassword } from "../accounts/sign-in.ts";
+import * as twoFactor from "../accounts/two-factor.ts";
 import * as is from "../core/input.ts";
 import { type Answer, post, type Resource } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
@@ -161,7 +162,10 @@ function stillAllowed({ scopes }: grants.Grant, client: Application): string {
 
 /** Applications that a user gives their password to; they need not say which they are (contract §5). */
 async function grantByPassword({ db, sent, client, user, ip, now }: Request): Promise<Answer> {
-  if (user?.state !== "active") throw refusal(problem("invalid_grant"));
+  // Who has a second factor uses a personal access token instead (contract §5).
+  if (user?.state !== "active" || (await twoFactor.isOn(db, user.id))) {
+    throw refusal(problem("invalid_grant"));
+  }
   const allowed = client?.scopes ?? Object.keys(APPLICATION_SCOPES).join(" ");
   const scopes = grantableScopes(sent.scope, allowed);
   if (scopes === undefined) throw refusal(problem("invalid_scope"));

@@ -2,31 +2,68 @@ import type { ApiError } from "../core/errors.ts";
 import type { Answer, Door, Visit } from "../core/resource.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
+import { homeOf, mountOf } from "./places.ts";
 
-/** Pages for people: the session cookie says who they are. */
+/** Pages for people: the session cookie, or the embedding app, says who they are. */
 export const PAGES: Door = { base: "", credentials: "session", showError };
 
-const MEANINGS: Readonly<Record<number, string>> = {
-  400: "Something in this request can't be understood.",
-  403: "You may not do this.",
-  404: "There is no such page.",
-  422: "This form is too old, or was not sent from its own page. Go back, reload the page and try again.",
-  429: "That was tried too often. Wait a while before the next try.",
-  500: "Something went wrong on our side.",
-  503: "The database does not answer. Try again in a moment.",
+const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
+  400: {
+    title: "Not understood",
+    text: "Something in this request is missing or can't be read. Go back and try again.",
+  },
+  401: { title: "Not signed in", text: "Sign in first." },
+  403: { title: "Not allowed", text: "You may not do this." },
+  404: { title: "Not found", text: "There is nothing at this address, or no longer." },
+  413: { title: "Too large", text: "What was sent is larger than this page takes." },
+  422: {
+    title: "Form not accepted",
+    text: "This form is too old, or was not sent from its own page. Reload the page and try again.",
+  },
+  429: { title: "Tried too often", text: "Wait a while before the next try." },
+  500: { title: "Something went wrong", text: "It is not your fault. Try again in a while." },
+  503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
 };
 
 /** Nobody is sent to sign in first, and then on to where they wanted to go. */
-function showError({ status, headers }: ApiError, visit: Visit): Answer {
-  const { asked, view } = visit;
-  if (status === 401) {
-    // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
-    const query = asked.query.replaceAll("\\", "%5C");
-    const wanted = query ? `${asked.path}?${query}` : asked.path;
-    const back = asked.method === "GET" ? `?return_to=${encodeURIComponent(wanted)}` : "";
-    return { ...redirect(`${view.base}/users/sign_in${back}`), status: 302 };
+function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
+  const signIn = status === 401 ? signInAddress(visit) : undefined;
+  if (signIn !== undefined) {
+    return { ...redirect(signIn), status: visit.asked.method === "GET" ? 302 : 303 };
   }
-  const body = html`<p>${MEANINGS[status] ?? MEANINGS[status < 500 ? 400 : 500]}</p>`;
-  const shown = page(visit, { title: `${status}`, status, body });
+  const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
+  const { title, text } = meaning as { title: string; text: string };
+  const shown = page(visit, {
+    title,
+    status,
+    body: html`<section>
+<p class="lead">${status === 403 ? (reasonOf(body) ?? text) : waitOf(headers, text)}</p>
+<p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
+</section>`,
+  });
   return { ...shown, headers: { ...headers, ...shown.headers } };
+}
+
+/** What a 403 says after its status. */
+function reasonOf(body: object): string | undefined {
+  const { message } = body as { message?: unknown };
+  return typeof message === "string" ? message.split(" - ", 2)[1] : undefined;
+}
+
+function waitOf(headers: Readonly<Record<string, string>>, text: string): string {
+  const minutes = Math.ceil(Number(headers["retry-after"]) / 60);
+  if (Number.isNaN(minutes)) return text;
+  return `Wait ${minutes === 1 ? "a minute" : `${minutes} minutes`} before the next try.`;
+}
+
+function signInAddress({ asked, site, view }: Visit): string | undefined {
+  const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
+  const address = site.signInUrl ?? own;
+  if (address === undefined || asked.method !== "GET") return address;
+  // The embedding app knows its own paths, ours begin at the mount.
+  const mount = site.signInUrl === undefined ? "" : mountOf(view);
+  // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
+  const query = asked.query.replaceAll("\\", "%5C");
+  const wanted = `${mount}${asked.path}${query && `?${query}`}`;
+  return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
 }

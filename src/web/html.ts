@@ -3,8 +3,8 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What a template takes: text is escaped, markup and lists of it are not, nothing is left out. */
-export type Part = Html | string | number | undefined | readonly Html[];
+/** What a template takes: text is escaped, markup and lists of it are not, `undefined` and `false` are nothing. */
+export type Part = Html | string | number | undefined | false | readonly Html[];
 
 const ENTITIES: Record<string, string> = {
   "&": "&amp;",
@@ -20,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 function markup(part: Part): string {
-  if (part === undefined) return "";
+  if (part === undefined || part === false) return "";
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return part.map((one: Html) => one.text).join("");
   return String(part).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);

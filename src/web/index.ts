@@ -1,6 +1,64 @@
-import type { Resource } from "../core/resource.ts";
+import type { Resource, Site } from "../core/resource.ts";
+import { applicationPages } from "./applications.ts";
+import { passwordPages } from "./password.ts";
+import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
 import { signInPages } from "./sign-in.ts";
+import { tokenPages } from "./tokens.ts";
+import { twoFactorPages } from "./two-factor.ts";
+
+/** The pages by the names they are chosen by. */
+const PAGES_BY_NAME = {
+  sign_in: signInPages,
+  profile: profilePages,
+  personal_access_tokens: tokenPages,
+  applications: applicationPages,
+  active_sessions: sessionPages,
+  password: passwordPages,
+  two_factor: twoFactorPages,
+} satisfies Record<string, Resource>;
+
+/** The name of a page. */
+export type PageName = keyof typeof PAGES_BY_NAME;
+
+/** What only makes sense where we sign people in ourselves. */
+const OF_OUR_SIGN_IN: readonly PageName[] = [
+  "sign_in",
+  "active_sessions",
+  "password",
+  "two_factor",
+];
 
 /** The pages. */
-export const pages: readonly Resource[] = [sessionPages, signInPages];
+export const pages: readonly Resource[] = Object.values(PAGES_BY_NAME);
+
+/** Which pages there are to be, and who signs people in. */
+export interface SiteOptions {
+  /** `false` for none, or their names. Default: all; with `authenticate` those that are not about our own sign-in. */
+  pages?: false | readonly PageName[] | undefined;
+  /** The embedding app's own sign-in page. */
+  signInUrl?: string | undefined;
+}
+
+/**
+ * Works out what an application shows.
+ *
+ * @param ownSignIn whether we sign people in, and not the embedding app
+ * @returns the site, and the resources that are not part of it
+ * @throws TypeError for a name that no page has, or one that can't be had
+ */
+export function siteOf(
+  { pages: chosen, signInUrl }: SiteOptions,
+  ownSignIn: boolean,
+): { site: Site; off: ReadonlySet<Resource> } {
+  const all = Object.keys(PAGES_BY_NAME) as PageName[];
+  const possible = all.filter((name) => ownSignIn || !OF_OUR_SIGN_IN.includes(name));
+  const wanted = chosen === false ? [] : (chosen ?? possible);
+  const wrong = wanted.find((name) => !possible.includes(name));
+  if (wrong !== undefined) {
+    const why = all.includes(wrong) ? "is ours alone, and `authenticate` is yours" : "is no page";
+    throw new TypeError(`pages: ${wrong} ${why}. There are ${possible.join(", ")}.`);
+  }
+  const off = all.filter((name) => !wanted.includes(name)).map((name) => PAGES_BY_NAME[name]);
+  return { site: { pages: wanted, signInUrl }, off: new Set(off) };
+}

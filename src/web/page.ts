@@ -1,22 +1,48 @@
 import { digest } from "../core/digest.ts";
 import { Answer, type Visit } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
+import { homeOf, mountOf, placesOf } from "./places.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
 /** The one style sheet is part of the page; nothing else is loaded and no script runs. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${Buffer.from(digest("sha256", STYLE), "hex").toString("base64")}'`,
-  "img-src 'self' data:",
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** A page in the look all of them have. */
+/** @param isOfAccount Chromium holds redirects after a form to `form-action`: signing in leads on to applications */
+function headersOf(isOfAccount: boolean): Record<string, string> {
+  const staysHere = isOfAccount ? "; form-action 'self'" : "";
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": POLICY + staysHere,
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+  };
+}
+
+/** What the account pages' paths begin with. They have the navigation, and their forms lead nowhere else. */
+const ACCOUNT = "/-/";
+
+/** What is shown. */
+interface PageContent {
+  /** What it is called: its heading and, with the product's name, the window's. */
+  title: string;
+  /** Default 200. */
+  status?: number;
+  body: Html;
+}
+
+/** A page in the look all of them have, with the way to the others for who is signed in. */
 export function page(
-  { caller, csrfToken, view }: Pick<Visit, "caller" | "csrfToken" | "view">,
-  { title, status = 200, body }: { title: string; status?: number; body: Html },
+  visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
+  { title, status = 200, body }: PageContent,
 ): Answer {
+  const { asked, caller, view } = visit;
+  const isOfAccount = asked.path.startsWith(ACCOUNT);
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -27,28 +53,46 @@ export function page(
 <style>${STYLE_MARKUP}</style>
 </head>
 <body>
-<header><strong>pm-api</strong>${
-    caller &&
-    html`<form method="post" action="${view.base}/users/sign_out">${csrf(csrfToken)}
-<span>@${caller.username}</span> <button class="quiet">Sign out</button></form>`
-  }</header>
-<main>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
+${caller && account(visit, caller.username)}
+</header>
+<div class="${caller && isOfAccount ? "frame" : "frame narrow"}">
+${caller && isOfAccount && navigation(visit)}
+<main id="content">
 <h1>${title}</h1>
 ${body}
 </main>
+</div>
 </body>
 </html>
 `;
-  return new Answer(status, HEADERS, whole.text);
+  return new Answer(status, headersOf(isOfAccount), whole.text);
 }
 
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "content-security-policy": POLICY,
-  "referrer-policy": "same-origin",
-  "x-frame-options": "DENY",
-};
+function account(
+  { csrfToken, site, view }: Pick<Visit, "csrfToken" | "site" | "view">,
+  username: string,
+) {
+  const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
+<button class="quiet">Sign out</button></form>`;
+  return html`<div class="who"><span>@${username}</span>
+${site.pages.includes("sign_in") && signOut}</div>`;
+}
+
+function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
+  const { asked, view } = visit;
+  const places = placesOf(visit);
+  const current = places
+    .filter(({ path }) => `${asked.path}/`.startsWith(`${path.replace(/\/edit$/, "")}/`))
+    .at(-1);
+  const links = places.map(
+    (place) =>
+      html`<li><a href="${mountOf(view)}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
+  );
+  return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
+}
 
 /** The hidden field every form has. */
 export function csrf(token: string): Html {
@@ -58,7 +102,7 @@ export function csrf(token: string): Html {
 /**
  * Sends the browser elsewhere with a GET.
  *
- * @param to a path below the mount, or an address that was checked
+ * @param to a path of this site, or an address that was checked
  * @param headers such as `set-cookie`
  */
 export function redirect(to: string, headers: Record<string, string> = {}): Answer {

@@ -1,12 +1,15 @@
+import { record } from "../accounts/audit.ts";
 import * as sessions from "../accounts/sessions.ts";
 import type { Caller } from "../core/auth.ts";
 import { notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
 import { get, post, type Resource } from "../core/resource.ts";
-import { isoInstant } from "../core/time.ts";
 import { PAGES } from "./door.ts";
+import { confirmed, form } from "./form.ts";
 import { html } from "./html.ts";
-import { csrf, page, redirect } from "./page.ts";
+import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
+import { browser, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/active_sessions";
 
@@ -19,30 +22,55 @@ export const sessionPages: Resource = {
     get(PATH, {
       summary: "Active sessions page",
       handle: async (context) => {
-        const { db, now, view, csrfToken } = context;
+        const { db, now } = context;
         const caller = context.caller as Caller;
-        const current = caller.by.kind === "session" ? caller.by.id : undefined;
-        const rows = (await sessions.list(db, caller.id, now)).map(
-          (session) => html`<li>
-<p>${session.user_agent || "Unknown browser"}<br>
-<small>${session.ip} · since ${isoInstant(session.created_at)}</small></p>
-${
-  session.id === current
-    ? html`<p>This one</p>`
-    : html`<form method="post" action="${view.base}${PATH}/${session.id}/revoke">${csrf(csrfToken)}<button class="quiet">End</button></form>`
-}
+        const current = currentOf(caller);
+        const all = await sessions.list(db, caller.id, now);
+        const rows = all.map(
+          ({ id, ip, user_agent, created_at, last_seen_at }) => html`<li>
+<div><h3>${browser(user_agent)}${id === current && html`<span class="tag">This session</span>`}</h3>
+<p>${ip !== "" && `${ip} · `}last seen ${instant(last_seen_at)}<br>signed in ${instant(created_at)}</p></div>
+${id !== current && form(context, `${PATH}/${id}/revoke`, html`<button class="quiet">End</button>`)}
 </li>`,
         );
-        return page(context, { title: "Active sessions", body: html`<ul>${rows}</ul>` });
+        const body = html`<p class="lead">Where you are signed in. End what you don't know, and change your password then.</p>
+<section><ul class="rows">${rows}</ul></section>
+${
+  all.length > 1 &&
+  confirmed(context, {
+    label: "End all others",
+    question: "Everywhere else you will have to sign in again.",
+    action: `${PATH}/revoke_others`,
+  })
+}`;
+        return page(context, { title: "Sessions", body });
       },
     }),
     post(`${PATH}/:session_id/revoke`, {
       summary: "End a session",
       input: { session_id: is.recordId() },
-      handle: async ({ db, caller, input, view }) => {
-        if (!(await sessions.end(db, caller?.id ?? 0, input.session_id))) throw notFound();
-        return redirect(view.base + PATH);
+      handle: async ({ db, asked, input, now, view, ...context }) => {
+        const { id, username: name } = context.caller as Caller;
+        if (!(await sessions.end(db, id, input.session_id))) throw notFound();
+        const author = { id, name };
+        await record(db, { action: "session ended", author, ip: asked.ip }, now);
+        return redirect(mountOf(view) + PATH);
+      },
+    }),
+    post(`${PATH}/revoke_others`, {
+      summary: "End all other sessions",
+      handle: async ({ db, asked, now, view, ...context }) => {
+        const caller = context.caller as Caller;
+        const ended = await sessions.endOthers(db, caller.id, currentOf(caller));
+        const author = { id: caller.id, name: caller.username };
+        const target = `${ended} others`;
+        await record(db, { action: "session ended", author, target, ip: asked.ip }, now);
+        return redirect(mountOf(view) + PATH);
       },
     }),
   ],
 };
+
+function currentOf({ by }: Caller): number {
+  return by.kind === "session" ? by.id : 0;
+}

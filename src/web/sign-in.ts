@@ -1,12 +1,30 @@
+import { forgive } from "../accounts/attempts.ts";
 import { record } from "../accounts/audit.ts";
+import { codeKey, countCode } from "../accounts/confirm.ts";
+import * as halfSignIns from "../accounts/half-sign-ins.ts";
 import * as sessions from "../accounts/sessions.ts";
 import { checkPassword } from "../accounts/sign-in.ts";
+import * as twoFactor from "../accounts/two-factor.ts";
 import * as is from "../core/input.ts";
-import { get, post, type Resource, type Visit } from "../core/resource.ts";
-import { sessionCookie } from "../core/session.ts";
+import {
+  type Answer,
+  type Context,
+  get,
+  post,
+  type Resource,
+  type Visit,
+} from "../core/resource.ts";
+import { sessionCookie, sessionOf } from "../core/session.ts";
+import * as users from "../resources/users/queries.ts";
+import type { Database } from "../store/port.ts";
 import { PAGES } from "./door.ts";
+import { field, form } from "./form.ts";
 import { html } from "./html.ts";
-import { csrf, page, redirect } from "./page.ts";
+import { page, redirect } from "./page.ts";
+import { homeOf, mountOf } from "./places.ts";
+
+const SIGN_IN = "/users/sign_in";
+const SECOND_STEP = "/users/sign_in/two_factor";
 
 const returnTo = { return_to: is.optional(is.anyText()) };
 
@@ -16,64 +34,164 @@ export const signInPages: Resource = {
   door: PAGES,
   migrations: [],
   routes: [
-    get("/users/sign_in", {
+    get(SIGN_IN, {
       summary: "Sign-in page",
       access: "anyone",
       input: returnTo,
       handle: (context) =>
         context.caller
-          ? redirect(context.view.base + ownPath(context.input.return_to))
+          ? redirect(wanted(context, context.input.return_to))
           : signInPage(context, context.input.return_to),
     }),
-    post("/users/sign_in", {
+    post(SIGN_IN, {
       summary: "Sign in",
       access: "anyone",
       input: { ...returnTo, login: is.anyText(), password: is.anyText() },
       prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
       handle: async (context) => {
-        const { db, input, prepared: user, asked, view, now } = context;
+        const { db, input, prepared: user, view, now } = context;
         if (user?.state !== "active") {
           const reason = user ? "Your account has been blocked." : "Invalid login or password.";
-          return signInPage(context, input.return_to, reason);
+          return signInPage(context, input.return_to, { reason, login: input.login });
         }
-        const author = { id: user.id, name: user.username };
-        await record(db, { action: "signed in", author, ip: asked.ip }, now);
-        const userAgent = asked.header("user-agent") ?? "";
-        const session = await sessions.open(db, { userId: user.id, ip: asked.ip, userAgent }, now);
-        return redirect(view.base + ownPath(input.return_to), {
-          "set-cookie": sessionCookie(session, view.base),
+        if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
+        const half = await halfSignIns.begin(db, user.id, now);
+        return redirect(mountOf(view) + SECOND_STEP + queryOf(input.return_to), {
+          "set-cookie": sessionCookie(half, view.base),
         });
+      },
+    }),
+    get(SECOND_STEP, {
+      summary: "Second step of the sign-in",
+      access: "anyone",
+      input: returnTo,
+      handle: async (context) => {
+        const { db, asked, input, now, view } = context;
+        if (context.caller) return redirect(wanted(context, input.return_to));
+        const userId = await halfSignIns.findUser(db, sessionOf(asked), now);
+        if (userId === undefined)
+          return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
+        return secondStepPage(context, input.return_to);
+      },
+    }),
+    post(SECOND_STEP, {
+      summary: "Sign in with a code",
+      access: "anyone",
+      input: { ...returnTo, code: is.anyText() },
+      prepare: async (_, preparing) => {
+        const { store, asked, now } = preparing;
+        const userId = await halfSignIns.findUser(store, sessionOf(asked), now);
+        if (userId !== undefined) await countCode(preparing, userId);
+      },
+      handle: async (context) => {
+        const { db, asked, input, now, view } = context;
+        const value = sessionOf(asked);
+        const userId = await halfSignIns.findUser(db, value, now);
+        const user = userId === undefined ? undefined : await users.find(db, userId);
+        if (value === undefined || user?.state !== "active") {
+          return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
+        }
+        const factor = await twoFactor.useCode(db, user.id, input.code, now);
+        const author = { id: user.id, name: user.username };
+        if (factor === undefined) {
+          const target = "two-factor code";
+          await record(db, { action: "sign-in failed", author, target, ip: asked.ip }, now);
+          return secondStepPage(context, input.return_to, ["does not fit, or was used before"]);
+        }
+        if (factor === "recovery code") {
+          await record(db, { action: "recovery code used", author, ip: asked.ip }, now);
+        }
+        await forgive(db, codeKey(user.id));
+        await halfSignIns.end(db, value);
+        return signIn(context, user, input.return_to);
       },
     }),
     post("/users/sign_out", {
       summary: "Sign out",
+      access: "anyone",
       handle: async ({ db, caller, asked, view, now }) => {
         if (caller?.by.kind === "session") {
           await sessions.end(db, caller.id, caller.by.id);
           const author = { id: caller.id, name: caller.username };
           await record(db, { action: "signed out", author, ip: asked.ip }, now);
         }
-        return redirect(`${view.base}/users/sign_in`);
+        return redirect(mountOf(view) + SIGN_IN);
       },
     }),
   ],
 };
 
-/** A path of this site, whatever was asked for: never another site's (`//host`, `/\host`, `https:`). */
-function ownPath(asked: string | undefined): string {
-  return asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked)
-    ? asked
-    : "/-/user_settings/active_sessions";
+async function signIn(
+  context: Pick<Context, "asked" | "now" | "site" | "view"> & { db: Database },
+  user: { id: number; username: string },
+  returnTo: string | undefined,
+): Promise<Answer> {
+  const { db, asked, now, view } = context;
+  const author = { id: user.id, name: user.username };
+  await record(db, { action: "signed in", author, ip: asked.ip }, now);
+  const userAgent = asked.header("user-agent") ?? "";
+  const session = await sessions.open(db, { userId: user.id, ip: asked.ip, userAgent }, now);
+  return redirect(wanted(context, returnTo), { "set-cookie": sessionCookie(session, view.base) });
 }
 
-function signInPage(visit: Visit, returnTo: string | undefined, reason?: string) {
-  const body = html`${reason && html`<p class="alert" role="alert">${reason}</p>`}
-<form method="post" action="${visit.view.base}/users/sign_in">
-${csrf(visit.csrfToken)}
-${returnTo === undefined ? undefined : html`<input type="hidden" name="return_to" value="${returnTo}">`}
-<label>User name or e-mail address <input name="login" autocomplete="username" autocapitalize="none" required autofocus></label>
-<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-<button>Sign in</button>
-</form>`;
-  return page(visit, { title: "Sign in", status: reason ? 401 : 200, body });
+/** Where somebody wanted to go, on this site: never another's (`//host`, `/\host`, `https:`). */
+function wanted(visit: Pick<Visit, "site" | "view">, asked: string | undefined): string {
+  const isOwn = asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked);
+  return mountOf(visit.view) + (isOwn ? asked : homeOf(visit));
+}
+
+function queryOf(returnTo: string | undefined): string {
+  return returnTo === undefined ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
+}
+
+function keep(returnTo: string | undefined) {
+  return returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
+}
+
+function signInPage(
+  visit: Visit,
+  returnTo: string | undefined,
+  failed?: { reason: string; login: string },
+): Answer {
+  const body = html`${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
+<section class="wide">${form(
+    visit,
+    SIGN_IN,
+    html`${keep(returnTo)}
+${field({
+  name: "login",
+  label: "User name or e-mail address",
+  value: failed?.login,
+  autocomplete: "username",
+  autofocus: failed === undefined,
+})}
+${field({
+  name: "password",
+  label: "Password",
+  type: "password",
+  autocomplete: "current-password",
+  autofocus: failed !== undefined,
+})}
+<button>Sign in</button>`,
+  )}</section>`;
+  return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });
+}
+
+function secondStepPage(visit: Visit, returnTo: string | undefined, error?: string[]): Answer {
+  const body = html`<section class="wide">${form(
+    visit,
+    SECOND_STEP,
+    html`${keep(returnTo)}
+${field({
+  name: "code",
+  label: "Code",
+  hint: "The six digits your app shows now, or one of your recovery codes.",
+  error,
+  autocomplete: "one-time-code",
+  autofocus: true,
+})}
+<button>Sign in</button>`,
+  )}</section>
+<p><a href="${mountOf(visit.view)}${SIGN_IN}${queryOf(returnTo)}">Start again</a></p>`;
+  return page(visit, { title: "Two-factor sign-in", status: error ? 401 : 200, body });
 }

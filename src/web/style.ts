@@ -1,19 +1,110 @@
 import { Html } from "./html.ts";
 
-/** The look of all pages: system fonts, one column, light and dark. */
+/** The look of all pages: system fonts, light and dark, one column on a phone. */
 export const STYLE = `
-:root { color-scheme: light dark; --line: light-dark(#d5d7de, #3d3f47); --accent: light-dark(#1f5fbf, #7fb0ff); --warn: light-dark(#b3261e, #ff8a80); }
+:root {
+  color-scheme: light dark;
+  --page: light-dark(#f5f6f8, #15171c);
+  --card: light-dark(#fff, #1e2128);
+  --sunken: light-dark(#f5f6f8, #15171c);
+  --ink: light-dark(#1a1d24, #e9ebf0);
+  --soft: light-dark(#565d6b, #a3abba);
+  --line: light-dark(#dcdfe6, #363b46);
+  --edge: light-dark(#868d9b, #737b8b);
+  --accent: light-dark(#1c5bbf, #8bb6ff);
+  --on-accent: light-dark(#fff, #0d1526);
+  --bad: light-dark(#b3261e, #ff9d94);
+  --bad-page: light-dark(#fdf1f0, #331c1c);
+  --good: light-dark(#176639, #7fd8a2);
+  --good-page: light-dark(#eef8f1, #15291d);
+}
 * { box-sizing: border-box; }
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#f6f7f9, #17181c); color: light-dark(#1b1c20, #e8e9ee); }
-header { display: flex; justify-content: space-between; align-items: center; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: light-dark(#fff, #1f2026); }
-main { max-width: 40rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin: 0 0 1rem; }
-label { display: block; margin: 0 0 1rem; font-weight: 600; }
-input:not([type=hidden], [type=checkbox]) { display: block; width: 100%; margin-top: .25rem; padding: .5rem .6rem; font: inherit; color: inherit; background: light-dark(#fff, #101114); border: 1px solid var(--line); border-radius: .375rem; }
-button { padding: .5rem 1rem; font: inherit; font-weight: 600; color: light-dark(#fff, #101114); background: var(--accent); border: 1px solid transparent; border-radius: .375rem; cursor: pointer; }
-button.quiet { color: inherit; background: none; border-color: var(--line); font-weight: 400; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-.alert { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: .375rem; color: var(--warn); }
+body { margin: 0; font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; background: var(--page); color: var(--ink); overflow-wrap: anywhere; }
+a { color: var(--accent); text-underline-offset: .15em; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: .25rem; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; top: .75rem; z-index: 1; padding: .25rem .5rem; background: var(--card); }
+
+header { display: flex; justify-content: space-between; align-items: center; gap: 1rem; min-height: 3.5rem; padding: .5rem clamp(1rem, 4vw, 2rem); background: var(--card); border-bottom: 1px solid var(--line); }
+.brand { flex: none; color: inherit; font-weight: 700; letter-spacing: -.01em; text-decoration: none; }
+.who { display: flex; align-items: center; gap: .75rem; min-width: 0; color: var(--soft); }
+.who span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.who form { flex: none; }
+
+.frame { max-width: 64rem; margin: 0 auto; padding: 1rem clamp(1rem, 4vw, 2rem) 4rem; }
+.narrow { max-width: 28rem; padding-top: 6vh; }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem; margin: 0 0 1.5rem; padding: 0; list-style: none; }
+nav a { display: block; padding: .375rem .75rem; border-radius: .5rem; color: var(--soft); text-decoration: none; }
+nav a:hover { background: var(--line); color: var(--ink); }
+nav a[aria-current] { background: var(--line); color: var(--ink); }
+@media (max-width: 30rem) {
+  nav ul { gap: .125rem; }
+  nav a { padding: .25rem .5rem; font-size: .9375rem; }
+}
+@media (min-width: 52rem) {
+  .frame:not(.narrow) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
+  nav ul { flex-direction: column; }
+}
+
+h1 { margin: 0 0 1.25rem; font-size: 1.625rem; line-height: 1.25; letter-spacing: -.015em; }
+h2 { margin: 0 0 .75rem; font-size: 1.125rem; line-height: 1.3; }
+h3 { margin: 0; font-size: 1rem; line-height: 1.5; }
+p { margin: 0 0 1rem; }
+.lead { color: var(--soft); }
+section { margin: 0 0 1.5rem; padding: clamp(1rem, 4vw, 1.5rem); background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
+section > :last-child, form > :last-child, .question > :last-child { margin-bottom: 0; }
+
+.field, fieldset { margin: 0 0 1.25rem; }
+fieldset { padding: 0; border: 0; }
+label, legend { padding: 0; font-weight: 600; }
+.optional { color: var(--soft); font-weight: 400; }
+.hint { margin: 0; color: var(--soft); font-size: .875rem; font-weight: 400; }
+.error { margin: .375rem 0 0; color: var(--bad); font-size: .875rem; }
+.field input:not([type=checkbox]), textarea { display: block; width: 100%; min-height: 2.75rem; margin-top: .375rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
+[aria-invalid] { border-color: var(--bad) !important; }
+.choice { display: flex; gap: .75rem; align-items: start; margin-top: .625rem; }
+.choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: .1875rem 0 0; accent-color: var(--accent); }
+.choice label { font-weight: 500; }
+.choice .hint { display: block; }
+
+button, .button { display: inline-block; min-height: 2.5rem; padding: .4375rem 1rem; font: inherit; font-weight: 600; line-height: 1.5; color: var(--on-accent); background: var(--accent); border: 1px solid transparent; border-radius: .5rem; text-decoration: none; cursor: pointer; }
+button:hover, .button:hover { filter: brightness(1.08); }
+.quiet { color: var(--ink); background: none; border-color: var(--edge); font-weight: 500; }
+.quiet:hover { background: var(--line); }
+.danger { color: var(--page); background: var(--bad); }
+.wide button { width: 100%; }
+
+.confirm summary { list-style: none; }
+.confirm summary::-webkit-details-marker { display: none; }
+.confirm[open] summary { background: var(--line); }
+.question { margin-top: .75rem; padding: 1rem; background: var(--bad-page); border-radius: .5rem; }
+.question p { margin: 0 0 .75rem; color: inherit; font-size: 1rem; }
+
+.rows { margin: 0; padding: 0; list-style: none; }
+.rows > li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: start; gap: .5rem 1rem; padding: 1rem 0; border-top: 1px solid var(--line); }
+.rows > li:first-child { padding-top: 0; border-top: 0; }
+.rows > li:last-child { padding-bottom: 0; }
+.rows > li > :first-child { flex: 1 1 16rem; min-width: 0; }
+.rows div:not(.question) > p { margin: 0; color: var(--soft); font-size: .875rem; }
+.rows .confirm[open] { flex: 1 0 100%; }
+.tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; font-size: .8125rem; font-weight: 500; color: var(--good); background: var(--good-page); border-radius: 1rem; }
+
+.note { margin: 0 0 1.5rem; padding: .75rem 1rem; border-left: 4px solid; border-radius: .25rem .5rem .5rem .25rem; }
+.note > :last-child { margin: 0; }
+.note.bad { color: var(--bad); background: var(--bad-page); }
+.note.good { color: var(--good); background: var(--good-page); }
+
+code, .codes { font: .9375rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.secret { display: block; margin: 0 0 1rem; padding: .625rem .75rem; color: var(--ink); background: var(--sunken); border: 1px solid var(--line); border-radius: .5rem; user-select: all; }
+.codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(12.5rem, 1fr)); gap: .25rem 1rem; margin: 0 0 1rem; padding: .75rem; list-style: none; background: var(--sunken); border: 1px solid var(--line); border-radius: .5rem; }
+.qr { width: 12.5rem; max-width: 100%; margin: 0 0 1rem; padding: .5rem; background: #fff; border: 1px solid var(--line); border-radius: .5rem; }
+.qr svg { display: block; width: 100%; height: auto; }
+dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .375rem 1.5rem; margin: 0; }
+dt { color: var(--soft); }
+dd { margin: 0; }
+dl.long { display: block; }
+dl.long .secret { margin: .25rem 0 1rem; }
+dl.long dd:last-child .secret { margin-bottom: 0; }
 `;
 
 /** The style sheet as it stands in a page. */

@@ -1,19 +1,34 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { networkOf } from "../../src/accounts/attempts.ts";
+import { afterAll, describe, expect, it } from "vitest";
 import { csrfTokenOf } from "../../src/core/session.ts";
 import type { AppOptions } from "../../src/index.ts";
 import { type Person, sendFrom, type TestApp, testApp } from "../helpers.ts";
 import { openSession } from "./sessions.ts";
 
-const START = Date.parse("2026-06-15T12:00:00.000Z");
 const MINUTE = 60_000;
-let clock = START;
+const strict = { unknownTokens: 3, signInsPerAccount: 3, signInsPerAddress: 5 };
+const off = { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false } as const;
+const counted = { requestsPerMinute: { user: 20, address: 2 } };
+
+let clock = Date.parse("2026-06-15T12:00:00.000Z");
+const apps = new Map<AppOptions["limits"], TestApp>();
 let app: TestApp;
-async function start(limits: AppOptions["limits"] = {}) {
-  clock = START;
-  app = await testApp({ now: () => clock, limits });
+
+/** Gives the application of these limits, at a time when all windows are over, and that time. */
+async function start(limits: AppOptions["limits"] = {}): Promise<number> {
+  clock += 60 * MINUTE;
+  app = apps.get(limits) ?? (await testApp({ now: () => clock, limits }));
+  apps.set(limits, app);
+  await app.store.transaction((db) => db.run("delete from attempts"));
+  return clock;
 }
-afterEach(() => app?.dispose());
+afterAll(() => Promise.all([...apps.values()].map((one) => one.dispose())));
+
+let last = 0;
+/** An address nobody had before. */
+function newAddress(): string {
+  last += 1;
+  return `198.51.100.${last}`;
+}
 
 const guess = (ip: string, token = "no token") =>
   app.call("GET /projects", { ip, headers: { "private-token": token } });
@@ -26,10 +41,11 @@ const statuses = async (times: number, one: () => Promise<{ status: number }>) =
 
 describe("guessing tokens", () => {
   it("is stopped per address, with all a client has to know", async () => {
-    await start({ unknownTokens: 3 });
-    expect(await statuses(4, () => guess("192.0.2.1"))).toEqual([401, 401, 401, 429]);
+    const begun = await start(strict);
+    const ip = newAddress();
+    expect(await statuses(4, () => guess(ip))).toEqual([401, 401, 401, 429]);
     clock += MINUTE;
-    const { status, json, headers } = await guess("192.0.2.1");
+    const { status, json, headers } = await guess(ip);
     expect([status, json]).toEqual([429, { message: "429 Too Many Requests" }]);
     expect(Object.fromEntries(headers)).toMatchObject({
       "retry-after": "540",
@@ -37,85 +53,70 @@ describe("guessing tokens", () => {
       "ratelimit-name": "unknown_tokens",
       "ratelimit-observed": "4",
       "ratelimit-remaining": "0",
-      "ratelimit-reset": String((START + 10 * MINUTE) / 1000),
+      "ratelimit-reset": String((begun + 10 * MINUTE) / 1000),
     });
-    expect((await guess("192.0.2.2")).status).toBe(401);
-    clock = START + 10 * MINUTE;
-    expect((await guess("192.0.2.1")).status).toBe(401);
+    expect((await guess(newAddress())).status).toBe(401);
+    clock = begun + 10 * MINUTE;
+    expect((await guess(ip)).status).toBe(401);
   });
 
   it("ends before the right one is found: it is answered as the wrong ones are", async () => {
-    await start({ unknownTokens: 2 });
-    await statuses(3, () => guess("192.0.2.1"));
-    expect((await guess("192.0.2.1", "token-of-owner")).status).toBe(429);
-    expect((await guess("192.0.2.2", "token-of-owner")).status).toBe(200);
-    expect((await app.call("GET /projects", { ip: "192.0.2.1" })).status).toBe(200);
+    await start(strict);
+    const ip = newAddress();
+    await statuses(4, () => guess(ip));
+    expect((await guess(ip, "token-of-owner")).status).toBe(429);
+    expect((await guess(newAddress(), "token-of-owner")).status).toBe(200);
+    expect((await app.call("GET /projects", { ip })).status).toBe(200);
   });
 
   it("leaves those alone who used their token there before", async () => {
-    await start({ unknownTokens: 2 });
-    await guess("192.0.2.1", "token-of-guest");
-    await statuses(3, () => guess("192.0.2.1"));
-    expect((await guess("192.0.2.1", "token-of-guest")).status).toBe(200);
+    await start(strict);
+    const ip = newAddress();
+    await guess(ip, "token-of-guest");
+    await statuses(4, () => guess(ip));
+    expect((await guess(ip, "token-of-guest")).status).toBe(200);
   });
 
   it("is no matter of tokens that are over, nor of those that are good", async () => {
-    await start({ unknownTokens: 2 });
+    await start(strict);
     const made = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
     await app.admin.revokeToken(made.id);
     const of = { user: "owner", name: "t", scopes: ["api"], expires_at: "2020-01-01" };
     const expired = await app.admin.createToken(of);
     for (const token of [made.token, expired.token]) {
-      expect(await statuses(5, () => guess("192.0.2.1", token))).toEqual(Array(5).fill(401));
+      expect(await statuses(5, () => guess(newAddress(), token))).toEqual(Array(5).fill(401));
     }
     expect(await app.store.rows("select * from attempts")).toEqual([]);
     app.statements.length = 0;
-    await guess("192.0.2.1", "token-of-owner");
+    await guess(newAddress(), "token-of-owner");
     expect(app.statements.filter((sql) => sql.includes("attempts"))).toEqual([]);
   });
 
   it("is counted together by several servers", async () => {
-    await start({ unknownTokens: 4 });
+    await start(strict);
+    const ip = newAddress();
     const other = await app.another();
-    const there = () =>
-      other.call("GET /user", { ip: "192.0.2.1", headers: { "private-token": "none" } });
-    expect(await statuses(2, () => guess("192.0.2.1"))).toEqual([401, 401]);
-    expect(await statuses(3, there)).toEqual([401, 401, 429]);
-    expect((await guess("192.0.2.1")).status).toBe(429);
+    const there = () => other.call("GET /user", { ip, headers: { "private-token": "none" } });
+    expect(await statuses(2, () => guess(ip))).toEqual([401, 401]);
+    expect(await statuses(2, there)).toEqual([401, 429]);
+    expect((await guess(ip)).status).toBe(429);
     await other.close();
   });
 
   it("writes nothing once it is refused, and counts job tokens too", async () => {
-    await start({ unknownTokens: 2 });
-    const job = () =>
-      app.call("GET /projects/acme%2Fsite", { ip: "192.0.2.1", headers: { "job-token": "x" } });
-    expect(await statuses(3, job)).toEqual([401, 401, 429]);
+    await start(strict);
+    const ip = newAddress();
+    const job = () => app.call("GET /projects/acme%2Fsite", { ip, headers: { "job-token": "x" } });
+    expect(await statuses(4, job)).toEqual([401, 401, 401, 429]);
     app.statements.length = 0;
-    expect(await statuses(5, () => guess("192.0.2.1"))).toEqual(Array(5).fill(429));
-    expect(app.statements.filter((sql) => /^(insert|update|delete)/.test(sql))).toEqual([]);
+    expect(await statuses(5, () => guess(ip))).toEqual(Array(5).fill(429));
+    expect(app.statements.filter((sql) => sql.includes("attempts"))).toEqual([]);
   });
 
   it("can be left unlimited", async () => {
-    await start({ unknownTokens: false });
-    expect(await statuses(200, () => guess("192.0.2.1"))).toEqual(Array(200).fill(401));
-  });
-});
-
-describe("an address", () => {
-  it.each([
-    ["", ""],
-    ["192.0.2.1", "192.0.2.1"],
-    ["::ffff:192.0.2.1", "192.0.2.1"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:0DB8:0001:0002::1", "2001:db8:1:2::/64"],
-    ["2001:db8::1", "2001:db8:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
-    ["::", "0:0:0:0::/64"],
-    ["fe80::1%eth0", "fe80:0:0:0::/64"],
-    ["fe80::", "fe80:0:0:0::/64"],
-    ["nonsense", "nonsense"],
-  ])("%j counts as %j", (ip, network) => {
-    expect(networkOf(ip)).toBe(network);
+    await start(off);
+    const ip = newAddress();
+    expect(await statuses(120, () => guess(ip))).toEqual(Array(120).fill(401));
   });
 });
 
@@ -136,108 +137,108 @@ describe("signing in", () => {
     (await app.admin.listUsers()).find(({ username }) => username === name)?.id as number;
 
   it("is stopped for an account after wrong passwords from anywhere, with headers", async () => {
-    await start({ signInsPerAccount: 3 });
-    const ip = (() => {
-      let last = 0;
-      return () => {
-        last += 1;
-        return `192.0.2.${last}`;
-      };
-    })();
-    expect(await statuses(3, () => signIn("owner", "wrong", ip()))).toEqual([401, 401, 401]);
-    const { status, headers } = await signIn("OWNER", "wrong", ip());
+    await start(strict);
+    const wrong = (login: string) => signIn(login, "wrong", newAddress());
+    expect(await statuses(3, () => wrong("owner"))).toEqual([401, 401, 401]);
+    const { status, headers } = await wrong("OWNER");
     expect(status).toBe(429);
     expect(headers.get("retry-after")).toBe("600");
     expect(headers.get("ratelimit-name")).toBe("sign_ins");
     expect(headers.get("ratelimit-limit")).toBe("3");
-    expect((await signIn("guest", "wrong", ip())).status).toBe(401);
+    expect((await wrong("guest")).status).toBe(401);
     clock += 10 * MINUTE;
-    expect((await signIn("owner", "wrong", ip())).status).toBe(401);
+    expect((await wrong("owner")).status).toBe(401);
   });
 
   it("says the same of an account that does not exist", async () => {
-    await start({ signInsPerAccount: 2 });
+    await start(strict);
     for (const login of ["owner", "nobody", "nobody@x.test"]) {
-      const found = await statuses(3, () => signIn(login, "wrong", "192.0.2.1"));
-      expect([login, found]).toEqual([login, [401, 401, 429]]);
+      const ip = newAddress();
+      const found = await statuses(4, () => signIn(login, "wrong", ip));
+      expect([login, found]).toEqual([login, [401, 401, 401, 429]]);
     }
   });
 
   it("lets one in where they are signed in, whatever strangers try elsewhere", async () => {
-    await start({ signInsPerAccount: 2 });
+    await start(strict);
     const owner = await idOf("owner");
     await setPassword(owner);
-    await openSession(app, owner, { ip: "192.0.2.7", now: clock });
-    await statuses(3, () => signIn("owner", "wrong", "192.0.2.1"));
-    expect((await signIn("owner", PASSWORD, "192.0.2.1")).status).toBe(429);
-    expect((await signIn("owner", PASSWORD, "192.0.2.7")).status).toBe(303);
+    const [home, elsewhere] = [newAddress(), newAddress()];
+    await openSession(app, owner, { ip: home, now: clock });
+    await statuses(4, () => signIn("owner", "wrong", elsewhere));
+    expect((await signIn("owner", PASSWORD, elsewhere)).status).toBe(429);
+    expect((await signIn("owner", PASSWORD, home)).status).toBe(303);
     // There too no more than so many are tried.
-    const there = await statuses(3, () => signIn("owner", "wrong", "192.0.2.7"));
-    expect(there).toEqual([401, 401, 429]);
+    const there = await statuses(4, () => signIn("owner", "wrong", home));
+    expect(there).toEqual([401, 401, 401, 429]);
   });
 
   it("counts failures only, of an account and of an address", async () => {
-    await start({ signInsPerAccount: 2, signInsPerAddress: 3 });
+    await start(strict);
     await setPassword(await idOf("owner"));
-    const right = () => signIn("owner", PASSWORD, "192.0.2.1");
-    expect(await statuses(5, right)).toEqual(Array(5).fill(303));
-    for (const login of ["a", "b", "c"]) {
-      expect((await signIn(login, "wrong", "192.0.2.1")).status).toBe(401);
+    const ip = newAddress();
+    const right = () => signIn("owner", PASSWORD, ip);
+    expect(await statuses(7, right)).toEqual(Array(7).fill(303));
+    for (const login of ["a", "b", "c", "d", "e"]) {
+      expect((await signIn(login, "wrong", ip)).status).toBe(401);
     }
     expect((await right()).status).toBe(429);
-    expect((await signIn("owner", PASSWORD, "192.0.2.2")).status).toBe(303);
+    expect((await signIn("owner", PASSWORD, newAddress())).status).toBe(303);
   });
 
   it("of many at once tries no more than may be", async () => {
-    await start({ signInsPerAccount: 4 });
+    await start(strict);
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => signIn("owner", "wrong", "192.0.2.1")),
+      Array.from({ length: 20 }, () => signIn("reporter", "wrong", newAddress())),
     );
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(4);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(16);
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(17);
   });
 
   it("leaves little behind, however many names are tried from an address, and that for minutes", async () => {
-    await start({ signInsPerAddress: 5 });
+    await start(strict);
+    const ip = newAddress();
     for (let index = 0; index < 20; index += 1) {
-      await signIn(`${index}${"x".repeat(5000)}`, "wrong", "192.0.2.1");
+      await signIn(`${index}${"x".repeat(5000)}`, "wrong", ip);
     }
     const kept = await app.store.rows("select key from attempts");
     expect(kept).toHaveLength(6);
     expect(Math.max(...kept.map(([key]) => String(key).length))).toBeLessThanOrEqual(300);
     clock += 10 * MINUTE;
-    await signIn("one", "wrong", "192.0.2.2");
+    await signIn("one", "wrong", newAddress());
     expect(await app.store.rows("select key from attempts")).toHaveLength(2);
   });
 
   it("can be left unlimited", async () => {
-    await start({ signInsPerAccount: false, signInsPerAddress: false });
-    const found = await statuses(12, () => signIn("owner", "wrong", "192.0.2.1"));
+    await start(off);
+    const found = await statuses(12, () => signIn("owner", "wrong", newAddress()));
     expect(found).toEqual(Array(12).fill(401));
     expect(await app.store.rows("select key from attempts")).toEqual([]);
   });
 });
 
 describe("requests", () => {
-  const as = (who: Person, ip = "192.0.2.1") => app.call("GET /projects", { as: who, ip });
+  const as = (who: Person, ip = newAddress()) => app.call("GET /projects", { as: who, ip });
 
   it("are unlimited, and nothing is said of it, unless that is asked for", async () => {
-    await start();
+    await start(off);
     const { headers } = await as("owner");
     expect([...headers.keys()].filter((name) => name.startsWith("ratelimit"))).toEqual([]);
     expect(await app.store.rows("select * from attempts")).toEqual([]);
   });
 
   it("are counted per user, whatever the token and the address", async () => {
-    await start({ requestsPerMinute: { user: 20 } });
-    const seen: (string | null)[] = [];
+    const begun = await start(counted);
     const { token } = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
+    const seen: (string | null)[] = [];
+    app.statements.length = 0;
     for (let index = 0; index < 10; index += 1) {
-      seen.push((await as("owner", `192.0.2.${index}`)).headers.get("ratelimit-remaining"));
-      const headers = { "private-token": token };
-      await app.call("GET /projects", { headers });
+      seen.push((await as("owner")).headers.get("ratelimit-remaining"));
+      await app.call("GET /projects", { headers: { "private-token": token } });
     }
     expect(seen).toEqual(["19", "17", "15", "13", "11", "9", "7", "5", "3", "1"]);
+    // Written down once in so many.
+    expect(app.statements.filter((sql) => sql.includes("into attempts"))).toHaveLength(10);
     clock += 15_000;
     const { status, headers } = await as("owner");
     expect(status).toBe(429);
@@ -247,46 +248,35 @@ describe("requests", () => {
       "ratelimit-name": "authenticated_api",
       "ratelimit-observed": "21",
       "ratelimit-remaining": "0",
-      "ratelimit-reset": String((START + MINUTE) / 1000),
+      "ratelimit-reset": String((begun + MINUTE) / 1000),
     });
     expect((await as("guest")).status).toBe(200);
     expect((await as("anonymous")).status).toBe(200);
-    clock = START + MINUTE;
+    clock = begun + MINUTE;
     expect((await as("owner")).headers.get("ratelimit-remaining")).toBe("19");
   });
 
   it("are counted per address without a token, and by sudo for who really calls", async () => {
-    await start({ requestsPerMinute: { user: 3, address: 2 } });
-    expect(await statuses(3, () => as("anonymous"))).toEqual([200, 200, 429]);
-    expect((await as("anonymous", "192.0.2.2")).status).toBe(200);
+    await start(counted);
+    const ip = newAddress();
+    expect(await statuses(3, () => as("anonymous", ip))).toEqual([200, 200, 429]);
+    expect((await as("anonymous")).status).toBe(200);
     const sudo = (name: string) => app.call(`GET /user?sudo=${name}`, { as: "admin" });
-    const found = [
-      await sudo("guest"),
-      await sudo("owner"),
-      await sudo("owner"),
-      await sudo("guest"),
-    ];
-    expect(found.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-    expect((await as("guest")).status).toBe(200);
+    await statuses(10, () => sudo("guest"));
+    const { headers } = await sudo("owner");
+    expect(headers.get("ratelimit-observed")).toBe("11");
+    expect((await as("guest")).headers.get("ratelimit-observed")).toBe("1");
   });
 
   it("of many at once let no more through, by several servers too", async () => {
-    await start({ requestsPerMinute: { user: 50 } });
+    await start(counted);
     const other = await app.another();
     const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, index) =>
+      Array.from({ length: 40 }, (_, index) =>
         (index % 2 ? app : other).call("GET /version", { as: "owner" }),
       ),
     );
-    const passed = answers.filter(({ status }) => status === 200).length;
-    expect(passed).toBe(50);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
     await other.close();
-  });
-
-  it("are written down once in so many", async () => {
-    await start({ requestsPerMinute: { user: 1000 } });
-    app.statements.length = 0;
-    await statuses(100, () => as("owner"));
-    expect(app.statements.filter((sql) => sql.includes("into attempts"))).toHaveLength(1);
   });
 });

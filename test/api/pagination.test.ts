@@ -618,6 +618,12 @@ describe("every list", () => {
         await full.call("POST /snippets", { as, json });
       }
       await full.admin.createToken({ user: "owner", name: `t${index}`, scopes: ["api"] });
+      await full.admin.createApplication({
+        user: "owner",
+        name: `a${index}`,
+        redirect_uris: ["https://a.test/"],
+        scopes: ["api"],
+      });
     }
     const { json } = await full.call("GET /users?username=owner", { as: "admin" });
     await full.call(`POST /users/${json[0].id}/impersonation_tokens`, {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import * as v from "valibot";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import type { Seed } from "../../src/index.ts";
 import { resources } from "../../src/resources/index.ts";
@@ -9,6 +9,7 @@ import { openStore } from "../../src/store/open.ts";
 import {
   baseSeed,
   call,
+  everyone,
   newDatabase,
   type Person,
   type TestApp,
@@ -71,7 +72,9 @@ let failures: unknown[] = [];
 beforeAll(async () => {
   database = await newDatabase();
   store = undoing(await openStore(database.database));
-  const made = await createAppOn(store, { onError: (error) => failures.push(error) });
+  const at = Date.now();
+  const onError = (error: unknown) => failures.push(error);
+  const made = await createAppOn(store, { now: () => at, onError });
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(full);
   const inProject = "/projects/acme%2Fsite";
@@ -99,6 +102,13 @@ beforeAll(async () => {
       user_id: await first("members"),
     },
   };
+  // The first use of a token is written after the answer, and no later one while the clock stands still.
+  const people = everyone.filter((as) => as !== "anonymous");
+  await Promise.all([...people, "blocked" as const].map((as) => app.call("GET /version", { as })));
+  await vi.waitFor(async () => {
+    const unused = await store.rows("select count(*) from tokens where last_used_at is null");
+    expect(unused).toEqual([[1]]);
+  });
 });
 afterAll(async () => {
   await app.close();

@@ -19,13 +19,16 @@ import {
   timeStart,
 } from "./processes.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
+import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: "string", default: "7" },
-    seconds: { type: "string", default: "2" },
-    starts: { type: "string", default: "9" },
+    only: { type: "string", default: "rates,start,events,attachments" },
+    operations: { type: "string", default: "" },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "1" },
+    starts: { type: "string", default: "5" },
     json: { type: "string" },
   },
 });
@@ -33,9 +36,10 @@ const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const starts = Number(options.starts);
 /** Requests until V8 has compiled what they run. */
-const WARM_UP = 5_000;
+const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
+const parts = (options.only as string).split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
@@ -44,8 +48,18 @@ const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
 try {
   pinDriver();
   const { operations, callerId, copy } = await seeded();
-  const rates = await compare(operations, callerId, copy);
-  const footprint = await footprints(operations, callerId, copy);
+  const wanted = operations.filter(({ name }) => name.includes(options.operations as string));
+  const rates = parts.includes("rates") ? await compare(wanted, callerId, copy) : [];
+  const footprint = parts.includes("start")
+    ? await footprints(operations, callerId, copy)
+    : undefined;
+  const scale: Scale = {};
+  const where = { folder, rounds, say };
+  if (parts.includes("events")) scale.firstPages = await firstPages(where);
+  if (parts.includes("attachments")) {
+    scale.attachments = await attachments(script("app"), copy("attachments"), where);
+  }
+  if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const figures: Figures = {
     machine: {
       node: process.version,
@@ -57,6 +71,7 @@ try {
     run: { rounds, seconds, starts, connections: 8 },
     rates,
     footprint,
+    scale,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);

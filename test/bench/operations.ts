@@ -49,5 +49,29 @@ export async function operationsOn(app: App): Promise<Operation[]> {
       body: JSON.stringify({ name: "bench-[<id>]", color: "#428bca", description: "Made" }),
       floor: 0.4,
     },
+    {
+      name: "a wiki page of 20 KB",
+      method: "GET",
+      path: "/projects/acme%2Fproject-0/wikis/Page-00",
+      floor: 0.4,
+    },
+    {
+      name: "20 wiki pages with content",
+      method: "GET",
+      path: "/projects/acme%2Fproject-0/wikis?with_content=1",
+      floor: 0.5,
+    },
+    {
+      name: "20 badges, rendered",
+      method: "GET",
+      path: "/projects/acme%2Fproject-0/badges",
+      floor: 0.5,
+    },
+    {
+      name: "100 of 500 dependencies",
+      method: "GET",
+      path: "/projects/acme%2Fproject-0/dependencies?per_page=100",
+      floor: 0.5,
+    },
   ];
 }

@@ -35,6 +35,10 @@ export interface Server {
   url: string;
   /** CPU time used until now, in microseconds. */
   cpu(): Promise<number>;
+  /** Removes the events that are too old, and gives how many. */
+  purge(): Promise<number>;
+  /** Bytes in memory now. */
+  resident(): number;
   stop(): Promise<void>;
 }
 
@@ -47,7 +51,7 @@ export async function startServer(args: readonly string[]): Promise<Server> {
   const hear = async () => {
     const { value, done } = await lines.next();
     if (done) throw new Error(`node ${args.join(" ")} ended early`);
-    return JSON.parse(value) as { url: string; cpu: number };
+    return JSON.parse(value) as { url: string; cpu: number; purged: number };
   };
   const { url } = await hear();
   return {
@@ -56,6 +60,11 @@ export async function startServer(args: readonly string[]): Promise<Server> {
       stdin.write("usage\n");
       return (await hear()).cpu;
     },
+    purge: async () => {
+      stdin.write("purge\n");
+      return (await hear()).purged;
+    },
+    resident: () => residentOf(child.pid as number),
     stop: () => stop(child),
   };
 }

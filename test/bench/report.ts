@@ -1,5 +1,6 @@
 import Table from "cli-table3";
 import type { Rate } from "./load.ts";
+import type { Scale } from "./scale.ts";
 
 /** All that was measured. */
 export interface Figures {
@@ -12,7 +13,8 @@ export interface Figures {
     /** The rate of each contender in each round. */
     rounds: Record<string, Rate>[];
   }[];
-  footprint: Footprint;
+  footprint: Footprint | undefined;
+  scale: Scale;
 }
 
 /** Starting, in milliseconds, and memory, in bytes. */
@@ -49,8 +51,9 @@ export function printed(figures: Figures): string {
     `Node ${machine.node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}; ${where}.`,
     `Medians of ${run.rounds} rounds of ${run.seconds} s, ${run.connections} connections; ratios within a round.`,
     `"By CPU" compares the servers' CPU time for a request, which a busy machine disturbs least.`,
-    ratesTable(figures.rates),
-    footprintTable(figures.footprint),
+    ...(figures.rates.length > 0 ? [ratesTable(figures.rates)] : []),
+    ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
+    ...scaleLines(figures.scale),
     ...disturbed(figures.rates),
   ].join("\n");
 }
@@ -112,6 +115,33 @@ function footprintTable({ start, memory }: Footprint): string {
     ],
   );
   return table.toString();
+}
+
+const PAGE_CEILING = 1.5;
+
+function scaleLines({ firstPages, attachments, purge }: Scale): string[] {
+  const ms = (value: number) => `${value.toFixed(2)} ms`;
+  const megabytes = (value: number) => `${Math.round(value / MEGABYTE)} MB`;
+  const lines: string[] = [];
+  for (const { name, few, many, ratio } of firstPages ?? []) {
+    const met = verdict(ratio <= PAGE_CEILING);
+    lines.push(
+      `First page of ${name}: ${ms(few)} at 1,000 events, ${ms(many)} at 1,000,000: ${ratio.toFixed(2)} times, at most ${PAGE_CEILING}: ${met}`,
+    );
+  }
+  if (attachments) {
+    const { up, down, before, peak } = attachments;
+    lines.push(
+      `Attachments of 5 MB: ${ms(up)} up, ${ms(down)} down; memory ${megabytes(before)} before, ${megabytes(peak)} at most`,
+    );
+  }
+  if (purge) {
+    const { removed, seconds, quiet, during } = purge;
+    lines.push(
+      `Purge of ${removed} of 1,000,000 events: ${seconds.toFixed(1)} s; 99% of reads within ${ms(quiet)} before, ${ms(during)} meanwhile`,
+    );
+  }
+  return lines;
 }
 
 function verdict(met: boolean): string {

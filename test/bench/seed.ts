@@ -16,6 +16,25 @@ const labels = (length: number) =>
 const GROUPS = 60;
 const VISIBILITIES = ["private", "internal", "public"] as const;
 
+/** What one project has more of: 20 wiki pages of 20 KB, 20 badges, 500 dependencies. */
+const areas = {
+  wiki: times(20, (index) => ({
+    title: `Page ${String(index).padStart(2, "0")}`,
+    content: 'A line of a wiki page, with *emphasis* and "quotes".\n'.repeat(400),
+  })),
+  badges: times(20, (index) => ({
+    name: `Badge ${index}`,
+    link_url: "https://ci.example.com/%{project_path}/-/%{project_id}",
+    image_url: "https://ci.example.com/%{project_path}/%{default_branch}/badge.svg",
+  })),
+  dependencies: times(500, (index) => ({
+    name: `package-${String(index).padStart(3, "0")}`,
+    version: `1.${index}.0`,
+    package_manager: "npm" as const,
+    dependency_file_path: "package-lock.json",
+  })),
+};
+
 /**
  * 800 users, 60 groups of one board with 20 lists, 500 projects, 10,000 labels. The three newest groups are public, so
  * that a server that checks nothing lists the same newest projects as one that does.
@@ -45,6 +64,7 @@ export function mediumSeed(): Seed {
           description: "A project that does things, described in a sentence of moderate length.",
           visibility,
           labels: labels(8),
+          ...(group === 0 && index === 0 ? areas : {}),
         })),
       };
     }),

@@ -81,7 +81,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     const second = await start();
     expect(steps()).toHaveLength(2);
     expect(second.output.stdout).not.toContain("Seeding");
-    expect(second.output.stdout).toMatch(/Token of the administrator root.*: pmat-[0-9a-f]{40}/);
+    expect(second.output.stdout).toMatch(/Token of root.*: pmat-[0-9a-f]{40}/);
     expect(await pasted(second.curl)).toHaveLength(2);
     expect(await second.stop()).toBe(0);
   });

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   environment,
@@ -189,7 +191,12 @@ describe("token create-job", () => {
   ];
 
   it("issues a token that reads its project for as long as it is said", async () => {
-    await runJson(["seed", "--db", "jobs.db"], at);
+    const seed = {
+      users: [{ username: "root", admin: true }],
+      groups: [{ path: "acme", projects: [{ path: "app" }] }],
+    };
+    writeFileSync(join(folder.path, "seed.json"), JSON.stringify(seed));
+    await runJson(["seed", "--db", "jobs.db", "--file", "seed.json"], at);
     const before = Date.now();
     const more = ["--lifetime", "30m", "--db", "jobs.db", "--json"];
     const made = JSON.parse((await run(createJob(...more), at)).stdout);

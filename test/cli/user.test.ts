@@ -150,3 +150,46 @@ describe("user block and unblock", () => {
     });
   });
 });
+
+describe("user set-password", () => {
+  it("takes it from standard input", async () => {
+    await runJson(["user", "create", ...data("forgetful")], at);
+    const ran = await run(["user", "set-password", "Forgetful", "--password-stdin"], {
+      ...at,
+      input: "correct horse\n",
+    });
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: "forgetful has a new password, and is signed out.\n",
+      stderr: "",
+    });
+    const short = await run(["user", "set-password", "forgetful", "--password-stdin"], {
+      ...at,
+      input: "short\n",
+    });
+    expect(short).toMatchObject({ code: 2, stdout: "" });
+    expect(short.stderr).toContain("password is too short (minimum is 8 characters)");
+  });
+
+  it("needs one, and a user", async () => {
+    const none = await run(["user", "set-password", "root"], at);
+    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none.stderr).toBe("error: give the new password: --password-stdin < password.txt\n");
+    const nobody = await run(["user", "set-password", "nobody", "--password-stdin"], {
+      ...at,
+      input: "correct horse\n",
+    });
+    expect(nobody.code).not.toBe(0);
+    expect(nobody.stderr).toContain("User Not Found");
+  });
+});
+
+describe("user disable-two-factor", () => {
+  it("is done whether it was on or not", async () => {
+    const { stdout, code } = await run(["user", "disable-two-factor", "root"], at);
+    expect([code, stdout]).toEqual([0, "root signs in with their password alone now.\n"]);
+    expect(await runJson(["user", "disable-two-factor", "root"], at)).toMatchObject({
+      username: "root",
+    });
+  });
+});

@@ -24,6 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
+/** Lets `developer` in again, who then has to sign in again. */
+async function unblock(): Promise<void> {
+  await app.admin.unblockUser("developer");
+  visitor = await app.signedIn();
+}
+
 const basic = (id: string, secret: string, scheme = "Basic") => ({
   authorization: `${scheme} ${Buffer.from(`${id}:${secret}`).toString("base64")}`,
 });
@@ -146,7 +152,7 @@ describe("a code", () => {
     const sent = redemption(client, await codeFor(visitor, client));
     await app.admin.blockUser("developer");
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
-    await app.admin.unblockUser("developer");
+    await unblock();
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
   });
 
@@ -486,7 +492,7 @@ describe("a refresh token", () => {
       403,
       "403 Forbidden - Your account has been blocked.",
     ]);
-    await app.admin.unblockUser("developer");
+    await unblock();
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
@@ -543,7 +549,7 @@ describe("the password grant", () => {
     await app.admin.blockUser("developer");
     const { status, json } = await grant();
     expect([status, json]).toEqual([400, INVALID_GRANT]);
-    await app.admin.unblockUser("developer");
+    await unblock();
   });
 
   it("takes the application's word where one is named, and then it must be right", async () => {
@@ -574,6 +580,22 @@ describe("the password grant", () => {
     const { json, headers } = answers[10] as (typeof answers)[0];
     expect(json.error).toBe("temporarily_unavailable");
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+
+  it("refuses who has two-factor on, right password or not, in the same words", async () => {
+    await app.store.transaction(async (db) => {
+      const [user] = await db.all<{ id: number }>("select id from users where username = ?", [
+        "reporter",
+      ]);
+      await db.run(
+        "insert into two_factor (user_id, secret, enabled_at, last_step) values (?, ?, ?, 0)",
+        [user?.id ?? 0, "A".repeat(32), clock],
+      );
+    });
+    for (const password of [PASSWORD, "wrong horse"]) {
+      const { status, json } = await grant({ username: "reporter", password });
+      expect([status, json]).toEqual([400, INVALID_GRANT]);
+    }
   });
 
   it("can be switched off", async () => {

@@ -234,3 +234,22 @@ export async function insertJobToken(
   );
   return inserted?.[0] as number;
 }
+
+/** A token that counts, as its owner sees it. */
+export interface ActiveToken {
+  id: number;
+  name: string;
+  scopes: string;
+  created_at: number;
+  expires_at: string | null;
+}
+
+/** A user's own tokens that count, the newest first. @param today `YYYY-MM-DD` */
+export function active(db: Reader, userId: number, today: string): Awaitable<ActiveToken[]> {
+  return db.all<ActiveToken>(
+    `select id, name, scopes, created_at, expires_at from tokens
+     where user_id = ? and impersonation = 0 and revoked = 0 and (expires_at is null or expires_at > ?)
+     order by id desc`,
+    [userId, today],
+  );
+}

@@ -76,7 +76,7 @@ async function setState(
   state: users.User["state"],
 ) {
   const found = await findUser(context);
-  await updateRow(context.db, "users", found.id, { state }, context.now);
+  await users.setState(context.db, found, state, context.now);
   await recordChange(context, state === "blocked" ? "user blocked" : "user unblocked", found.id);
   return new Plain(true);
 }
@@ -193,8 +193,7 @@ export const userResource: Resource = {
           ...profile,
         },
         present: adminUser,
-        prepare: async ({ password }) =>
-          password === undefined ? {} : { password_hash: await hashPassword(password) },
+        prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
         handle: async (context) => {
           const { db, shape, input, prepared, now } = context;
           const found = await findUser(context);
@@ -205,10 +204,11 @@ export const userResource: Resource = {
             db,
             "users",
             found.id,
-            { ...columnsOf(input), email, name, username, ...prepared },
+            { ...columnsOf(input), email, name, username },
             now,
           );
-          if (input.password !== undefined) {
+          if (prepared !== undefined) {
+            await users.setPassword(db, found.id, prepared, now);
             await recordChange(context, "password changed", found.id);
           }
           await renamePersonal(db, found, { username, name }, now);

@@ -2,6 +2,7 @@ import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../groups/queries.ts";
 
 /** A user as handlers look at it. */
@@ -138,6 +139,43 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
     now,
   );
   return id;
+}
+
+/** The hash of a user's password, `null` where they have none. */
+export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
+  const [found] = await db.rows("select password_hash from users where id = ?", [userId]);
+  return (found?.[0] ?? null) as string | null;
+}
+
+/** Gives a user another password. Whoever was signed in by the one before no longer is. */
+export async function setPassword(
+  db: Database,
+  userId: number,
+  hash: string,
+  now: number,
+): Promise<void> {
+  await updateRow(db, "users", userId, { password_hash: hash }, now);
+  await endSessions(db, userId);
+}
+
+/**
+ * Blocks a user, or lets them in again. While blocked, the sessions they had answer 403 as their tokens do; afterwards
+ * they have to sign in again.
+ */
+export async function setState(
+  db: Database,
+  user: User,
+  state: User["state"],
+  now: number,
+): Promise<void> {
+  if (user.state === "blocked" && state === "active") await endSessions(db, user.id);
+  await updateRow(db, "users", user.id, { state }, now);
+}
+
+/** Signs a user out everywhere, and ends what sign-ins of theirs are half done. */
+async function endSessions(db: Database, userId: number): Promise<void> {
+  await db.run("delete from sessions where user_id = ?", [userId]);
+  await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
 /** Removes a user with their own projects, memberships and tokens. */

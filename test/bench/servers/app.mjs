@@ -4,5 +4,6 @@ import { serve } from "../../../dist/node.js";
 import { ready } from "./control.mjs";
 
 const [database, port = "0"] = process.argv.slice(2);
-const { url } = await serve(await createApp({ database }), { port: Number(port) });
-ready(url);
+const app = await createApp({ database });
+const { url } = await serve(app, { port: Number(port) });
+ready(url, () => app.admin.purgeEvents());

@@ -118,6 +118,42 @@ const labelJson = (row) => ({
   is_project_label: true,
 });
 
+const PAGE = `select w.content, w.format, w.slug, w.title from wiki_pages w
+  join projects p on p.id = w.project_id where p.full_path = ?`;
+const page = db.prepare(`${PAGE} and w.slug = ?`);
+const pages = db.prepare(`${PAGE} order by w.title, w.id limit 20`);
+const badges = db.prepare(`select b.*, p.full_path, p.default_branch from badges b
+  join projects p on p.id = b.project_id where p.full_path = ? order by b.created_at, b.id limit 20`);
+const dependencies = db.prepare(`select d.* from dependencies d
+  join projects p on p.id = d.project_id where p.full_path = ? order by d.name, d.id limit 100`);
+
+const badgeJson = (row) => {
+  const values = {
+    project_path: row.full_path,
+    project_id: row.project_id,
+    default_branch: row.default_branch,
+  };
+  const render = (url) =>
+    url.replace(/%\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
+  return {
+    id: row.id,
+    name: row.name,
+    link_url: row.link_url,
+    image_url: row.image_url,
+    rendered_link_url: render(row.link_url),
+    rendered_image_url: render(row.image_url),
+    kind: "project",
+  };
+};
+
+const dependencyJson = (row) => ({
+  name: row.name,
+  version: row.version,
+  package_manager: row.package_manager,
+  dependency_file_path: row.dependency_file_path,
+  vulnerabilities: JSON.parse(row.vulnerabilities),
+});
+
 function send(res, status, value) {
   const body = JSON.stringify(value);
   res.writeHead(status, {
@@ -130,7 +166,13 @@ function send(res, status, value) {
 const server = createServer((req, res) => {
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
   const [, , , , id, below, boardId, , listId] = req.url.split("/");
-  if (listId) send(res, 200, listJson(oneList.get(listId)));
+  const path = id?.replace("%2F", "/");
+  if (below === "badges") send(res, 200, badges.all(path).map(badgeJson));
+  else if (below?.startsWith("dependencies")) {
+    send(res, 200, dependencies.all(path).map(dependencyJson));
+  } else if (below === "wikis") send(res, 200, page.get(path, boardId));
+  else if (below?.startsWith("wikis")) send(res, 200, pages.all(path));
+  else if (listId) send(res, 200, listJson(oneList.get(listId)));
   else if (boardId) send(res, 200, lists.all(boardId).map(listJson));
   else if (below === "labels") {
     let text = "";

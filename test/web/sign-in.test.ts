@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
+import { ORIGIN, Visitor } from "../visitor.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -8,40 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-const ORIGIN = "http://localhost";
-
-/** A browser, as far as these pages need one: it keeps the cookie and the page's CSRF token. */
-class Visitor {
-  cookie = "";
-  csrf = "";
-
-  async get(path: string): Promise<Response & { page: string }> {
-    return this.send(path, {});
-  }
-
-  async post(path: string, form: Record<string, string>, csrf = this.csrf) {
-    const body = new URLSearchParams({ ...form, authenticity_token: csrf });
-    return this.send(path, { method: "POST", body });
-  }
-
-  private async send(path: string, init: RequestInit): Promise<Response & { page: string }> {
-    const headers = this.cookie ? { cookie: this.cookie } : undefined;
-    const response = await app.fetch(
-      new Request(ORIGIN + path, { ...init, ...(headers ? { headers } : {}) }),
-    );
-    const set = response.headers.get("set-cookie");
-    if (set) this.cookie = set.split(";")[0] as string;
-    const text = await response.text();
-    this.csrf = /name="authenticity_token" value="(\w+)"/.exec(text)?.[1] ?? this.csrf;
-    return Object.assign(response, { page: text });
-  }
-}
+const visit = () => new Visitor(app);
 
 const right = { login: "admin", password: "correct horse" };
 
 describe("signing in", () => {
   it("gives a new cookie, by which the API knows the caller", async () => {
-    const visitor = new Visitor();
+    const visitor = visit();
     const form = await visitor.get("/users/sign_in");
     expect(form.status).toBe(200);
     expect(form.headers.get("set-cookie")).toMatch(
@@ -50,7 +24,7 @@ describe("signing in", () => {
     const before = visitor.cookie;
     const answer = await visitor.post("/users/sign_in", right);
     expect(answer.status).toBe(303);
-    expect(answer.headers.get("location")).toBe(`${ORIGIN}/-/user_settings/active_sessions`);
+    expect(answer.headers.get("location")).toBe("/-/profile");
     expect(visitor.cookie).not.toBe(before);
     const user = await visitor.get("/api/v4/user");
     expect(JSON.parse(user.page)).toMatchObject({ username: "admin" });
@@ -60,7 +34,7 @@ describe("signing in", () => {
   });
 
   it("says the same of a wrong password and an unknown user", async () => {
-    const visitor = new Visitor();
+    const visitor = visit();
     await visitor.get("/users/sign_in");
     for (const login of ["admin", "nobody"]) {
       const answer = await visitor.post("/users/sign_in", { login, password: "wrong horse" });
@@ -70,32 +44,32 @@ describe("signing in", () => {
   });
 
   it("refuses a form without its page's token", async () => {
-    const visitor = new Visitor();
+    const visitor = visit();
     await visitor.get("/users/sign_in");
     expect((await visitor.post("/users/sign_in", right, "0".repeat(64))).status).toBe(422);
-    expect((await new Visitor().post("/users/sign_in", right)).status).toBe(422);
+    expect((await visit().post("/users/sign_in", right)).status).toBe(422);
   });
 
   it.each(["//evil.test", "/\\evil.test", "https://evil.test", "/a\nb", "javascript:x"])(
     "never sends to %j",
     async (return_to) => {
-      const visitor = new Visitor();
+      const visitor = visit();
       await visitor.get("/users/sign_in");
       const answer = await visitor.post("/users/sign_in", { ...right, return_to });
-      expect(answer.headers.get("location")).toBe(`${ORIGIN}/-/user_settings/active_sessions`);
+      expect(answer.headers.get("location")).toBe("/-/profile");
     },
   );
 
   it("sends those who are not signed in to sign in first, and back", async () => {
-    const visitor = new Visitor();
+    const visitor = visit();
     const answer = await visitor.get("/-/user_settings/active_sessions?a=1");
     expect(answer.status).toBe(302);
-    const there = `${ORIGIN}/users/sign_in?return_to=%2F-%2Fuser_settings%2Factive_sessions%3Fa%3D1`;
+    const there = "/users/sign_in?return_to=%2F-%2Fuser_settings%2Factive_sessions%3Fa%3D1";
     expect(answer.headers.get("location")).toBe(there);
   });
 
   it("lets the API change something only with the CSRF token", async () => {
-    const visitor = new Visitor();
+    const visitor = visit();
     await visitor.get("/users/sign_in");
     await visitor.post("/users/sign_in", right);
     await visitor.get("/-/user_settings/active_sessions");
@@ -113,7 +87,7 @@ describe("signing in", () => {
 });
 
 it("is stopped after ten wrong passwords of one account", async () => {
-  const visitor = new Visitor();
+  const visitor = visit();
   await visitor.get("/users/sign_in");
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt += 1) {

@@ -1,0 +1,38 @@
+import { verifyPassword } from "../core/passwords.ts";
+import type { Preparing } from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import { attempt, forgive } from "./attempts.ts";
+
+/** How often an account's secret may be tried where its owner is known already, whatever the address. */
+const ALLOWANCE = { most: 10, window: 10 * 60_000 };
+
+/**
+ * Checks that who is signed in knows their password, before what a stolen session must not do. Tries are counted.
+ *
+ * @throws ApiError 429 after too many failures
+ */
+export async function confirmPassword(
+  { store, caller, now }: Preparing,
+  password: string,
+): Promise<boolean> {
+  const userId = caller?.id ?? 0;
+  const key = `password of ${userId}`;
+  await attempt(store, [{ ...ALLOWANCE, key }], now);
+  const fits = await verifyPassword(password, await users.passwordHash(store, userId));
+  if (fits) await store.transaction((db) => forgive(db, key));
+  return fits;
+}
+
+/**
+ * Counts a try of a user's second factor, before it is made; a code that fits forgives {@link codeKey}.
+ *
+ * @throws ApiError 429 after too many failures
+ */
+export function countCode({ store, now }: Preparing, userId: number): Promise<void> {
+  return attempt(store, [{ ...ALLOWANCE, key: codeKey(userId) }], now);
+}
+
+/** What {@link countCode} counts together. */
+export function codeKey(userId: number): string {
+  return `two-factor of ${userId}`;
+}

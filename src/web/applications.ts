@@ -1,0 +1,294 @@
+import type { Caller } from "../core/auth.ts";
+import { type AttributeErrors, notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import {
+  type Answer,
+  type Asked,
+  type Context,
+  get,
+  post,
+  type Resource,
+  type Visit,
+} from "../core/resource.ts";
+import * as applications from "../oauth/applications.ts";
+import * as grants from "../oauth/grants.ts";
+import { APPLICATION_SCOPES, type ApplicationData, readLines } from "../oauth/rules.ts";
+import type { Reader } from "../store/port.ts";
+import { PAGES } from "./door.ts";
+import { choices, confirmed, field, form, tried } from "./form.ts";
+import { type Html, html } from "./html.ts";
+import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
+import { instant } from "./words.ts";
+
+const PATH = "/-/user_settings/applications";
+
+/** What the form of an application sends: boxes that are not ticked are not sent. */
+const sentData = {
+  name: is.optional(is.anyText()),
+  redirect_uri: is.optional(is.anyText()),
+  scopes: is.optional(is.commaSeparated()),
+  confidential: is.optional(is.boolean()),
+};
+const applicationId = { application_id: is.recordId() };
+
+/** OAuth2 applications: those that somebody registered, and those they let in. */
+export const applicationPages: Resource = {
+  name: "Applications",
+  door: PAGES,
+  migrations: [],
+  routes: [
+    get(PATH, { summary: "Applications page", handle: (context) => listPage(context) }),
+    post(PATH, {
+      summary: "Register an application; only this answer shows its secret",
+      input: sentData,
+      handle: async (context) => {
+        const { db, input, now } = context;
+        const caller = context.caller as Caller;
+        const data = dataOf(input);
+        const { done, errors } = await tried(() =>
+          applications.register(
+            db,
+            actorOf(context),
+            { ...data, userId: caller.id, trusted: false },
+            now,
+          ),
+        );
+        if (errors) return listPage(context, { data, errors });
+        const made = (await applications.find(db, done.id)) as applications.Application;
+        return applicationPage(context, made, { secret: done.secret });
+      },
+    }),
+    get(`${PATH}/:application_id`, {
+      summary: "Page of an application",
+      input: applicationId,
+      handle: async (context) => applicationPage(context, await findOwn(context)),
+    }),
+    post(`${PATH}/:application_id`, {
+      summary: "Change an application",
+      input: { ...applicationId, ...sentData },
+      handle: async (context) => {
+        const { db, input, now, view } = context;
+        const found = await findOwn(context);
+        const data = dataOf(input);
+        const { errors } = await tried(() =>
+          applications.change(db, actorOf(context), found.id, data, now),
+        );
+        if (errors) return applicationPage(context, found, { data, errors });
+        return redirect(`${mountOf(view)}${PATH}/${found.id}`);
+      },
+    }),
+    post(`${PATH}/:application_id/renew_secret`, {
+      summary: "Give an application another secret; only this answer shows it",
+      input: applicationId,
+      handle: async (context) => {
+        const found = await findOwn(context);
+        const { db, now } = context;
+        const secret = await applications.renewSecret(db, actorOf(context), found, now);
+        return applicationPage(context, { ...found, secret_digest: "" }, { secret });
+      },
+    }),
+    post(`${PATH}/:application_id/delete`, {
+      summary: "Delete an application, and every access it was given",
+      input: applicationId,
+      handle: async (context) => {
+        const { db, now, view } = context;
+        await applications.remove(db, actorOf(context), await findOwn(context), now);
+        return redirect(mountOf(view) + PATH);
+      },
+    }),
+    post(`${PATH}/:application_id/revoke_access`, {
+      summary: "Take back what an application was allowed",
+      input: applicationId,
+      handle: async (context) => {
+        const { db, input, now, view } = context;
+        const application = await applications.find(db, input.application_id);
+        const userId = (context.caller as Caller).id;
+        const by = actorOf(context);
+        if (!application || !(await grants.revokeAccess(db, by, { userId, application }, now))) {
+          throw notFound();
+        }
+        return redirect(mountOf(view) + PATH);
+      },
+    }),
+  ],
+};
+
+/** An application of the caller's; of others' they learn nothing. */
+async function findOwn({
+  db,
+  caller,
+  input,
+}: Pick<Context, "caller"> & { db: Reader; input: { application_id: number } }) {
+  const found = await applications.find(db, input.application_id);
+  if (!found || found.user_id !== caller?.id) throw notFound();
+  return found;
+}
+
+function actorOf({ caller, asked }: { caller: Caller | undefined; asked: Asked }) {
+  return { id: caller?.id ?? null, name: caller?.username ?? "", ip: asked.ip };
+}
+
+function dataOf(sent: is.Input<typeof sentData>): ApplicationData {
+  const { name = "", redirect_uri = "", scopes = [], confidential = false } = sent;
+  return { name, redirectUris: readLines(redirect_uri), scopes, confidential };
+}
+
+/** What a form holds, and what is wrong with it. */
+interface Sent {
+  data?: ApplicationData;
+  errors?: AttributeErrors;
+}
+
+const NEW: ApplicationData = { name: "", redirectUris: [], scopes: [], confidential: true };
+
+async function listPage(
+  visit: Visit & { db: Reader; now: number },
+  { data = NEW, errors }: Sent = {},
+): Promise<Answer> {
+  const { db, now, view } = visit;
+  const { id } = visit.caller as Caller;
+  const [allowed, own] = [await grants.authorizedBy(db, id, now), await applications.all(db, id)];
+  const body = html`<section>
+<h2>Allowed to act as you</h2>
+${rows(
+  allowed.map(
+    ({ application_id, name, owner, scopes, since }) => html`<li>
+<div><h3>${name}</h3>
+<p>${owner === null ? "registered by the administrators" : `registered by @${owner}`} · since ${instant(since)}<br>
+${scopes.join(", ")}</p></div>
+${confirmed(visit, {
+  label: "Revoke",
+  question: `${name} will no longer get in. It can ask you again.`,
+  action: `${PATH}/${application_id}/revoke_access`,
+})}
+</li>`,
+  ),
+  "No application is.",
+)}
+</section>
+<section>
+<h2>Your applications</h2>
+${rows(
+  own.map(
+    ({ id: ownId, name, uid, confidential }) => html`<li>
+<div><h3><a href="${mountOf(view)}${PATH}/${ownId}">${name}</a></h3>
+<p>${confidential === 1 ? "confidential" : "public"} · <code>${uid}</code></p></div>
+</li>`,
+  ),
+  "You have registered none.",
+)}
+</section>
+<section>
+<h2>Register an application</h2>
+${dataForm(visit, PATH, "Register", { data, ...(errors && { errors }) })}
+</section>`;
+  return page(visit, { title: "Applications", status: errors ? 422 : 200, body });
+}
+
+function rows(items: readonly Html[], none: string): Html {
+  return items.length === 0
+    ? html`<p class="lead">${none}</p>`
+    : html`<ul class="rows">${items}</ul>`;
+}
+
+function applicationPage(
+  visit: Visit,
+  application: applications.Application,
+  { data, errors, secret }: Sent & { secret?: string | null } = {},
+): Answer {
+  const { id, name, uid, confidential, secret_digest } = application;
+  const path = `${PATH}/${id}`;
+  const body = html`${
+    typeof secret === "string" &&
+    html`<div class="note good" role="status">
+<p>The secret of <strong>${name}</strong>. Keep it now: it is not shown again.</p>
+<code class="secret">${secret}</code>
+</div>`
+  }
+<section>
+<h2>For its settings</h2>
+<dl class="long">
+<dt>Application ID</dt><dd><code class="secret">${uid}</code></dd>
+<dt>Server</dt><dd><code class="secret">${visit.view.base}</code></dd>
+</dl>
+</section>
+<section>
+<h2>Edit</h2>
+${dataForm(visit, path, "Save", { data: data ?? stored(application), ...(errors && { errors }) })}
+</section>
+${
+  confidential === 1 &&
+  html`<section>
+<h2>Secret</h2>
+${
+  secret_digest === null
+    ? html`<p>It has none yet, and gets no tokens without.</p>
+${form(visit, `${path}/renew_secret`, html`<button>Make a secret</button>`)}`
+    : html`<p>Only its SHA-256 is kept here.</p>
+${confirmed(visit, {
+  label: "Renew the secret",
+  question: "The secret it has now will be refused at once.",
+  action: `${path}/renew_secret`,
+})}`
+}
+</section>`
+}
+<section>
+<h2>Delete</h2>
+${confirmed(visit, {
+  label: "Delete this application",
+  question: "Everybody who allowed it something takes that back with it. This can't be undone.",
+  action: `${path}/delete`,
+})}
+</section>
+<p><a href="${mountOf(visit.view)}${PATH}">All applications</a></p>`;
+  return page(visit, { title: name, status: errors ? 422 : 200, body });
+}
+
+function stored(application: applications.Application): ApplicationData {
+  return {
+    name: application.name,
+    redirectUris: application.redirect_uris.split("\n"),
+    scopes: application.scopes.split(" "),
+    confidential: application.confidential === 1,
+  };
+}
+
+function dataForm(
+  visit: Visit,
+  action: string,
+  label: string,
+  { data, errors = {} }: Sent & { data: ApplicationData },
+): Html {
+  return form(
+    visit,
+    action,
+    html`${field({ name: "name", label: "Name", value: data.name, error: errors["name"] })}
+${field({
+  name: "redirect_uri",
+  label: "Redirect URI",
+  type: "lines",
+  hint: "Where users are sent back to, such as https://app.example.com/callback. Several: one a line.",
+  value: data.redirectUris.join("\n"),
+  error: errors["redirect_uri"],
+})}
+${choices({
+  name: "scopes",
+  legend: "Scopes",
+  choices: Object.entries(APPLICATION_SCOPES).map(([scope, about]) => ({
+    value: scope,
+    label: scope,
+    about,
+    checked: data.scopes.includes(scope),
+  })),
+  error: errors["scopes"],
+})}
+<div class="choice field">
+<input type="checkbox" id="confidential" name="confidential" value="1"${data.confidential && html` checked`}>
+<label for="confidential">Confidential<span class="hint">It runs on a server and can keep a secret. Apps on phones,
+on desktops and in browsers can't.</span></label>
+</div>
+<button>${label}</button>`,
+  );
+}

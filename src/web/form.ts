@@ -1,0 +1,139 @@
+import { ApiError, type AttributeErrors } from "../core/errors.ts";
+import { type Attributes, type Input, inputReader } from "../core/input.ts";
+import type { Parameters } from "../core/parameters.ts";
+import type { Visit } from "../core/resource.ts";
+import type { Awaitable } from "../store/port.ts";
+import { type Html, html } from "./html.ts";
+import { csrf } from "./page.ts";
+import { mountOf } from "./places.ts";
+
+/** A form of this site. @param action a path below the mount */
+export function form(
+  { csrfToken, view }: Pick<Visit, "csrfToken" | "view">,
+  action: string,
+  body: Html,
+): Html {
+  return html`<form method="post" action="${mountOf(view)}${action}">${csrf(csrfToken)}
+${body}
+</form>`;
+}
+
+/** A field of one line, or several. */
+interface FieldSpec {
+  name: string;
+  /** Default: its name, which is not enough where several forms of a page have it. */
+  id?: string;
+  label: string;
+  /** Default `"text"`; `"lines"` has several. */
+  type?: "text" | "password" | "date" | "lines";
+  value?: string | undefined;
+  hint?: string;
+  /** What is wrong with what was sent. */
+  error?: readonly string[] | undefined;
+  /** Default true. */
+  required?: boolean;
+  /** What the browser may fill in. Default `"off"`. */
+  autocomplete?: string;
+  /** Begins with the cursor in it. */
+  autofocus?: boolean;
+  /** Only digits are typed. */
+  numeric?: boolean;
+  /** The first day that can be chosen. */
+  min?: string;
+}
+
+/** A field with its label, its hint, and what is wrong with it beside it. */
+export function field(spec: FieldSpec): Html {
+  const { name, id = name, label, type = "text", value, hint, error, required = true } = spec;
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const attributes = html` id="${id}" name="${name}"${required && html` required`}${
+    spec.autofocus === true && html` autofocus`
+  }${error && html` aria-invalid="true"`}${
+    describedBy !== "" && html` aria-describedby="${describedBy}"`
+  } autocomplete="${spec.autocomplete ?? "off"}" autocapitalize="none" spellcheck="false"`;
+  const control =
+    type === "lines"
+      ? html`<textarea rows="3"${attributes}>
+${value ?? ""}</textarea>`
+      : html`<input type="${type}"${attributes}${value !== undefined && html` value="${value}"`}${
+          spec.numeric === true && html` inputmode="numeric"`
+        }${spec.min !== undefined && html` min="${spec.min}"`}>`;
+  return html`<div class="field">
+<label for="${id}">${label}${!required && html` <span class="optional">(optional)</span>`}</label>
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${control}
+${problem(id, label, error)}
+</div>`;
+}
+
+/** Boxes to tick under one name. */
+interface ChoicesSpec {
+  name: string;
+  legend: string;
+  choices: readonly { value: string; label: string; about?: string; checked: boolean }[];
+  error?: readonly string[] | undefined;
+}
+
+/** Boxes to tick, each with what it means. */
+export function choices({ name, legend, choices: all, error }: ChoicesSpec): Html {
+  const boxes = all.map(
+    ({ value, label, about, checked }) => html`<div class="choice">
+<input type="checkbox" id="${name}-${value}" name="${name}[]" value="${value}"${checked && html` checked`}>
+<label for="${name}-${value}">${label}${about && html`<span class="hint">${about}</span>`}</label>
+</div>`,
+  );
+  return html`<fieldset${error && html` aria-describedby="${name}-error"`}>
+<legend>${legend}</legend>
+${boxes}
+${problem(name, legend, error)}
+</fieldset>`;
+}
+
+/** `New password` and `is too short` → `New password is too short.` */
+function problem(id: string, label: string, error: readonly string[] | undefined) {
+  return (
+    error &&
+    html`<p class="error" id="${id}-error">${label} ${error.join(", ").replace(/\.?$/, ".")}</p>`
+  );
+}
+
+/** A button that shows what it does before it is done, without a script. */
+export function confirmed(
+  visit: Pick<Visit, "csrfToken" | "view">,
+  {
+    label,
+    question,
+    action,
+    body,
+  }: { label: string; question: string; action: string; body?: Html },
+): Html {
+  return html`<details class="confirm"><summary class="button quiet">${label}</summary>
+<div class="question"><p>${question}</p>
+${form(visit, action, html`${body}<button class="danger">${label}</button>`)}</div></details>`;
+}
+
+/** What went through, or what was wrong with each attribute. */
+export type Tried<T> =
+  | { done: T; errors?: undefined }
+  | { done?: undefined; errors: AttributeErrors };
+
+/** Does what may refuse attributes, so that a form can say so beside them. Everything else is thrown on. */
+export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
+  try {
+    return { done: await work() };
+  } catch (error) {
+    const message = error instanceof ApiError && (error.body as { message?: unknown }).message;
+    if (typeof message !== "object" || message === null) throw error;
+    return { errors: message as AttributeErrors };
+  }
+}
+
+/** Reads a form by schemas. What is not there counts as empty. */
+export function readForm<A extends Attributes>(
+  attributes: A,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<Tried<Input<A>>> {
+  const read = inputReader(attributes);
+  const empty = Object.fromEntries(Object.keys(attributes).map((name) => [name, ""]));
+  return tried(() => read({ ...empty, ...sent } as Parameters));
+}

@@ -1,0 +1,104 @@
+import { record } from "../accounts/audit.ts";
+import { confirmPassword } from "../accounts/confirm.ts";
+import * as sessions from "../accounts/sessions.ts";
+import type { Caller } from "../core/auth.ts";
+import type { AttributeErrors } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { hashPassword } from "../core/passwords.ts";
+import {
+  type Answer,
+  get,
+  type Preparing,
+  post,
+  type Resource,
+  type Visit,
+} from "../core/resource.ts";
+import { sessionCookie } from "../core/session.ts";
+import * as users from "../resources/users/queries.ts";
+import { PAGES } from "./door.ts";
+import { field, form, type Tried, tried } from "./form.ts";
+import { html } from "./html.ts";
+import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
+
+const PATH = "/-/user_settings/password";
+const EDIT = `${PATH}/edit`;
+
+/** Changing one's password. */
+export const passwordPages: Resource = {
+  name: "Password",
+  door: PAGES,
+  migrations: [],
+  routes: [
+    get(EDIT, {
+      summary: "Password page",
+      input: { changed: is.optional(is.boolean()) },
+      handle: (context) => passwordPage(context, { changed: context.input.changed === true }),
+    }),
+    post(PATH, {
+      summary: "Change the password, and end all other sessions",
+      input: {
+        current_password: is.anyText(),
+        password: is.anyText(),
+        password_confirmation: is.anyText(),
+      },
+      prepare: (input, preparing) => newHash(input, preparing),
+      handle: async (context) => {
+        const { db, asked, now, prepared, view } = context;
+        if (prepared.errors) return passwordPage(context, { errors: prepared.errors });
+        const { id, username: name } = context.caller as Caller;
+        await users.setPassword(db, id, prepared.done, now);
+        const { ip } = asked;
+        await record(db, { action: "password changed", author: { id, name }, ip }, now);
+        const userAgent = asked.header("user-agent") ?? "";
+        const session = await sessions.open(db, { userId: id, ip, userAgent }, now);
+        return redirect(`${mountOf(view)}${EDIT}?changed=true`, {
+          "set-cookie": sessionCookie(session, view.base),
+        });
+      },
+    }),
+  ],
+};
+
+async function newHash(
+  input: { current_password: string; password: string; password_confirmation: string },
+  preparing: Preparing,
+): Promise<Tried<string>> {
+  if (!(await confirmPassword(preparing, input.current_password))) {
+    return { errors: { current_password: ["is wrong"] } };
+  }
+  if (input.password !== input.password_confirmation) {
+    return { errors: { password_confirmation: ["does not match"] } };
+  }
+  return tried(() => hashPassword(input.password));
+}
+
+function passwordPage(
+  visit: Visit,
+  { errors = {}, changed = false }: { errors?: AttributeErrors; changed?: boolean },
+): Answer {
+  const secret = (name: string, label: string, autocomplete: string, hint?: string) =>
+    field({
+      name,
+      label,
+      type: "password",
+      autocomplete,
+      error: errors[name],
+      ...(hint === undefined ? {} : { hint }),
+    });
+  const body = html`${
+    changed &&
+    html`<div class="note good" role="status"><p>Your password has been changed. All other sessions have ended.</p></div>`
+  }
+<section>${form(
+    visit,
+    PATH,
+    html`${secret("current_password", "Current password", "current-password")}
+${secret("password", "New password", "new-password", "At least 8 characters, at most 72 bytes.")}
+${secret("password_confirmation", "New password again", "new-password")}
+<button>Change password</button>`,
+  )}</section>
+<p class="lead">Changing it ends all your other sessions. Access tokens stay as they are.</p>`;
+  const failed = Object.keys(errors).length > 0;
+  return page(visit, { title: "Password", status: failed ? 422 : 200, body });
+}

@@ -1,0 +1,49 @@
+import type { Caller } from "../core/auth.ts";
+import { get, type Resource } from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import { PAGES } from "./door.ts";
+import { html } from "./html.ts";
+import { page } from "./page.ts";
+import { mountOf, type Place, placesOf } from "./places.ts";
+
+const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
+  personal_access_tokens: "Let programs use the API as you",
+  applications: "Your own applications, and those that may act as you",
+  active_sessions: "Where you are signed in",
+  password: "Change it",
+  two_factor: "Ask for a code beside the password",
+};
+
+/** Where who is signed in starts. */
+export const profilePages: Resource = {
+  name: "Account",
+  door: PAGES,
+  migrations: [],
+  routes: [
+    get("/-/profile", {
+      summary: "Account page",
+      handle: async (context) => {
+        const { db, view } = context;
+        const { id, admin } = context.caller as Caller;
+        const { username, name, email } = (await users.find(db, id)) as users.User;
+        const others = placesOf(context)
+          .filter((place) => place.page !== "profile")
+          .map(
+            (
+              place,
+            ) => html`<li><div><h3><a href="${mountOf(view)}${place.path}">${place.title}</a></h3>
+<p>${ABOUT[place.page]}</p></div></li>`,
+          );
+        const body = html`<section><dl>
+<dt>Name</dt><dd>${name}</dd>
+<dt>User name</dt><dd>@${username}</dd>
+<dt>E-mail</dt><dd>${email}</dd>
+${admin && html`<dt>Role</dt><dd>Administrator</dd>`}
+<dt>API</dt><dd><code>${view.base}/api/v4</code></dd>
+</dl></section>
+${others.length > 0 && html`<section><ul class="rows">${others}</ul></section>`}`;
+        return page(context, { title: "Your account", body });
+      },
+    }),
+  ],
+};

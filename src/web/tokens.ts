@@ -1,0 +1,185 @@
+import { record } from "../accounts/audit.ts";
+import { type Caller, newSecret, SCOPES } from "../core/auth.ts";
+import { type AttributeErrors, notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
+import { dayOf } from "../core/time.ts";
+import { APPLICATION_SCOPES } from "../oauth/rules.ts";
+import * as tokens from "../resources/tokens/queries.ts";
+import type { Reader } from "../store/port.ts";
+import { PAGES } from "./door.ts";
+import { choices, confirmed, field, form, readForm } from "./form.ts";
+import { type Html, html } from "./html.ts";
+import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
+import { day, instant } from "./words.ts";
+
+const PATH = "/-/user_settings/personal_access_tokens";
+const DAY = 86_400_000;
+/** How long a token lasts unless something else is chosen. */
+const PROPOSED_DAYS = 30;
+
+/** Personal access tokens. */
+export const tokenPages: Resource = {
+  name: "Personal access tokens",
+  door: PAGES,
+  migrations: [],
+  routes: [
+    get(PATH, {
+      summary: "Personal access tokens page",
+      handle: (context) => tokensPage(context, { sent: { scopes: [] } }),
+    }),
+    post(PATH, {
+      summary: "Make a personal access token; only this answer shows it",
+      input: {
+        name: is.optional(is.anyText()),
+        expires_at: is.optional(is.anyText()),
+        scopes: is.optional(is.commaSeparated()),
+      },
+      handle: async (context) => {
+        const { db, asked, input, now } = context;
+        const { id, username, admin } = context.caller as Caller;
+        const { name = "", expires_at = "", scopes = [] } = input;
+        const read = await readForm(
+          { name: is.text(), expires_at: is.clearable(is.date()) },
+          input,
+        );
+        const errors: AttributeErrors = { ...read.errors };
+        if (read.done?.expires_at && read.done.expires_at <= dayOf(now)) {
+          errors["expires_at"] = ["must be after today"];
+        }
+        if (scopes.length === 0) errors["scopes"] = ["can't be blank"];
+        const offered: readonly string[] = scopesOf(admin);
+        if (!scopes.every((scope) => offered.includes(scope))) {
+          errors["scopes"] = ["can only contain available scopes"];
+        }
+        if (!read.done || Object.keys(errors).length > 0) {
+          return tokensPage(context, { sent: { name, expires_at, scopes }, errors });
+        }
+        const { secret, digest } = newSecret();
+        await tokens.insert(
+          db,
+          { user_id: id, ...read.done, digest, scopes, impersonation: false },
+          now,
+        );
+        const author = { id, name: username };
+        await record(
+          db,
+          { action: "token made", author, target: read.done.name, ip: asked.ip },
+          now,
+        );
+        return tokensPage(context, {
+          sent: { scopes: [] },
+          made: { name: read.done.name, secret },
+        });
+      },
+    }),
+    post(`${PATH}/:token_id/revoke`, {
+      summary: "Revoke a personal access token",
+      input: { token_id: is.recordId() },
+      handle: async ({ db, asked, input, now, view, ...context }) => {
+        const { id, username: name } = context.caller as Caller;
+        const found = await tokens.find(db, input.token_id);
+        if (found?.user_id !== id || found.impersonation === 1) throw notFound();
+        await tokens.revoke(db, found.id, now);
+        const author = { id, name };
+        await record(
+          db,
+          { action: "token revoked", author, target: found.name, ip: asked.ip },
+          now,
+        );
+        return redirect(mountOf(view) + PATH);
+      },
+    }),
+  ],
+};
+
+/** Only administrators may act as others. */
+function scopesOf(admin: boolean) {
+  return SCOPES.filter((scope) => admin || scope !== "sudo");
+}
+
+interface Shown {
+  /** What the form holds. */
+  sent: { name?: string; expires_at?: string; scopes: readonly string[] };
+  errors?: AttributeErrors;
+  made?: { name: string; secret: string };
+}
+
+async function tokensPage(
+  visit: Visit & { db: Reader; now: number },
+  { sent, errors = {}, made }: Shown,
+): Promise<Answer> {
+  const caller = visit.caller as Caller;
+  const active = await tokens.active(visit.db, caller.id, dayOf(visit.now));
+  const body = html`${made && madeNote(made)}
+<p class="lead">Programs sign in with a token instead of your password: as <code>Private-Token</code> or
+<code>Authorization: Bearer</code>.</p>
+<section>
+<h2>New token</h2>
+${form(
+  visit,
+  PATH,
+  html`${field({
+    name: "name",
+    label: "Name",
+    hint: "What it is for, so that you know it again.",
+    value: sent.name,
+    error: errors["name"],
+  })}
+${field({
+  name: "expires_at",
+  label: "Expires on",
+  type: "date",
+  hint: "It stops working at the start of that day (UTC). Left empty, it never does.",
+  value: sent.expires_at ?? dayOf(visit.now + PROPOSED_DAYS * DAY),
+  min: dayOf(visit.now + DAY),
+  required: false,
+  error: errors["expires_at"],
+})}
+${choices({
+  name: "scopes",
+  legend: "Scopes",
+  choices: scopesOf(caller.admin).map((scope) => ({
+    value: scope,
+    label: scope,
+    about: APPLICATION_SCOPES[scope] as string,
+    checked: sent.scopes.includes(scope),
+  })),
+  error: errors["scopes"],
+})}
+<button>Create token</button>`,
+)}
+</section>
+<section>
+<h2>Active tokens</h2>
+${
+  active.length === 0
+    ? html`<p class="lead">You have none.</p>`
+    : html`<ul class="rows">${active.map((token) => tokenRow(visit, token))}</ul>`
+}
+</section>`;
+  const status = Object.keys(errors).length > 0 ? 422 : 200;
+  return page(visit, { title: "Personal access tokens", status, body });
+}
+
+function madeNote({ name, secret }: { name: string; secret: string }): Html {
+  return html`<div class="note good" role="status">
+<p>Your new token <strong>${name}</strong>. Keep it now: it is not shown again.</p>
+<code class="secret">${secret}</code>
+</div>`;
+}
+
+function tokenRow(visit: Visit, token: tokens.ActiveToken): Html {
+  const { id, name, scopes, created_at, expires_at } = token;
+  return html`<li>
+<div><h3>${name}</h3>
+<p>${scopes.replaceAll(" ", ", ")}<br>
+made ${instant(created_at)} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
+${confirmed(visit, {
+  label: "Revoke",
+  question: `What uses ${name} will no longer get in. This can't be undone.`,
+  action: `${PATH}/${id}/revoke`,
+})}
+</li>`;
+}

@@ -1,0 +1,197 @@
+import { record } from "../accounts/audit.ts";
+import { confirmPassword, countCode } from "../accounts/confirm.ts";
+import * as twoFactor from "../accounts/two-factor.ts";
+import type { Caller } from "../core/auth.ts";
+import * as is from "../core/input.ts";
+import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
+import type { Reader } from "../store/port.ts";
+import { PAGES } from "./door.ts";
+import { field, form } from "./form.ts";
+import { Html, html } from "./html.ts";
+import { page, redirect } from "./page.ts";
+import { mountOf } from "./places.ts";
+import { instant } from "./words.ts";
+
+const PATH = "/-/profile/two_factor_auth";
+const WRONG = ["is wrong"];
+
+const password = { password: is.anyText() };
+
+/** Setting up the second factor, and doing away with it. */
+export const twoFactorPages: Resource = {
+  name: "Two-factor authentication",
+  door: PAGES,
+  migrations: [],
+  routes: [
+    get(PATH, { summary: "Two-factor page", handle: (context) => twoFactorPage(context) }),
+    post(`${PATH}/start`, {
+      summary: "Begin to set up the second factor",
+      input: password,
+      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      handle: async (context) => {
+        if (!context.prepared) return twoFactorPage(context, { start: WRONG });
+        await twoFactor.begin(context.db, (context.caller as Caller).id);
+        return redirect(mountOf(context.view) + PATH);
+      },
+    }),
+    post(PATH, {
+      summary: "Switch the second factor on",
+      input: { code: is.anyText() },
+      prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
+      handle: async (context) => {
+        const { db, asked, input, now } = context;
+        const { id, username: name } = context.caller as Caller;
+        const codes = await twoFactor.turnOn(db, id, input.code, now);
+        if (!codes) return twoFactorPage(context, { code: ["does not fit"] });
+        const author = { id, name };
+        await record(db, { action: "two-factor enabled", author, ip: asked.ip }, now);
+        return codesPage(context, codes, "Two-factor authentication is on.");
+      },
+    }),
+    post(`${PATH}/codes`, {
+      summary: "Make new recovery codes",
+      input: password,
+      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      handle: async (context) => {
+        const { db } = context;
+        const { id } = context.caller as Caller;
+        if (!context.prepared) return twoFactorPage(context, { codes: WRONG });
+        if (!(await twoFactor.isOn(db, id))) return redirect(mountOf(context.view) + PATH);
+        const codes = await twoFactor.renewRecoveryCodes(db, id);
+        return codesPage(context, codes, "Your earlier recovery codes no longer work.");
+      },
+    }),
+    post(`${PATH}/disable`, {
+      summary: "Switch the second factor off",
+      input: password,
+      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      handle: async (context) => {
+        const { db, asked, now } = context;
+        if (!context.prepared) return twoFactorPage(context, { disable: WRONG });
+        const { id, username: name } = context.caller as Caller;
+        const author = { id, name };
+        if (await twoFactor.turnOff(db, id)) {
+          await record(db, { action: "two-factor disabled", author, ip: asked.ip }, now);
+        }
+        return redirect(mountOf(context.view) + PATH);
+      },
+    }),
+  ],
+};
+
+/** What was wrong with which of the page's forms. */
+type Problems = Partial<Record<"start" | "code" | "codes" | "disable", readonly string[]>>;
+
+async function twoFactorPage(
+  visit: Visit & { db: Reader },
+  problems: Problems = {},
+): Promise<Answer> {
+  const state = await twoFactor.find(visit.db, (visit.caller as Caller).id);
+  const body = !state
+    ? startPart(visit, problems)
+    : state.enabled_at === null
+      ? await setUpPart(visit, state.secret, problems)
+      : onPart(visit, state.enabled_at, state.recovery_codes, problems);
+  const status = Object.keys(problems).length > 0 ? 422 : 200;
+  return page(visit, { title: "Two-factor authentication", status, body });
+}
+
+/** A form that asks for the password before it does something. */
+function confirmation(
+  visit: Visit,
+  spec: {
+    action: string;
+    id: string;
+    label: string;
+    error: readonly string[] | undefined;
+    kind?: "danger" | "quiet";
+  },
+): Html {
+  const { action, id, label, error, kind } = spec;
+  return form(
+    visit,
+    PATH + action,
+    html`${field({
+      id,
+      name: "password",
+      label: "Your password",
+      type: "password",
+      autocomplete: "current-password",
+      error,
+    })}
+<button${kind && html` class="${kind}"`}>${label}</button>`,
+  );
+}
+
+function startPart(visit: Visit, { start }: Problems): Html {
+  return html`<p class="lead">With a second factor, your password alone no longer signs anybody in: the sign-in also asks
+for a code that an app on your phone makes.</p>
+<section>
+<h2>Set it up</h2>
+<p>You need an app for one-time codes. Most password managers have one.</p>
+${confirmation(visit, { action: "/start", id: "start-password", label: "Set up", error: start })}
+</section>`;
+}
+
+async function setUpPart(visit: Visit, secret: string, { code }: Problems): Promise<Html> {
+  const { renderSVG } = await import("uqr");
+  const username = (visit.caller as Caller).username;
+  const address = await twoFactor.addressOf(secret, username, visit.view.host);
+  // Made by the library of black and white squares alone.
+  const picture = new Html(renderSVG(address, { border: 2, ecc: "M" }));
+  return html`<section>
+<h2>1. Tell your app</h2>
+<p>Scan this with the app:</p>
+<div class="qr" role="img" aria-label="QR code of the secret below">${picture}</div>
+<p>Or type the secret into it:</p>
+<code class="secret">${secret.replace(/.{4}(?=.)/g, "$& ")}</code>
+</section>
+<section>
+<h2>2. Show that it works</h2>
+${form(
+  visit,
+  PATH,
+  html`${field({
+    name: "code",
+    label: "Code",
+    hint: "The six digits the app shows now.",
+    error: code,
+    autocomplete: "one-time-code",
+    numeric: true,
+  })}
+<button>Switch on</button>`,
+)}
+</section>
+<p class="lead">Nothing changes until you have done both.</p>`;
+}
+
+function onPart(visit: Visit, since: number, left: number, { codes, disable }: Problems): Html {
+  return html`<p class="lead">It is on since ${instant(since)}. Programs use access tokens, which need no code.</p>
+<section>
+<h2>Recovery codes</h2>
+<p>${left === 1 ? "One is" : `${left} are`} left. Each signs you in once, without your app.</p>
+${confirmation(visit, { action: "/codes", id: "codes-password", label: "Make new codes", error: codes })}
+</section>
+<section>
+<h2>Switch off</h2>
+<p>Your password alone will sign you in again, and your recovery codes will be gone.</p>
+${confirmation(visit, {
+  action: "/disable",
+  id: "disable-password",
+  label: "Switch off",
+  error: disable,
+  kind: "danger",
+})}
+</section>`;
+}
+
+function codesPage(visit: Visit, codes: readonly string[], notice: string): Answer {
+  const body = html`<div class="note good" role="status"><p>${notice}</p></div>
+<section>
+<h2>Your recovery codes</h2>
+<p>Keep them where you keep your passwords. Each signs you in once, should you lose your app. They are not shown again.</p>
+<ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
+<a class="button" href="${mountOf(visit.view)}${PATH}">I have kept them</a>
+</section>`;
+  return page(visit, { title: "Two-factor authentication", body });
+}

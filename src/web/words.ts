@@ -1,0 +1,44 @@
+import { isoInstant } from "../core/time.ts";
+import { type Html, html } from "./html.ts";
+
+const INSTANT = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "medium",
+  timeStyle: "short",
+  timeZone: "UTC",
+});
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+
+/** An instant in words. @param at epoch milliseconds */
+export function instant(at: number): Html {
+  return html`<time datetime="${isoInstant(at)}">${INSTANT.format(at)} UTC</time>`;
+}
+
+/** A day in words. @param day `YYYY-MM-DD` */
+export function day(day: string): Html {
+  return html`<time datetime="${day}">${DAY.format(Date.parse(day))}</time>`;
+}
+
+const BROWSERS: [RegExp, string][] = [
+  [/\b(?:Edg|EdgA|EdgiOS)\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\b(?:Firefox|FxiOS)\//, "Firefox"],
+  [/\b(?:HeadlessChrome|Chromium|Chrome|CriOS)\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+];
+const SYSTEMS: [RegExp, string][] = [
+  [/\b(?:iPhone|iPad)\b/, "iOS"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b/, "macOS"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bLinux\b/, "Linux"],
+];
+
+/** What a `User-Agent` header means: "Firefox on Linux". */
+export function browser(userAgent: string): string {
+  const among = (words: typeof BROWSERS) => words.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const name = among(BROWSERS) ?? userAgent.split("/", 1)[0];
+  const system = among(SYSTEMS);
+  if (!name) return "Unknown browser";
+  return system ? `${name} on ${system}` : name;
+}

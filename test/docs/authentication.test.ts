@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import type { Scope } from "../../src/core/auth.ts";
+import { routes } from "../api/routes.ts";
+
+const text = readFileSync(new URL("../../docs/authentication.md", import.meta.url), "utf8");
+
+/** Routes that say they accept a scope, but for what any token may do to itself. */
+const named = (scope: Scope) =>
+  routes.filter(
+    ({ scopes, path }) => scopes?.includes(scope) && path !== "/personal_access_tokens/self",
+  );
+
+it("says which routes read_user and sudo reach", () => {
+  const row = /^\| `read_user` \|(.*)\|$/m.exec(text)?.[1] ?? "";
+  const paths = [...row.matchAll(/`(\/[^`]*)`/g)].map(([, path]) => path);
+  const reached = named("read_user");
+  expect(paths.sort()).toEqual(reached.map(({ path }) => path).sort());
+  expect(reached.filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(named("sudo")).toEqual([]);
+});
+
+it("says that read_api reaches every GET, and api everything", () => {
+  const narrower = routes.filter(
+    ({ method, scopes }) =>
+      scopes && (!scopes.includes("api") || (method === "GET" && !scopes.includes("read_api"))),
+  );
+  expect(narrower).toEqual([]);
+});
+
+it("lists the routes that take job tokens", () => {
+  const list = /<!-- job tokens:[^>]*-->\n((?:- .*\n)+)/.exec(text)?.[1] ?? "";
+  const taking = routes.filter(({ jobTokens }) => jobTokens);
+  expect([...list.matchAll(/`([^`]*)`/g)].map(([, name]) => name).sort()).toEqual(
+    taking.map(({ method, path }) => `${method} ${path}`).sort(),
+  );
+});

@@ -1,0 +1,68 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { findBrowser } from "../browser.mjs";
+
+/** Widths the pages are looked at in. */
+export const WIDTHS = { phone: 360, desktop: 1280 } as const;
+
+/** Starts the browser, without its sandbox, which root can't have. */
+export function launch(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (executablePath === undefined) throw new Error("there is no Chromium");
+  const args = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ];
+  return chromium.launch({ executablePath, args });
+}
+
+/** A visitor without JavaScript. What the browser complains of is kept. */
+export async function visit(
+  browser: Browser,
+  options: { width: number; dark?: boolean },
+): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
+  const context = await browser.newContext({
+    javaScriptEnabled: false,
+    viewport: { width: options.width, height: 800 },
+    colorScheme: options.dark === true ? "dark" : "light",
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return { context, page, complaints };
+}
+
+/** Looks at a page: it fits its width, everything in it has a name, and a picture is kept where one is wanted. */
+export async function look(page: Page, name: string): Promise<void> {
+  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  expect([name, wide]).toEqual([name, 0]);
+  for (const control of await page.locator("input:not([type=hidden]), textarea, button").all()) {
+    if (!(await control.isVisible())) continue;
+    const named = await control.evaluate((element) => {
+      const { labels, textContent } = element as HTMLInputElement;
+      return [...(labels ?? [])].map((label) => label.textContent).join("") || textContent;
+    });
+    expect([name, named?.trim()]).not.toEqual([name, ""]);
+  }
+  expect(await page.locator("h1").count()).toBe(1);
+  const folder = process.env["SCREENSHOTS"];
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+/** Fills in the sign-in page that is shown. */
+export async function signIn(page: Page, login: string, password: string): Promise<void> {
+  await page.getByLabel("User name or e-mail address").fill(login);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}

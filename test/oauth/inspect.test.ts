@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Visitor } from "../visitor.ts";
+import {
+  approve,
+  type Client,
+  codeFor,
+  type OAuthApp,
+  oauthApp,
+  PASSWORD,
+  pkce,
+  redemption,
+} from "./helpers.ts";
+
+let clock = Date.UTC(2026, 10, 21);
+let app: OAuthApp;
+let client: Client;
+let other: Client;
+let open: Client;
+let visitor: Visitor;
+beforeAll(async () => {
+  app = await oauthApp({ now: () => clock });
+  client = await app.register();
+  other = await app.register({ name: "Other" });
+  open = await app.register({ name: "Open", confidential: false });
+  visitor = await app.signedIn();
+});
+afterAll(() => app.dispose());
+
+const pairOf = async (own: Client, more: Record<string, string> = {}) => {
+  const { verifier, ...challenge } = pkce();
+  const code = await codeFor(visitor, own, { ...challenge, ...more });
+  return (await app.token({ ...redemption(own, code), code_verifier: verifier })).json;
+};
+const byPassword = async () => {
+  const sent = { grant_type: "password", username: "developer", password: PASSWORD };
+  return (await app.token(sent)).json;
+};
+const credentials = ({ client_id, client_secret }: Client) => ({
+  client_id,
+  client_secret: client_secret ?? "",
+});
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+describe("token info", () => {
+  it("tells whose a token is, what for, and of which application", async () => {
+    const { access_token } = await pairOf(client, { scope: "api read_user" });
+    clock += 1500;
+    const expected = {
+      scope: ["api", "read_user"],
+      expires_in: 7198,
+      application: { uid: client.client_id },
+      created_at: Math.floor((clock - 1500) / 1000),
+      scopes: ["api", "read_user"],
+      expires_in_seconds: 7198,
+    };
+    const { id: resource_owner_id } = (await app.user(access_token)).json;
+    for (const answer of [
+      await app.call("GET /oauth/token/info", bearer(access_token)),
+      await app.call(`GET /oauth/token/info?access_token=${access_token}`),
+    ]) {
+      expect([answer.status, answer.json]).toEqual([200, { resource_owner_id, ...expected }]);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      expect(answer.headers.has("etag")).toBe(false);
+    }
+  });
+
+  it("knows the application of an implicit token, and none of a password's", async () => {
+    const to = await approve(visitor, client, { response_type: "token" });
+    const token = new URLSearchParams(to.hash.slice(1)).get("access_token") as string;
+    const implicit = await app.call("GET /oauth/token/info", bearer(token));
+    expect(implicit.json.application.uid).toBe(client.client_id);
+    const { access_token } = await byPassword();
+    const own = await app.call("GET /oauth/token/info", bearer(access_token));
+    expect([own.status, own.json.application]).toEqual([200, { uid: null }]);
+  });
+
+  it("refuses what is no good access token", async () => {
+    const expired = await pairOf(client);
+    const replaced = await pairOf(client);
+    const { refresh_token } = replaced;
+    await app.token({ ...credentials(client), grant_type: "refresh_token", refresh_token });
+    clock += 7200_000 - 1500;
+    const { access_token: fresh, refresh_token: refresh } = await pairOf(client);
+    clock += 1500;
+    const refused = [
+      expired.access_token,
+      replaced.access_token,
+      refresh,
+      "token-of-developer",
+      "0".repeat(64),
+      "",
+    ];
+    for (const token of refused) {
+      const { status, json, headers } = await app.call(
+        `GET /oauth/token/info?access_token=${token}`,
+      );
+      expect([status, json]).toEqual([
+        401,
+        { error: "invalid_token", error_description: "The access token is invalid" },
+      ]);
+      expect(headers.get("www-authenticate")).toMatch(/^Bearer .*error="invalid_token"/);
+    }
+    await app.admin.blockUser("developer");
+    expect((await app.call("GET /oauth/token/info", bearer(fresh))).status).toBe(401);
+    await app.admin.unblockUser("developer");
+    visitor = await app.signedIn();
+    expect((await app.call("GET /oauth/token/info", bearer(fresh))).status).toBe(200);
+  });
+
+  it("refuses a token in two places", async () => {
+    const { access_token } = await pairOf(client);
+    const path = `GET /oauth/token/info?access_token=${access_token}`;
+    const { status, json } = await app.call(path, bearer(access_token));
+    expect([status, json.error]).toEqual([400, "invalid_request"]);
+  });
+});
+
+describe("revocation", () => {
+  const revoke = (form: Record<string, string>, headers = {}) =>
+    app.call("POST /oauth/revoke", { form, headers });
+
+  it.each(["access_token", "refresh_token"])(
+    "of the %s takes its whole family back",
+    async (kind) => {
+      const first = await pairOf(client);
+      const { json: second } = await app.token({
+        ...credentials(client),
+        grant_type: "refresh_token",
+        refresh_token: first.refresh_token,
+      });
+      const untouched = await pairOf(client);
+      for (const hint of ["", "access_token", "refresh_token", "magic"]) {
+        const { status, json } = await revoke({
+          ...credentials(client),
+          token: second[kind],
+          token_type_hint: hint,
+        });
+        expect([status, json]).toEqual([200, {}]);
+      }
+      expect((await app.user(second.access_token)).status).toBe(401);
+      const { json: refused } = await app.token({
+        ...credentials(client),
+        grant_type: "refresh_token",
+        refresh_token: second.refresh_token,
+      });
+      expect(refused.error).toBe("invalid_grant");
+      expect((await app.user(untouched.access_token)).status).toBe(200);
+    },
+  );
+
+  it("of what is unknown is no error", async () => {
+    const { status, json, headers } = await revoke({ ...credentials(client), token: "unknown" });
+    expect([status, json, headers.get("cache-control")]).toEqual([200, {}, "no-store"]);
+    const { status: pat } = await revoke({ ...credentials(client), token: "token-of-developer" });
+    expect(pat).toBe(200);
+    expect((await app.user("token-of-developer")).status).toBe(200);
+  });
+
+  it("needs a token, and the right secret", async () => {
+    const none = await revoke(credentials(client));
+    expect([none.status, none.json.error]).toEqual([400, "invalid_request"]);
+    const { access_token } = await pairOf(client);
+    const wrong = await revoke({
+      client_id: client.client_id,
+      client_secret: "x",
+      token: access_token,
+    });
+    expect([wrong.status, wrong.json.error]).toEqual([401, "invalid_client"]);
+    const nobody = await revoke({ token: access_token });
+    expect([nobody.status, nobody.json.error]).toEqual([401, "invalid_client"]);
+    expect((await app.user(access_token)).status).toBe(200);
+  });
+
+  it("is for the application whose token it is", async () => {
+    const { access_token, refresh_token } = await pairOf(client);
+    for (const token of [access_token, refresh_token]) {
+      for (const foreign of [other, open]) {
+        const { status, json } = await revoke({ ...credentials(foreign), token });
+        expect([status, json]).toEqual([
+          403,
+          {
+            error: "unauthorized_client",
+            error_description: "You are not authorized to revoke this token",
+          },
+        ]);
+      }
+    }
+    expect((await app.user(access_token)).status).toBe(200);
+  });
+
+  it("of a public application needs its name, of none nothing", async () => {
+    const { access_token } = await pairOf(open);
+    const { client_id } = open;
+    expect((await revoke({ client_id, token: access_token })).status).toBe(200);
+    expect((await app.user(access_token)).status).toBe(401);
+    const own = await byPassword();
+    expect((await revoke({ token: own.access_token })).status).toBe(200);
+    expect((await app.user(own.access_token)).status).toBe(401);
+  });
+});
+
+describe("introspection", () => {
+  const introspect = (token: string, own: Client) =>
+    app.call("POST /oauth/introspect", { form: { ...credentials(own), token } });
+
+  it("tells an application of its own tokens", async () => {
+    const { access_token, refresh_token } = await pairOf(client, { scope: "read_user" });
+    const { json: user } = await app.user(access_token);
+    const known = {
+      active: true,
+      scope: "read_user",
+      client_id: client.client_id,
+      username: "developer",
+      iat: Math.floor(clock / 1000),
+      sub: String(user.id),
+      iss: "http://pm.test",
+    };
+    const access = await introspect(access_token, client);
+    const exp = Math.floor(clock / 1000) + 7200;
+    expect([access.status, access.json]).toEqual([200, { ...known, token_type: "bearer", exp }]);
+    const refresh = await introspect(refresh_token, client);
+    expect(refresh.json).toEqual({ ...known, exp: Math.floor(clock / 1000) + 90 * 86_400 });
+    expect(refresh.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("says no more than that of any other", async () => {
+    const { access_token } = await pairOf(client);
+    const revoked = await pairOf(client);
+    await app.call("POST /oauth/revoke", {
+      form: { ...credentials(client), token: revoked.access_token },
+    });
+    for (const [token, own] of [
+      [access_token, other],
+      [revoked.access_token, client],
+      [revoked.refresh_token, client],
+      ["unknown", client],
+      ["token-of-developer", client],
+    ] as const) {
+      const { status, json } = await introspect(token, own);
+      expect([status, json]).toEqual([200, { active: false }]);
+    }
+    clock += 7200_000;
+    expect((await introspect(access_token, client)).json).toEqual({ active: false });
+  });
+
+  it("is for applications that can prove who they are", async () => {
+    const { access_token } = await pairOf(open);
+    const answer = await introspect(access_token, open);
+    expect([answer.status, answer.json.error]).toEqual([401, "invalid_client"]);
+    const nobody = await app.call("POST /oauth/introspect", { form: { token: access_token } });
+    expect(nobody.status).toBe(401);
+    const none = await introspect("", client);
+    expect([none.status, none.json.error]).toEqual([400, "invalid_request"]);
+  });
+});
+
+it("the metadata says what there is, and where", async () => {
+  const { status, json } = await app.call("GET /.well-known/oauth-authorization-server");
+  const base = "http://pm.test";
+  expect([status, json]).toEqual([
+    200,
+    {
+      issuer: base,
+      authorization_endpoint: `${base}/oauth/authorize`,
+      token_endpoint: `${base}/oauth/token`,
+      revocation_endpoint: `${base}/oauth/revoke`,
+      introspection_endpoint: `${base}/oauth/introspect`,
+      scopes_supported: ["api", "read_api", "read_user", "sudo", "profile"],
+      response_types_supported: ["code", "token"],
+      grant_types_supported: ["authorization_code", "refresh_token", "implicit", "password"],
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+      revocation_endpoint_auth_methods_supported: [
+        "client_secret_basic",
+        "client_secret_post",
+        "none",
+      ],
+      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      code_challenge_methods_supported: ["S256", "plain"],
+      authorization_response_iss_parameter_supported: true,
+    },
+  ]);
+  const mounted = await oauthApp({ url: "https://pm.example.com/prefix/" });
+  const { json: there } = await mounted.call("GET /.well-known/oauth-authorization-server");
+  expect(there.issuer).toBe("https://pm.example.com/prefix");
+  expect(there.token_endpoint).toBe("https://pm.example.com/prefix/oauth/token");
+  await mounted.dispose();
+});

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestApp, testApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
+
+const password = "correct horse";
+const at = Date.parse("2026-11-21T12:00:00Z");
+
+let app: TestApp;
+let admin: Visitor;
+let owner: Visitor;
+beforeAll(async () => {
+  app = await testApp({ now: () => at });
+  for (const id of [1, 2]) await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
+  admin = new Visitor(app);
+  await admin.signIn("admin", password);
+  owner = new Visitor(app);
+  await owner.signIn("owner@example.com", password);
+  for (const visitor of [admin, owner]) await visitor.get("/-/profile");
+});
+afterAll(() => app.dispose());
+
+const errorsIn = (page: string) =>
+  [...page.matchAll(/class="error" id="(.*?)-error">(.*?)</g)].map(([, name, text]) => [
+    name,
+    text,
+  ]);
+const audited = async () =>
+  (
+    await app.store.all<{ action: string; author_name: string; target: string }>(
+      "select action, author_name, target from audit_events order by id desc limit 1",
+    )
+  )[0];
+
+describe("access tokens", () => {
+  const PATH = "/-/user_settings/personal_access_tokens";
+  const good = { name: "laptop", expires_at: "2026-12-01", "scopes[]": ["read_user", "read_api"] };
+
+  it("are shown once, count, and are revoked", async () => {
+    const { page } = await owner.get(PATH);
+    expect(page).toContain('value="2026-12-21"');
+    const made = await owner.post(PATH, good);
+    expect(made.status).toBe(200);
+    const token = /pmat-[0-9a-f]{40}/.exec(made.page)?.[0] as string;
+    expect(await audited()).toEqual({
+      action: "token made",
+      author_name: "owner",
+      target: "laptop",
+    });
+    const call = (request: string) => app.call(request, { headers: { "private-token": token } });
+    expect((await call("GET /user")).json.username).toBe("owner");
+    expect((await call("POST /groups?name=x&path=x")).status).toBe(403);
+    const list = await owner.get(PATH);
+    expect(list.page).not.toContain(token);
+    expect(list.page).toContain("read_user, read_api");
+    expect(list.page).toContain('expires <time datetime="2026-12-01">1 Dec 2026</time>');
+    const revoke = /action="(\/[^"]+\/revoke)"/.exec(list.page)?.[1] as string;
+
+    await admin.get(PATH);
+    expect((await admin.post(revoke)).status).toBe(404);
+    expect((await call("GET /user")).status).toBe(200);
+    expect((await owner.post(revoke)).headers.get("location")).toBe(PATH);
+    expect((await call("GET /user")).status).toBe(401);
+    expect(await audited()).toEqual({
+      action: "token revoked",
+      author_name: "owner",
+      target: "laptop",
+    });
+  });
+
+  it("never expire where the day is left empty", async () => {
+    const made = await owner.post(PATH, { ...good, expires_at: "" });
+    expect(made.page).toContain("never expires");
+  });
+
+  it.each([
+    [{ name: " " }, [["name", "Name can&#39;t be blank."]]],
+    [{ name: "x".repeat(256) }, [["name", "Name is too long (maximum is 255 characters)."]]],
+    [{ expires_at: "soon" }, [["expires_at", "Expires on is invalid."]]],
+    [{ expires_at: "2026-11-21" }, [["expires_at", "Expires on must be after today."]]],
+    [{ "scopes[]": [] }, [["scopes", "Scopes can&#39;t be blank."]]],
+    [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
+    // Only administrators act as others.
+    [{ "scopes[]": ["sudo"] }, [["scopes", "Scopes can only contain available scopes."]]],
+  ])("with %j are refused beside the field", async (change, errors) => {
+    await owner.get(PATH);
+    const answer = await owner.post(PATH, { ...good, ...change } as typeof good);
+    expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
+    expect(answer.page).not.toContain("pmat-");
+  });
+
+  it("of administrators may have sudo, and impersonation tokens are not theirs to see", async () => {
+    const made = await admin.post(PATH, { ...good, "scopes[]": ["sudo"] });
+    expect(made.page).toContain("pmat-");
+    const form = { name: "secret-agent", "scopes[]": "api" };
+    const { json } = await app.call("POST /users/2/impersonation_tokens", {
+      as: "admin",
+      form: new URLSearchParams(form).toString(),
+    });
+    expect((await owner.get(PATH)).page).not.toContain("secret-agent");
+    expect((await owner.post(`${PATH}/${json.id}/revoke`)).status).toBe(404);
+  });
+});
+
+describe("applications", () => {
+  const PATH = "/-/user_settings/applications";
+  const good = {
+    name: "Charts",
+    redirect_uri: "https://charts.test/a\r\nhttps://charts.test/b",
+    "scopes[]": ["read_user", "api"],
+    confidential: "1",
+  };
+  const findOwn = async () => (await app.admin.listApplications({ user: "owner" })).at(-1);
+  const secretIn = (page: string) =>
+    /role="status">.*?class="secret">([0-9a-f]{64})</s.exec(page)?.[1];
+
+  it("are registered, changed, given another secret and deleted by their owner", async () => {
+    await owner.get(PATH);
+    const made = await owner.post(PATH, good);
+    const secret = secretIn(made.page);
+    expect(secret).toBeDefined();
+    const application = await findOwn();
+    expect(application).toMatchObject({
+      name: "Charts",
+      redirect_uris: ["https://charts.test/a", "https://charts.test/b"],
+      scopes: ["read_user", "api"],
+      confidential: true,
+      trusted: false,
+    });
+    expect(made.page).toContain(application?.client_id);
+    const own = `${PATH}/${application?.id}`;
+    const shown = await owner.get(own);
+    expect(shown.page).not.toContain(secret);
+    expect(shown.page).toContain("https://charts.test/a\nhttps://charts.test/b");
+
+    const renewed = secretIn((await owner.post(`${own}/renew_secret`)).page);
+    expect(renewed).toMatch(/^[0-9a-f]{64}$/);
+    expect(renewed).not.toBe(secret);
+
+    await owner.post(own, { ...good, name: "Graphs", "scopes[]": "read_api" });
+    expect(await findOwn()).toMatchObject({ name: "Graphs", scopes: ["read_api"] });
+    expect((await owner.get(PATH)).page).toContain(`href="${own}">Graphs</a>`);
+
+    // A public one has no secret, and one that was public has to be given one.
+    await owner.post(own, { name: "Graphs", redirect_uri: good.redirect_uri, "scopes[]": "api" });
+    expect(await findOwn()).toMatchObject({ confidential: false });
+    expect((await owner.get(own)).page).not.toContain("renew_secret");
+    await owner.post(own, good);
+    expect((await owner.get(own)).page).toContain("It has none yet");
+
+    expect((await owner.post(`${own}/delete`)).headers.get("location")).toBe(PATH);
+    expect((await owner.get(own)).status).toBe(404);
+    expect(await audited()).toMatchObject({ action: "application deleted", author_name: "owner" });
+  });
+
+  it("that are public have no secret to show", async () => {
+    const { confidential: _, ...form } = good;
+    const made = await owner.post(PATH, form);
+    expect(secretIn(made.page)).toBeUndefined();
+    expect(await findOwn()).toMatchObject({ confidential: false });
+  });
+
+  it("of others are not there, for administrators neither", async () => {
+    await owner.post(PATH, good);
+    const own = `${PATH}/${(await findOwn())?.id}`;
+    await admin.get(PATH);
+    expect((await admin.get(PATH)).page).not.toContain("Charts");
+    expect((await admin.get(own)).status).toBe(404);
+    for (const action of ["", "/renew_secret", "/delete", "/revoke_access"]) {
+      expect([action, (await admin.post(own + action, good)).status]).toEqual([action, 404]);
+    }
+    expect(await findOwn()).toMatchObject({ name: "Charts" });
+  });
+
+  it.each([
+    [{ name: "" }, [["name", "Name can&#39;t be blank."]]],
+    [{ redirect_uri: "" }, [["redirect_uri", "Redirect URI can&#39;t be blank."]]],
+    [{ redirect_uri: "/here" }, [["redirect_uri", "Redirect URI must be an absolute URI."]]],
+    [{ "scopes[]": [] }, [["scopes", "Scopes can&#39;t be blank."]]],
+    [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
+  ])("with %j are refused beside the field, new or not", async (change, errors) => {
+    await owner.get(PATH);
+    const before = await app.admin.listApplications({ user: "owner" });
+    for (const path of [PATH, `${PATH}/${before[0]?.id}`]) {
+      const answer = await owner.post(path, { ...good, ...change } as typeof good);
+      expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
+    }
+    expect(await app.admin.listApplications({ user: "owner" })).toEqual(before);
+  });
+
+  it("that were allowed something lose it when that is taken back", async () => {
+    const { id } = await app.admin.createApplication({
+      user: "admin",
+      name: "Wallboard",
+      redirect_uris: ["https://wall.test/"],
+      scopes: ["read_user"],
+    });
+    await app.store.transaction((db) =>
+      db.run(
+        `insert into oauth_grants (application_id, user_id, scopes, code_used, created_at, ends_at)
+         values (?, 2, 'read_user', 1, ?, ?)`,
+        [id, at, at + 1000],
+      ),
+    );
+    expect((await admin.get(PATH)).page).toContain("No application is.");
+    const { page } = await owner.get(PATH);
+    expect(page).toMatch(/<h3>Wallboard<\/h3>\s*<p>registered by @admin/);
+    expect((await owner.post(`${PATH}/${id}/revoke_access`)).headers.get("location")).toBe(PATH);
+    expect((await owner.get(PATH)).page).toContain("No application is.");
+    expect((await owner.post(`${PATH}/${id}/revoke_access`)).status).toBe(404);
+  });
+});
+
+describe("the password", () => {
+  const PATH = "/-/user_settings/password";
+  const change = {
+    current_password: password,
+    password: "new password",
+    password_confirmation: "new password",
+  };
+
+  it.each([
+    [{ current_password: "wrong" }, [["current_password", "Current password is wrong."]]],
+    [
+      { password_confirmation: "other" },
+      [["password_confirmation", "New password again does not match."]],
+    ],
+    [
+      { password: "short", password_confirmation: "short" },
+      [["password", "New password is too short (minimum is 8 characters)."]],
+    ],
+    [
+      { password: "ü".repeat(37), password_confirmation: "ü".repeat(37) },
+      [["password", "New password is too long (maximum is 72 bytes)."]],
+    ],
+  ])("stays with %j", async (part, errors) => {
+    await owner.get(`${PATH}/edit`);
+    const answer = await owner.post(PATH, { ...change, ...part });
+    expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
+    for (const secret of [password, "new password"]) expect(answer.page).not.toContain(secret);
+  });
+
+  it("is changed: other sessions end, this one goes on under another cookie", async () => {
+    const other = new Visitor(app);
+    await other.signIn("owner", password);
+    await owner.get(`${PATH}/edit`);
+    const { cookie } = owner;
+    const answer = await owner.post(PATH, change);
+    expect((await owner.follow(answer)).page).toContain("Your password has been changed.");
+    expect(owner.cookie).not.toBe(cookie);
+    expect((await other.get("/api/v4/user")).status).toBe(401);
+    other.cookie = cookie;
+    expect((await other.get("/api/v4/user")).status).toBe(401);
+    expect((await new Visitor(app).signIn("owner", password)).status).toBe(401);
+    expect((await new Visitor(app).signIn("owner", "new password")).status).toBe(303);
+    expect((await app.call("GET /user", { as: "owner" })).status).toBe(200);
+  });
+
+  it("can't be guessed by who has only the session", async () => {
+    await admin.get(`${PATH}/edit`);
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 11; attempt += 1) {
+      statuses.push((await admin.post(PATH, { ...change, current_password: "wrong" })).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(422), 429]);
+    const stopped = await admin.post("/-/profile/two_factor_auth/start", { password });
+    expect(stopped.page).toContain("Wait 10 minutes before the next try.");
+  });
+});

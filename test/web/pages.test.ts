@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PageName } from "../../src/index.ts";
+import { pages } from "../../src/web/index.ts";
+import { type TestApp, testApp } from "../helpers.ts";
+import { ORIGIN, Visitor } from "../visitor.ts";
+
+let app: TestApp;
+let admin: Visitor;
+beforeAll(async () => {
+  app = await testApp();
+  await app.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+  admin = new Visitor(app);
+  await admin.signIn("admin", "correct horse");
+  await admin.get("/-/profile");
+});
+afterAll(() => app.dispose());
+
+const routes = pages.flatMap((resource) => resource.routes);
+const pathOf = ({ path }: { path: string }) => path.replace(/:\w+/g, "1");
+const forms = routes.filter(({ method }) => method === "POST").map(pathOf);
+const shown = routes.filter(({ method }) => method === "GET").map(pathOf);
+const own = shown.filter((path) => path.startsWith("/-/"));
+
+describe("every form", () => {
+  it("there are forms", () => expect(forms.length).toBeGreaterThan(10));
+
+  it.each(forms)("%s is refused without its page's token", async (path) => {
+    expect((await admin.post(path, {}, "")).status).toBe(422);
+    expect((await admin.post(path, {}, "0".repeat(64))).status).toBe(422);
+    expect((await new Visitor(app).post(path, {}, admin.csrf)).status).toBe(422);
+    expect((await admin.get("/api/v4/user")).status).toBe(200);
+  });
+
+  it.each(forms)("%s is refused from another site, token or not", async (path) => {
+    for (const headers of [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.test" },
+      { origin: "http://sub.localhost" },
+      { origin: "null" },
+    ]) {
+      const visitor = new Visitor(app);
+      visitor.cookie = admin.cookie;
+      visitor.headers = headers as unknown as Record<string, string>;
+      const answer = await visitor.post(path, {}, admin.csrf);
+      expect([headers, answer.status]).toEqual([headers, 422]);
+    }
+    expect((await admin.get("/api/v4/user")).status).toBe(200);
+  });
+
+  it("is taken from our own pages, whatever the browser says of that", async () => {
+    for (const headers of [
+      { "sec-fetch-site": "same-origin", origin: "null" },
+      { "sec-fetch-site": "none" },
+      { origin: ORIGIN },
+      // Behind a proxy that ends the encryption and says nothing of it.
+      { origin: "https://localhost" },
+    ]) {
+      admin.headers = headers as unknown as Record<string, string>;
+      const answer = await admin.post("/-/user_settings/active_sessions/revoke_others");
+      expect([headers, answer.status]).toEqual([headers, 303]);
+    }
+    admin.headers = {};
+  });
+});
+
+describe("every page", () => {
+  it.each(own)("%s sends who is not signed in to sign in, and back", async (path) => {
+    const answer = await new Visitor(app).get(`${path}?a=%26`);
+    expect(answer.status).toBe(302);
+    const there = `/users/sign_in?return_to=${encodeURIComponent(`${path}?a=%26`)}`;
+    expect(answer.headers.get("location")).toBe(there);
+  });
+
+  it.each(shown)("%s runs nothing, loads nothing, is in no frame and in no cache", async (path) => {
+    const visitor = path.startsWith("/-/") ? admin : new Visitor(app);
+    const answer = await visitor.get(path);
+    if (answer.status === 303) return;
+    const policy = answer.headers.get("content-security-policy") ?? "";
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'/);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy.includes("form-action 'self'")).toBe(path.startsWith("/-/"));
+    expect(answer.headers.get("x-frame-options")).toBe("DENY");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("referrer-policy")).toBe("same-origin");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(answer.page).not.toMatch(
+      /<script|<link|<img|\son\w+=|\sstyle=|https?:\/\/(?!localhost|app\.example)/,
+    );
+    for (const form of answer.page.match(/<form.*?<\/form>/gs) ?? []) {
+      expect(form).toMatch(/^<form method="post" action="\/[^/]/);
+      expect(form).toContain(`name="authenticity_token" value="${visitor.csrf}"`);
+    }
+  });
+
+  it("escapes what people called things", async () => {
+    const name = `<b>"'&`;
+    await admin.get("/-/user_settings/personal_access_tokens");
+    const form = { name, "scopes[]": "api", expires_at: "" };
+    const made = await admin.post("/-/user_settings/personal_access_tokens", form);
+    expect(made.page).toContain("<h3>&lt;b&gt;&quot;&#39;&amp;</h3>");
+    expect(made.page).not.toContain("<b>");
+  });
+
+  it("tells of errors in the same look", async () => {
+    const gone = await admin.get("/-/user_settings/applications/999");
+    expect([gone.status, gone.headers.get("content-type")]).toEqual([
+      404,
+      "text/html; charset=utf-8",
+    ]);
+    expect(gone.page).toContain("<h1>Not found</h1>");
+    const old = await admin.post("/-/user_settings/password", {}, "");
+    expect(old.page).toContain("<h1>Form not accepted</h1>");
+    const wrong = await admin.post("/-/user_settings/password", {});
+    expect([wrong.status, wrong.page.includes("<h1>Not understood</h1>")]).toEqual([400, true]);
+  });
+});
+
+describe("pages", () => {
+  const withPages = async (chosen: false | PageName[], test: (app: TestApp) => Promise<void>) => {
+    const other = await testApp({ pages: chosen });
+    await test(other).finally(() => other.dispose());
+  };
+
+  it("false has none: their paths are the host's", () =>
+    withPages(false, async (other) => {
+      for (const path of shown) {
+        const answer = await new Visitor(other).get(path);
+        expect([path, answer.status, answer.page]).toEqual([
+          path,
+          404,
+          '{"error":"404 Not Found"}',
+        ]);
+      }
+      expect((await other.call("GET /-/health")).status).toBe(200);
+    }));
+
+  it("has those that are named, and links to no other", () =>
+    withPages(["sign_in", "personal_access_tokens"], async (other) => {
+      await other.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+      const visitor = new Visitor(other);
+      const answer = await visitor.signIn("admin", "correct horse");
+      expect(answer.headers.get("location")).toBe("/-/user_settings/personal_access_tokens");
+      const { page } = await visitor.follow(answer);
+      const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);
+      expect([...new Set(links)]).toEqual(["/-/user_settings/personal_access_tokens"]);
+      expect((await visitor.get("/-/profile")).status).toBe(404);
+    }));
+
+  it("refuses names that no page has", async () => {
+    await expect(testApp({ pages: ["wiki" as PageName] })).rejects.toThrow(
+      /^pages: wiki is no page/,
+    );
+  });
+});
