@@ -145,6 +145,11 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   if (options.db === ":memory:") {
     throw new UsageError("--workers needs a database that processes can share, not :memory:");
   }
+  if (process.versions["bun"] || process.versions["deno"]) {
+    throw new UsageError(
+      "--workers is for pm-cli on Node: elsewhere start several on ports of their own, behind a proxy",
+    );
+  }
   const { isWorker, superviseWorkers, announce, stopped } = await import("../workers.ts");
   if (!isWorker) return superviseWorkers(options.workers);
   return serveAlone(options, command, { announce, stopped });

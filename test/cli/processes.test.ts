@@ -106,7 +106,8 @@ const workersOf = async (server: Serving) => {
   return text.split("\n").map(Number).filter(Boolean);
 };
 
-describe("serve --workers", () => {
+// As one binary it has Bun's server, which shares no port.
+describe.skipIf(process.env["TEST_PM_CLI"])("serve --workers", () => {
   beforeAll(() => seed("workers.db"));
 
   it("serves one file with several processes that see each other's writes at once", async () => {

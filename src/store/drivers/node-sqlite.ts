@@ -5,6 +5,7 @@ import type { Connect, Statement } from "../sqlite.ts";
 /** SQLite by `node:sqlite`: on Deno, and on Node >= 22.16. */
 export const connect: Connect = (file, readonly) => {
   const db = named(() => new DatabaseSync(file, { readOnly: readonly }));
+  let isOpen = true;
   return {
     get inTransaction() {
       return db.isTransaction;
@@ -14,7 +15,11 @@ export const connect: Connect = (file, readonly) => {
         named(() => db.prepare(sql)),
         sql,
       ),
-    close: () => db.close(),
+    close: () => {
+      // A second time it would throw.
+      if (isOpen) db.close();
+      isOpen = false;
+    },
   };
 };
 
