@@ -1,6 +1,12 @@
 import { defineConfig, type Options } from "tsup";
 
-const library = { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" };
+const library = {
+  index: "src/index.ts",
+  node: "src/node.ts",
+  bun: "src/bun.ts",
+  deno: "src/deno.ts",
+  testing: "src/testing.ts",
+};
 
 /** Started by its file's name, beside the others. */
 const worker = { "passwords-worker": "src/core/passwords-worker.mjs" };

@@ -34,16 +34,21 @@ export async function withAdmin<T>(
   work: (admin: Admin) => Promise<T>,
   options: { create?: boolean } = {},
 ): Promise<T> {
-  if (!options.create && isFile(database) && !existsSync(database)) {
-    throw new Failure(
-      `there is no database ${database}: name another with --db (or PM_DB), or make it with \`pm-cli seed\` or \`pm-cli user create\``,
-    );
-  }
+  if (!options.create) requireThere(database);
   const app = await openApp({ database });
   try {
     return await work(app.admin);
   } finally {
     await app.close();
+  }
+}
+
+/** @throws Failure where a SQLite file isn't there, which would otherwise be made */
+export function requireThere(database: string): void {
+  if (isFile(database) && !existsSync(database)) {
+    throw new Failure(
+      `there is no database ${database}: name another with --db (or PM_DB), or make it with \`pm-cli seed\` or \`pm-cli user create\``,
+    );
   }
 }
 

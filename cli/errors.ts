@@ -10,9 +10,19 @@ export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** How a command ends that threw: one line for people, and the exit code. */
+/** What was asked for can't be done, and a worker has said why. */
+export class WorkerFailure extends Error {
+  override readonly name = "WorkerFailure";
+
+  /** @param code the worker's exit code */
+  constructor(readonly code: 1 | 2) {
+    super("a worker failed");
+  }
+}
+
+/** How a command ends that threw: one line for people, unless they were told, and the exit code. */
 export interface Ending {
-  line: string;
+  line?: string;
   code: 1 | 2;
 }
 
@@ -36,6 +46,8 @@ export function endingOf(error: unknown): Ending | undefined {
       return { line: message, code: 2 };
     case "Failure":
       return { line: message, code: 1 };
+    case "WorkerFailure":
+      return { code: (error as WorkerFailure).code };
     case "ExitPromptError":
       return { line: "cancelled, nothing was done", code: 1 };
     case "ApiError":
@@ -86,8 +98,21 @@ function textOf(message: unknown): string {
     .join("; ");
 }
 
+/** What is to be done where the library's own words, which know of no command, don't say it. */
+const STORE_HINTS = [
+  ["newer than this", ""],
+  ["PM_SQLITE", ""],
+  ["better-sqlite3", ""],
+  ["older version", ": `pm-cli db migrate` does that"],
+  ["not empty", ". Choose another with --to, or remove what is in it"],
+  ["nothing of pm-api", `. ${sentence(OTHER_DATABASE)}`],
+  ["did not arrive", ". The target was left empty: check both with `pm-cli db check`"],
+  ["with its own tools", ", such as `pg_dump --format=custom --file=pm.dump URL`"],
+] as const;
+
 function storeLine({ message, cause }: Error): string {
-  if (/newer than this|PM_SQLITE|better-sqlite3/.test(message)) return message;
+  const hint = STORE_HINTS.find(([words]) => message.includes(words))?.[1];
+  if (hint !== undefined) return `${message}${hint}`;
   // Where a host has several addresses, the error of trying them all has no message of its own.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
   const next = message.includes("PostgreSQL")

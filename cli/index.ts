@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { version } from "../package.json";
 import { addAppCommands } from "./commands/app.ts";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addHookCommands } from "./commands/hook.ts";
@@ -40,6 +41,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addHookCommands(program);
   addWikiCommands(program);
   addDependencyCommands(program);
+  addDatabaseCommands(program);
   try {
     await program.parseAsync(argv);
     return 0;
@@ -47,7 +49,8 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     // Commander has said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const ending = endingOf(error);
-    console.error(`error: ${ending ? ending.line.replace(/\p{Cc}+/gu, " ") : stackOf(error)}`);
+    const line = ending ? ending.line?.replace(/\p{Cc}+/gu, " ") : stackOf(error);
+    if (line !== undefined) console.error(`error: ${line}`);
     return ending?.code ?? 1;
   }
 }

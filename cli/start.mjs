@@ -1,6 +1,7 @@
 // `npm start`: installs and builds what is missing, seeds a demo database if there is none, and serves it. It needs
 // nothing but Node to start. PM_HOST and PM_PORT choose where it listens, PM_DEMO_DB the database.
 import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "./install.mjs";
@@ -47,9 +48,12 @@ async function start() {
     scopes: ["api", "sudo"],
     expires_at: new Date(Date.now() + TOKEN_DAYS * 86_400_000).toISOString().slice(0, 10),
   });
+  const password = randomBytes(9).toString("base64url");
+  await app.admin.setPassword("root", password);
   console.log(`
 Serving ${database} on ${server.url} (Ctrl-C ends it)
-Token of the administrator root, for ${TOKEN_DAYS} days: ${token}
+Sign in at ${server.url}/users/sign_in as root, the administrator, with the password ${password}
+Token of root, for ${TOKEN_DAYS} days: ${token}
 
 Try:
   curl --header "PRIVATE-TOKEN: ${token}" ${server.url}/api/v4/groups/acme/boards

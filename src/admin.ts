@@ -1,5 +1,6 @@
 import { OPERATOR, record } from "./accounts/audit.ts";
 import * as audit from "./accounts/audit-queries.ts";
+import * as twoFactor from "./accounts/two-factor.ts";
 import { newSecret } from "./core/auth.ts";
 import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
@@ -16,6 +17,7 @@ import {
 import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
+import * as jobs from "./resources/meta/queries.ts";
 import {
   findEvent,
   type Recipient,
@@ -138,6 +140,10 @@ export interface Admin {
   blockUser(username: string): Promise<UserRecord>;
   /** @throws ApiError 404 */
   unblockUser(username: string): Promise<UserRecord>;
+  /** Gives a user another password, which ends their sessions. @throws ApiError 404, 400 for a password that can't be */
+  setPassword(username: string, password: string): Promise<UserRecord>;
+  /** Switches a user's second factor off, where it is on. @throws ApiError 404 */
+  disableTwoFactor(username: string): Promise<UserRecord>;
   /**
    * Issues a personal token, or an impersonation token.
    *
@@ -234,6 +240,13 @@ export interface Admin {
    */
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
+   * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
+   * for a day. To be called every few minutes by each of them.
+   *
+   * @returns `undefined` where it is not due, or another process is at it
+   */
+  sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
+  /**
    * Keeps a push in a project's activity.
    *
    * @throws ApiError 404 for an unknown project or user
@@ -268,6 +281,10 @@ export interface Admin {
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
+const DAY = 86_400_000;
+/** The job of sweeping, and how long one is given for it: who takes longer has died, or is joined by another. */
+const SWEEP = "sweep";
+const SWEEP_LEASE = 3_600_000;
 /** In seconds: a month. */
 const LONGEST_JOB = 30 * 86_400;
 const operator: applications.Actor = { ...OPERATOR, ip: "" };
@@ -310,6 +327,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       };
     });
 
+  const purge: Admin["purgeEvents"] = async (options = {}) => {
+    const age = options.olderThan ?? retention;
+    const before = age === false ? 0 : startOfRetention(age, now());
+    return purgeEvents(store, before, options);
+  };
+
   return {
     async createUser({ password, ...user }) {
       const password_hash = password === undefined ? null : await hashPassword(password);
@@ -322,6 +345,23 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     listUsers: async () => (await users.all(store)).map(userRecord),
     blockUser: (username) => setState(username, "blocked"),
     unblockUser: (username) => setState(username, "active"),
+    async setPassword(username, password) {
+      const hash = await hashPassword(password);
+      return store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        await users.setPassword(db, user.id, hash, now());
+        await recordFor(db, "password changed", user.id);
+        return userRecord(user);
+      });
+    },
+    disableTwoFactor: (username) =>
+      store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        if (await twoFactor.turnOff(db, user.id)) {
+          await recordFor(db, "two-factor disabled", user.id);
+        }
+        return userRecord(user);
+      }),
     async createToken({ user: username, name, scopes, expires_at, impersonation = false }) {
       requireScopes(scopes);
       const { secret, digest } = newSecret();
@@ -419,10 +459,17 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));
     },
-    purgeEvents: async (options = {}) => {
-      const age = options.olderThan ?? retention;
-      const before = age === false ? 0 : startOfRetention(age, now());
-      return purgeEvents(store, before, options);
+    purgeEvents: purge,
+    async sweepDaily() {
+      if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;
+      const taken = await store.transaction((db) =>
+        jobs.takeJob(db, SWEEP, now(), now() + SWEEP_LEASE),
+      );
+      if (!taken) return undefined;
+      const members = await removeExpiredMembers(store, now());
+      const purged = await purge();
+      await store.transaction((db) => jobs.endJob(db, SWEEP, now() + DAY));
+      return { ...purged, members };
     },
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>

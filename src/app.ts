@@ -1,18 +1,18 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { AdapterRequestContext, HattipHandler } from "@hattip/core";
+import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
 import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { Bytes, HostRequest, Incoming, Reply } from "./core/incoming.ts";
+import type { HostRequest } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
 import { doors } from "./doors.ts";
+import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
@@ -164,12 +164,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     onError,
   });
 
-  const handler = async (context: AdapterRequestContext): Promise<Response> => {
-    const reply = await respond(incomingOf(context));
-    if (reply) return responseOf(reply, context.request);
-    context.passThrough();
-    return Response.json({ error: "404 Not Found" }, { status: 404 });
-  };
+  const handler = createHattipHandler(respond);
   return {
     handler,
     respond,
@@ -190,73 +185,4 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
       await store.close();
     },
   };
-}
-
-function incomingOf({ request, ip }: AdapterRequestContext): Incoming {
-  const url = new URL(request.url);
-  return {
-    method: request.method,
-    path: url.pathname,
-    query: url.search.slice(1),
-    header: (name) => request.headers.get(name) ?? undefined,
-    body: () => request.body?.values({ preventCancel: true }) ?? undefined,
-    base: url.origin,
-    ip,
-    host: request,
-  };
-}
-
-function responseOf({ status, headers, body }: Reply, request: Request): Response {
-  if (body !== null && typeof body !== "string") {
-    headers["content-length"] = String(body.length);
-    return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
-  }
-  const sent =
-    body === null || request.method === "HEAD"
-      ? null
-      : headers["connection"] === "close" && request.body
-        ? lingering(body, request.body)
-        : body;
-  return new Response(sent, { status, headers });
-}
-
-/** Milliseconds for which the rest of a refused body is read past. */
-const LINGER = 1000;
-
-/**
- * The body of an answer to a client that still sends: it ends when the client stops, or soon. Closing the connection
- * on it would take the answer away again (RFC 9112 §9.6).
- */
-function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const readPast = async () => {
-    for await (const _ of upload);
-  };
-  return new ReadableStream({
-    async start(controller) {
-      controller.enqueue(new TextEncoder().encode(body));
-      await Promise.race([
-        readPast().catch(() => undefined),
-        sleep(LINGER, undefined, { ref: false }),
-      ]);
-      controller.close();
-    },
-  });
-}
-
-/** Pulls as the client reads; a client that goes away ends the reading. */
-function streamOf(body: Bytes): ReadableStream<Uint8Array> {
-  const chunks = body.chunks()[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -12,6 +12,15 @@ export { type App, type AppOptions, createApp } from "./app.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
+export type { HostRequest } from "./core/incoming.ts";
+export {
+  backupDatabase,
+  type Check,
+  type CopiedTable,
+  checkDatabase,
+  copyDatabase,
+  migrateDatabase,
+} from "./database/index.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";

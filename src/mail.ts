@@ -36,19 +36,22 @@ const STUCK = 10 * 60_000;
 const FIRST_RETRY = 30_000;
 const ATTEMPTS = 8;
 
-/** Sends notifications from the outbox, in the background, until it is stopped. */
+/**
+ * Sends notifications from the outbox, in the background, until it is stopped. Any number of processes may do so on one
+ * database: each mail is claimed by one.
+ */
 export async function startMailer(settings: MailerSettings): Promise<Mailer> {
   const { store, now, onError } = settings;
   const { createTransport } = await import("nodemailer");
   const transport = createTransport(settings.smtp);
   await store.transaction((db) => outbox.begin(db));
-  await store.transaction((db) => outbox.interrupt(db, now() - STUCK, now()));
 
   let stopped = false;
   let wake = () => {};
   const work = async () => {
     while (!stopped) {
       try {
+        await interruptStuck(store, now);
         await enqueueAll(store, now, () => stopped);
         await sendDue(settings, transport, () => stopped);
       } catch (error) {
@@ -75,7 +78,16 @@ export async function startMailer(settings: MailerSettings): Promise<Mailer> {
   };
 }
 
+/** Gives up what a process that died was sending. */
+async function interruptStuck(store: Store, now: () => number): Promise<void> {
+  const since = now() - STUCK;
+  if (await outbox.hasStuck(store, since)) {
+    await store.transaction((db) => outbox.interrupt(db, since, now()));
+  }
+}
+
 async function enqueueAll(store: Store, now: () => number, stopped: () => boolean): Promise<void> {
+  if (!(await outbox.hasNews(store, now() - SETTLING))) return;
   for (let looked = EVENTS_AT_ONCE; looked === EVENTS_AT_ONCE && !stopped(); ) {
     const at = now();
     looked = await store.transaction((db) =>

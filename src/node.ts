@@ -4,15 +4,10 @@ import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
 import type { Incoming, Reply } from "./core/incoming.ts";
+import { forwarded, originOf } from "./core/origin.ts";
+import type { RequestOptions } from "./fetch.ts";
 
-/** How requests are read. */
-export interface MiddlewareOptions {
-  /**
-   * Whether `X-Forwarded-For`, `-Proto` and `-Host` are believed. Only behind a proxy that sets them: anyone can send
-   * them. Default false.
-   */
-  trustProxy?: boolean;
-}
+export type { RequestOptions } from "./fetch.ts";
 
 /** A request as Express, Connect and middie decorate it. */
 type HostRequest = Omit<DecoratedRequest, "ip" | "protocol"> & {
@@ -40,7 +35,7 @@ export type Middleware = (
  */
 export function createMiddleware(
   app: Pick<App, "respond">,
-  { trustProxy = false }: MiddlewareOptions = {},
+  { trustProxy = false }: RequestOptions = {},
 ): Middleware {
   return async (req, res, next) => {
     try {
@@ -64,7 +59,7 @@ function notOurs(): Reply {
 }
 
 /** Where to listen. */
-export interface ServeOptions extends MiddlewareOptions {
+export interface ServeOptions extends RequestOptions {
   /** Default `"127.0.0.1"`. */
   host?: string;
   /** Default 3000; 0 takes a free one. */
@@ -121,18 +116,21 @@ function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
   const { target, authority } = targetOf(req.url ?? "/");
   const question = target.indexOf("?");
   const { headers } = req;
+  const header = (name: string) => {
+    const value = headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  };
+  const trusted = (name: "for" | "proto" | "host") =>
+    trustProxy ? forwarded(header, name) : undefined;
   return {
     method: req.method ?? "GET",
     path: question < 0 ? target : target.slice(0, question),
     query: question < 0 ? "" : target.slice(question + 1),
-    header: (name) => {
-      const value = headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
+    header,
     body: () => bodyOf(req),
     parsedBody: parsedBodyOf(req),
-    base: baseOf(req, target, authority, trustProxy),
-    ip: (trustProxy && forwarded(req, "for")) || req.ip || req.socket?.remoteAddress || "",
+    base: baseOf(req, target, authority, trusted),
+    ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
     host: req as IncomingMessage,
   };
 }
@@ -144,25 +142,16 @@ function targetOf(url: string): { target: string; authority?: string | undefined
   return { target: rest.startsWith("/") ? rest : `/${rest}`, authority };
 }
 
-function forwarded(req: HostRequest, name: "for" | "proto" | "host"): string | undefined {
-  const value = req.headers[`x-forwarded-${name}`];
-  return (Array.isArray(value) ? value[0] : value)?.split(",", 1)[0]?.trim() || undefined;
-}
-
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
-
 function baseOf(
   req: HostRequest,
   target: string,
   authority: string | undefined,
-  trustProxy: boolean,
+  trusted: (name: "proto" | "host") => string | undefined,
 ): string | undefined {
-  const encrypted = req.socket?.encrypted ? "https" : "http";
-  const protocol = (trustProxy && forwarded(req, "proto")) || req.protocol || encrypted;
-  const host =
-    (trustProxy && forwarded(req, "host")) || (authority ?? req.headers.host ?? "localhost");
-  if (!HOST.test(host) || !/^https?$/.test(protocol)) return undefined;
-  return `${protocol}://${host}${mountOf(req, target)}`;
+  const protocol = trusted("proto") ?? (req.protocol || (req.socket?.encrypted ? "https" : "http"));
+  const host = trusted("host") ?? authority ?? req.headers.host ?? "localhost";
+  const origin = originOf(protocol, host);
+  return origin && origin + mountOf(req, target);
 }
 
 /** What Express and Connect cut off a mounted middleware's URL. */

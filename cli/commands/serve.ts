@@ -2,7 +2,10 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { App, AppOptions } from "../../src/index.ts";
 import type { Server } from "../../src/node.ts";
 import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
-import { describe, Failure, UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { loadServer } from "../listen.ts";
+import { log, report, say } from "../log.ts";
+import { nextSignal, signal } from "../signals.ts";
 
 type Tier = NonNullable<AppOptions["tier"]>;
 const TIERS = Object.keys({
@@ -14,6 +17,7 @@ const TIERS = Object.keys({
 interface ServeOptions extends DatabaseOptions {
   host: string;
   port: number;
+  workers: number;
   url?: string;
   tier: Tier;
   trustProxy?: boolean;
@@ -26,12 +30,10 @@ interface ServeOptions extends DatabaseOptions {
   requestsPerMinute?: number;
 }
 
-const DAY = 86_400_000;
+/** How often this process asks whether somebody has to remove what is too old, which is done once a day. */
+const SWEEP_MILLISECONDS = 600_000;
 /** An hour: a database that needs longer is not serving anybody. */
 const LONGEST_TIMEOUT = 3_600_000;
-
-/** npm and npx pass on a Ctrl-C that the terminal has sent already: within this time two signals are one. */
-const ECHO_MILLISECONDS = 100;
 
 /** Adds `serve`. */
 export function addServeCommand(program: Command): void {
@@ -47,6 +49,12 @@ export function addServeCommand(program: Command): void {
         .env("PM_PORT")
         .default(3000)
         .argParser(readNumber(0, 65_535)),
+    )
+    .addOption(
+      new Option("--workers <number>", "processes to serve with, such as one for each core")
+        .env("PM_WORKERS")
+        .default(1)
+        .argParser(readNumber(1, 256)),
     )
     .addOption(
       new Option("--url <url>", "address clients reach it by (default: what each request says)")
@@ -120,23 +128,44 @@ export function addServeCommand(program: Command): void {
 Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
+A worker that dies is started again.
 
 Examples:
   $ pm-cli serve
-  $ pm-cli serve --db /var/lib/pm.db --host 0.0.0.0 --port 8080
+  $ pm-cli serve --db /var/lib/pm.db --host 0.0.0.0 --port 8080 --workers 4
   $ pm-cli serve --url https://pm.example.com --trust-proxy
   $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
   $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
     )
-    .action(serve);
+    .action(serveUntilSignal);
 }
 
-async function serve(options: ServeOptions, command: Command): Promise<void> {
+async function serveUntilSignal(options: ServeOptions, command: Command): Promise<void> {
+  if (options.workers === 1) return serveAlone(options, command);
+  if (options.db === ":memory:") {
+    throw new UsageError("--workers needs a database that processes can share, not :memory:");
+  }
+  if (process.versions["bun"] || process.versions["deno"]) {
+    throw new UsageError(
+      "--workers is for pm-cli on Node: elsewhere start several on ports of their own, behind a proxy",
+    );
+  }
+  const { isWorker, superviseWorkers, announce, stopped } = await import("../workers.ts");
+  if (!isWorker) return superviseWorkers(options.workers);
+  return serveAlone(options, command, { announce, stopped });
+}
+
+/** @param supervised how a process that is one of several says that it is ready, and hears that it is to end */
+async function serveAlone(
+  options: ServeOptions,
+  command: Command,
+  supervised?: { announce: (url: string) => void; stopped: () => Promise<void> },
+): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
   const { impersonation, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
-  const node = await import("../../src/node.ts");
+  const { serve } = await loadServer();
   const app = await openApp({
     database: db,
     tier,
@@ -149,12 +178,19 @@ async function serve(options: ServeOptions, command: Command): Promise<void> {
       ...(connectTimeout === undefined ? {} : { connectTimeout }),
       ...(statementTimeout === undefined ? {} : { statementTimeout }),
     },
-    log: (entry) => console.log(JSON.stringify(entry)),
+    log,
     onError: report,
   });
-  const server = await listen(() => node.serve(app, { host, port, trustProxy }), app, options);
+  const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
 
   const stopSweeping = sweepDaily(app);
+  if (supervised) {
+    const end = supervised.stopped();
+    supervised.announce(server.url);
+    await end;
+    stopSweeping();
+    return drain(server, app);
+  }
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });
@@ -162,29 +198,20 @@ async function serve(options: ServeOptions, command: Command): Promise<void> {
   await Promise.race([drain(server, app), secondSignal()]);
 }
 
-function report(error: unknown): void {
-  console.error(JSON.stringify({ time: now(), ...describe(error) }));
-}
-
-/** Removes memberships that have run out, and old events, now and every day; gives what ends that. */
+/** Removes what is too old once a day, of all processes on the database one; gives what ends that. */
 function sweepDaily(app: App): () => void {
   const sweep = async () => {
-    const { members } = await app.admin.removeExpiredMembers();
+    const swept = await app.admin.sweepDaily();
+    if (!swept) return;
+    const { members, events, auditEvents, before } = swept;
     if (members > 0) say("memberships expired", { members });
-    const { events, auditEvents, before } = await app.admin.purgeEvents();
     if (events + auditEvents > 0) say("purged", { events, auditEvents, before });
   };
   const sweepReporting = () => sweep().catch(report);
-  const timer = setInterval(sweepReporting, DAY);
+  const timer = setInterval(sweepReporting, SWEEP_MILLISECONDS);
   void sweepReporting();
   return () => clearInterval(timer);
 }
-
-function say(message: string, more: object): void {
-  console.log(JSON.stringify({ time: now(), message, ...more }));
-}
-
-const now = () => new Date().toISOString();
 
 async function listen(
   start: () => Promise<Server>,
@@ -226,16 +253,7 @@ async function drain(server: Server, app: App): Promise<void> {
 }
 
 async function secondSignal(): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, ECHO_MILLISECONDS));
-  const name = await signal();
-  throw new Failure(`${name} again: ended before everything was answered`);
-}
-
-/** Waits for the next signal to end. */
-function signal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, resolve);
-  });
+  throw new Failure(`${await nextSignal()} again: ended before everything was answered`);
 }
 
 function readNumber(least: number, most: number) {

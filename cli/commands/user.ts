@@ -31,6 +31,7 @@ export function addUserCommands(program: Command): void {
 Examples:
   $ pm-cli user create --username ada --name "Ada Lovelace" --email ada@example.com
   $ pm-cli user list
+  $ pm-cli user set-password ada
   $ pm-cli user block ada`,
     );
 
@@ -68,6 +69,50 @@ Examples:
   $ pm-cli user list --db pm.db --json`,
     )
     .action(list);
+
+  user
+    .command("set-password")
+    .description("give a user another password, which ends their sessions")
+    .argument("<username>", "whose")
+    .addOption(databaseOption())
+    .option("--password-stdin", "read it from standard input")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+On a terminal it is asked for.
+
+Examples:
+  $ pm-cli user set-password ada
+  $ pm-cli user set-password ada --password-stdin < password.txt`,
+    )
+    .action(setPassword);
+
+  user
+    .command("disable-two-factor")
+    .description(
+      "let a user sign in with their password alone: they have lost their app and their codes",
+    )
+    .argument("<username>", "whom")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Make sure that it is them who ask.
+
+Examples:
+  $ pm-cli user disable-two-factor ada
+  $ pm-cli user disable-two-factor ada --db pm.db --json`,
+    )
+    .action(async (username: string, options: DatabaseOptions & JsonOptions) => {
+      const done = await withAdmin(options.db, (admin) => admin.disableTwoFactor(username));
+      await print(
+        done,
+        options,
+        (one) => `${one.username} signs in with their password alone now.`,
+      );
+    });
 
   addStateCommand(user, "block", "refuse a user's tokens from now on");
   addStateCommand(user, "unblock", "accept a blocked user's tokens again");
@@ -125,6 +170,22 @@ async function create(options: CreateOptions): Promise<void> {
     ) => `Created ${one.admin ? "the administrator" : "the user"} ${one.username} (id ${one.id}).
 A token for them: pm-cli token create --user ${one.username} --name cli --scopes api`,
   );
+}
+
+async function setPassword(
+  username: string,
+  options: DatabaseOptions & JsonOptions & { passwordStdin?: boolean },
+): Promise<void> {
+  const password = options.passwordStdin
+    ? await passwordFromStandardInput()
+    : process.stdin.isTTY
+      ? await askPassword("New password")
+      : undefined;
+  if (password === undefined) {
+    throw new UsageError("give the new password: --password-stdin < password.txt");
+  }
+  const done = await withAdmin(options.db, (admin) => admin.setPassword(username, password));
+  await print(done, options, (one) => `${one.username} has a new password, and is signed out.`);
 }
 
 async function passwordFromStandardInput(): Promise<string> {

@@ -37,7 +37,7 @@ export function watchTokens(
   onError: (error: unknown) => void,
 ): Watching {
   const unwritten = new Map<number, number>();
-  const addresses = new Map<number, string>();
+  const addresses = new Map<number | string, string>();
   const shut = new Map<string, Usage>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -63,19 +63,18 @@ export function watchTokens(
   };
 
   return {
-    used(tokenId, lastUsedAt, ip, now) {
-      const known = addresses.get(tokenId);
-      if (shut.size > 0 && known !== ip) {
-        const usage = shutUntil(networkOf(ip), now);
-        if (usage) throw new TooManyRequests(usage, now);
-      }
+    used(token, ip, now) {
+      const key = token.kind === "personal" ? token.id : `${token.kind} ${token.id}`;
+      const known = addresses.get(key);
       if (known !== ip) {
+        const usage = shut.size > 0 ? shutUntil(networkOf(ip), now) : undefined;
+        if (usage) throw new TooManyRequests(usage, now);
         if (addresses.size >= MOST_KEPT) addresses.clear();
-        addresses.set(tokenId, ip);
+        addresses.set(key, ip);
       }
-      if (lastUsedAt !== null && now - lastUsedAt < EXACTNESS) return;
-      if (unwritten.has(tokenId)) return;
-      unwritten.set(tokenId, now);
+      if (token.kind !== "personal" || unwritten.has(token.id)) return;
+      if (token.lastUsedAt !== null && now - token.lastUsedAt < EXACTNESS) return;
+      unwritten.set(token.id, now);
       timer ??= setTimeout(write, DELAY).unref();
     },
     async missed(ip, now) {

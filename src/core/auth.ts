@@ -128,15 +128,20 @@ export interface AuthSettings {
   url: string | undefined;
 }
 
+/** A token's record, as far as it matters that it was used; of personal ones it is noted when. */
+type UsedToken =
+  | { readonly kind: "personal"; readonly id: number; readonly lastUsedAt: number | null }
+  | { readonly kind: "job" | "oauth"; readonly id: number };
+
 /** Watches tokens as they are used: when, and who guesses. */
 export interface TokenWatch {
   /**
    * A good token was used.
    *
-   * @param lastUsedAt when its record says it was used last, in epoch milliseconds
+   * @param token its record; `lastUsedAt` is when that says it was used last, in epoch milliseconds
    * @throws ApiError 429 where its address has guessed too often, and is not where the token was used before
    */
-  used(tokenId: number, lastUsedAt: number | null, ip: string, now: number): void;
+  used(token: UsedToken, ip: string, now: number): void;
   /**
    * A token was sent that there never was.
    *
@@ -223,7 +228,8 @@ async function byToken(
   if (isOver || (kind === "impersonation" && !settings.impersonation)) {
     throw unauthorized({ tokenGiven: true });
   }
-  settings.watch.used(row.token_id, row.last_used_at, ip, now);
+  const used = { kind: "personal", id: row.token_id, lastUsedAt: row.last_used_at } as const;
+  settings.watch.used(used, ip, now);
   return callerOf(row, row.scopes.split(" "), { kind, id: row.token_id });
 }
 
@@ -250,6 +256,7 @@ async function byJobToken(
   if (!row) await settings.watch.missed(ip, now);
   if (!row || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
   const { token_id: id, project_id: projectId, project_path: projectPath } = row;
+  settings.watch.used({ kind: "job", id }, ip, now);
   return callerOf(row, SESSION_SCOPES, { kind: "job", id, projectId, projectPath });
 }
 
@@ -277,6 +284,7 @@ async function byAccessToken(
   );
   if (!row) await settings.watch.missed(ip, now);
   if (!row || row.replaced === 1 || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
+  settings.watch.used({ kind: "oauth", id: row.token_id }, ip, now);
   const applicationId = row.application_id;
   return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }

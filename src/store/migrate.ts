@@ -1,4 +1,4 @@
-import { type Database, type Store, StoreError } from "./port.ts";
+import { type Database, type Reader, type Store, StoreError } from "./port.ts";
 
 /**
  * One frozen step of the schema. Once released neither part changes: a later change is a later step.
@@ -42,19 +42,45 @@ export async function migrate(
   migrations: readonly Migration[],
   now: number,
 ): Promise<string[]> {
-  const ordered = [...migrations].sort((a, b) => (a.id < b.id ? -1 : 1));
   return store.transaction(
     async (db) => {
       await db.run(inDialect(store.dialect, JOURNAL));
-      const journal = await db.all<{ id: string }>("select id from schema_migrations order by id");
-      const applied = new Set(journal.map((row) => row.id));
-      refuseNewer(applied, ordered);
-      const pending = ordered.filter((migration) => !applied.has(migration.id));
+      const pending = await missing(db, migrations);
       for (const migration of pending) await apply(db, store.dialect, migration, now);
       return pending.map((migration) => migration.id);
     },
     { exclusive: true },
   );
+}
+
+/**
+ * What {@link migrate} would run; nothing is changed.
+ *
+ * @returns the ids of the steps, in order: all of them where the database is none of ours yet
+ * @throws StoreError when the database is newer than the code
+ */
+export async function pendingMigrations(
+  store: Store,
+  migrations: readonly Migration[],
+): Promise<string[]> {
+  const journals = await store.rows(
+    store.dialect === "sqlite"
+      ? "select 1 from sqlite_schema where name = 'schema_migrations'"
+      : "select 1 where to_regclass('schema_migrations') is not null",
+  );
+  const pending = journals.length > 0 ? await missing(store, migrations) : sorted(migrations);
+  return pending.map((migration) => migration.id);
+}
+
+function sorted(migrations: readonly Migration[]): Migration[] {
+  return [...migrations].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+async function missing(db: Reader, migrations: readonly Migration[]): Promise<Migration[]> {
+  const journal = await db.all<{ id: string }>("select id from schema_migrations order by id");
+  const applied = new Set(journal.map((row) => row.id));
+  refuseNewer(applied, migrations);
+  return sorted(migrations).filter((migration) => !applied.has(migration.id));
 }
 
 function refuseNewer(applied: ReadonlySet<string>, known: readonly Migration[]): void {

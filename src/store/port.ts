@@ -30,6 +30,14 @@ export interface Store extends Reader {
     work: (db: Database) => Awaitable<T>,
     options?: { exclusive?: boolean },
   ): Promise<T>;
+  /** Runs reads that all see the state the first of them saw, however long they take; others write meanwhile. */
+  snapshot<T>(work: (db: Reader) => Awaitable<T>): Promise<T>;
+  /**
+   * Writes a copy of a SQLite database, as it is now, to a file that isn't there yet; others write meanwhile.
+   *
+   * @throws StoreError on PostgreSQL, which has tools of its own for that
+   */
+  backup(file: string): Promise<void>;
   /** Waits for the running transactions, then closes every connection. */
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import {
+  type Awaitable,
   ConstraintError,
   type Database,
+  type Reader,
   type Store,
   StoreError,
   UnavailableError,
@@ -73,6 +75,16 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   const queue = new Queue();
   const reader = inMemory ? undefined : new Snapshots(open(connect, file, true));
 
+  const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
+    if (inMemory) return queue.add(() => work(write));
+    const statements = open(connect, file, true);
+    try {
+      return await work(statements);
+    } finally {
+      statements.close();
+    }
+  };
+
   const read = <T>(query: (statements: Statements) => T): T | Promise<T> => {
     if (reader) return reader.read(query);
     return queue.idle ? query(write) : queue.add(() => query(write));
@@ -99,6 +111,16 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         }
       });
     },
+    snapshot: (work) =>
+      apart(async (statements) => {
+        statements.run("begin");
+        try {
+          return await work(statements as Reader);
+        } finally {
+          statements.run("commit");
+        }
+      }),
+    backup: (target) => apart((statements) => void statements.run("vacuum into ?", [target])),
     close: () =>
       queue.add(() => {
         reader?.close();

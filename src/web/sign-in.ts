@@ -122,11 +122,12 @@ export const signInPages: Resource = {
 };
 
 async function signIn(
-  context: Pick<Context, "asked" | "now" | "site" | "view"> & { db: Database },
+  context: Pick<Context, "asked" | "caller" | "now" | "site" | "view"> & { db: Database },
   user: { id: number; username: string },
   returnTo: string | undefined,
 ): Promise<Answer> {
-  const { db, asked, now, view } = context;
+  const { db, asked, caller, now, view } = context;
+  if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
   const author = { id: user.id, name: user.username };
   await record(db, { action: "signed in", author, ip: asked.ip }, now);
   const userAgent = asked.header("user-agent") ?? "";

@@ -171,11 +171,11 @@ function madeNote({ name, secret }: { name: string; secret: string }): Html {
 }
 
 function tokenRow(visit: Visit, token: tokens.ActiveToken): Html {
-  const { id, name, scopes, created_at, expires_at } = token;
+  const { id, name, scopes, created_at, expires_at, last_used_at } = token;
   return html`<li>
 <div><h3>${name}</h3>
 <p>${scopes.replaceAll(" ", ", ")}<br>
-made ${instant(created_at)} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
+made ${instant(created_at)} · ${last_used_at === null ? "never used" : html`last used ${instant(last_used_at)}`} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
 ${confirmed(visit, {
   label: "Revoke",
   question: `What uses ${name} will no longer get in. This can't be undone.`,

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
@@ -20,13 +21,15 @@ interface Served {
 export interface Adapter {
   name: string;
   start(): Promise<Served>;
+  /** The method whose answers don't say how long a file is: of a stream Bun tells no length, hattip on Node none of nothing. */
+  withoutLength?: "GET" | "HEAD";
 }
 
 const TOKEN = { "private-token": "token-of-owner" };
 const FIVE_MEGABYTES = 5 * 1024 * 1024;
 
 /** What every way of serving an application has to do. */
-export function adapterTests({ name, start }: Adapter): void {
+export function adapterTests({ name, start, withoutLength }: Adapter): void {
   describe(name, () => {
     let served: Served;
     let api: string;
@@ -240,6 +243,56 @@ export function adapterTests({ name, start }: Adapter): void {
       });
     });
 
+    describe("a file", () => {
+      const wiki = "/projects/secret%2Fvault/wikis";
+      const content = randomBytes(FIVE_MEGABYTES);
+      const upload = (bytes: Uint8Array<ArrayBuffer>) => {
+        const body = new FormData();
+        body.set("file", new Blob([bytes]), "a.bin");
+        return get(`${wiki}/attachments`, { method: "POST", body });
+      };
+
+      it("is taken and given as it is", async () => {
+        const taken = await upload(content);
+        expect(taken.status).toBe(201);
+        const path = `${wiki}/${(await taken.json()).link.url}`;
+        for (const method of ["GET", "HEAD"]) {
+          const given = await get(path, { method });
+          expect(given.headers.get("content-type")).toBe("application/octet-stream");
+          if (method !== withoutLength) {
+            expect(given.headers.get("content-length")).toBe(String(content.length));
+          }
+          const bytes = Buffer.from(await given.arrayBuffer());
+          expect(method === "GET" ? content.equals(bytes) : bytes.length === 0).toBe(true);
+        }
+      });
+
+      it.each([12, 40])("of %i MB is refused", async (megabytes) => {
+        const refused = await upload(Buffer.alloc(megabytes * 1024 * 1024));
+        expect([refused.status, await refused.json()]).toEqual([
+          413,
+          { message: "413 Request Entity Too Large" },
+        ]);
+        expect(await isHealthy()).toBe(true);
+      });
+
+      it("that breaks off is not kept", async () => {
+        const start = [
+          `POST ${new URL(api).pathname}${wiki}/attachments HTTP/1.1`,
+          "Host: pm.test",
+          "Private-Token: token-of-owner",
+          "Content-Type: multipart/form-data; boundary=x",
+        ];
+        const begun = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${"x".repeat(600_000)}`;
+        for (const how of ["Content-Length: 9000000", "Transfer-Encoding: chunked"]) {
+          const size = how.startsWith("T") ? `${begun.length.toString(16)}\r\n` : "";
+          const socket = await raw(api, [...start, how, "", size + begun].join("\r\n"));
+          socket.destroy();
+        }
+        expect((await upload(content.subarray(0, 100))).status).toBe(201);
+      });
+    });
+
     describe("a client that does not finish", () => {
       const half = (path: string) =>
         [
@@ -258,6 +311,16 @@ export function adapterTests({ name, start }: Adapter): void {
         );
         expect((await newLabel({ name: "meanwhile" })).status).toBe(201);
         for (const socket of stalled) socket.destroy();
+        expect(await isHealthy()).toBe(true);
+      });
+
+      it("waits for no answer and holds up nobody", async () => {
+        for (let round = 0; round < 20; round += 1) {
+          const ended = new AbortController();
+          const asked = get("/projects?per_page=100", { signal: ended.signal });
+          setTimeout(() => ended.abort(), round % 5);
+          await asked.then((response) => response.text()).catch(() => undefined);
+        }
         expect(await isHealthy()).toBe(true);
       });
 

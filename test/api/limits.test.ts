@@ -63,8 +63,11 @@ describe("guessing tokens", () => {
   it("ends before the right one is found: it is answered as the wrong ones are", async () => {
     await start(strict);
     const ip = newAddress();
+    const { token } = await app.admin.createJobToken({ project: "acme/site", user: "owner" });
     await statuses(4, () => guess(ip));
     expect((await guess(ip, "token-of-owner")).status).toBe(429);
+    const headers = { "job-token": token };
+    expect((await app.call("GET /projects/acme%2Fsite", { ip, headers })).status).toBe(429);
     expect((await guess(newAddress(), "token-of-owner")).status).toBe(200);
     expect((await app.call("GET /projects", { ip })).status).toBe(200);
   });

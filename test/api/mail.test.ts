@@ -4,6 +4,7 @@ import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
+import { openStore } from "../../src/store/open.ts";
 import { baseSeed, call, newDatabase, type TestDatabase } from "../helpers.ts";
 
 interface Received {
@@ -128,4 +129,57 @@ it("tries again, later each time, and goes on where it was after a restart", asy
 
 it("needs an address for its links", async () => {
   await expect(createApp({ mail: mail() })).rejects.toThrow("mail needs `url`");
+});
+
+it("sends each mail once, however many processes do so", async () => {
+  const apps = await Promise.all(Array.from({ length: 3 }, () => open({ mail: mail() })));
+  await apps[0]?.admin.seed(baseSeed);
+  const issue = { title: "Many comments", description: "See @guest" };
+  const [first] = apps as [(typeof apps)[number]];
+  await call(first, "POST /projects/acme%2Fsite/issues", { as: "owner", json: issue });
+  const notes = Array.from({ length: 20 }, (_, index) => `Comment ${index}.`);
+  for (const [index, body] of notes.entries()) {
+    // As with real clients: what another process commits is seen by what is asked for afterwards.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await note(apps[index % 3] as typeof first, body)).status).toBe(201);
+  }
+  const toOwner = () => received.filter(({ to }) => to[0] === "owner@example.com");
+  for (let tries = 0; toOwner().length < notes.length && tries < 300; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  // Who would send one again does so within a turn.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await Promise.all(apps.map((app) => app.close()));
+  const told = toOwner().map(({ text }) => /Comment \d+\./.exec(text ?? "")?.[0]);
+  expect(told.sort()).toEqual(notes.sort());
+  const ids = received.map(({ messageId }) => messageId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it("gives up what a process that died was sending, while others run", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  await call(app, "POST /projects/acme%2Fsite/issues", { as: "owner", json: { title: "A" } });
+  await note(app, "Hello");
+  const store = await openStore(database.database);
+  const become = async (state: string) => {
+    const states = async () => new Set((await store.rows("select state from mail_outbox")).flat());
+    for (let tries = 0; tries < 200; tries += 1) {
+      const found = await states();
+      if (found.size === 1 && found.has(state)) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await states()).toEqual(new Set([state]));
+  };
+  // Two turns after it happened, what there is to send is in the outbox.
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  await become("sent");
+  const sent = received.length;
+  await store.transaction((db) =>
+    db.run("update mail_outbox set state = 'sending', updated_at = updated_at - 660000"),
+  );
+  await become("interrupted");
+  expect(received).toHaveLength(sent);
+  await app.close();
+  await store.close();
 });

@@ -1094,6 +1094,8 @@ describe("a failure of our own", () => {
       rows: fail,
       // Migrating, the one transaction there is.
       transaction: (async () => []) as Store["transaction"],
+      snapshot: fail,
+      backup: fail,
       close: async () => undefined,
     };
     const reported: unknown[] = [];

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
+import { takeJob } from "../../src/resources/meta/queries.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
@@ -74,4 +76,33 @@ it("keeps totals right through many batches", async () => {
   expect(told.length).toBeGreaterThan(1);
   const { headers } = await app.call("GET /users/developer/events?per_page=1", { as: "guest" });
   expect(headers.get("x-total")).toBe("1");
+});
+
+it("is done by one of those that share the database, once a day", async () => {
+  const other = await createAppOn(app.store, { now: () => clock });
+  const both = () => Promise.all([app, other].map(({ admin }) => admin.sweepDaily()));
+  const HOUR = 3_600_000;
+  await pushesOn("2024-01-01", "2024-01-02");
+  const first = await both();
+  expect(first.filter(Boolean)).toEqual([
+    {
+      events: 2,
+      auditEvents: expect.any(Number),
+      members: 0,
+      before: "2024-11-21T12:00:00.000Z",
+      dryRun: false,
+    },
+  ]);
+  clock = NOW + 23 * HOUR;
+  expect(await both()).toEqual([undefined, undefined]);
+  clock = NOW + 24 * HOUR;
+  expect((await both()).filter(Boolean)).toHaveLength(1);
+
+  // One that took it and died.
+  clock = NOW + 48 * HOUR;
+  await app.store.transaction((db) => takeJob(db, "sweep", clock, clock + HOUR));
+  expect(await both()).toEqual([undefined, undefined]);
+  clock += HOUR;
+  expect((await both()).filter(Boolean)).toHaveLength(1);
+  clock = NOW;
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import * as v from "valibot";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import type { Seed } from "../../src/index.ts";
 import { resources } from "../../src/resources/index.ts";
@@ -105,9 +105,10 @@ beforeAll(async () => {
   // The first use of a token is written after the answer, and no later one while the clock stands still.
   const people = everyone.filter((as) => as !== "anonymous");
   await Promise.all([...people, "blocked" as const].map((as) => app.call("GET /version", { as })));
-  await expect
-    .poll(() => store.rows("select count(*) from tokens where last_used_at is null"))
-    .toEqual([[1]]);
+  await vi.waitFor(async () => {
+    const unused = await store.rows("select count(*) from tokens where last_used_at is null");
+    expect(unused).toEqual([[1]]);
+  });
 });
 afterAll(async () => {
   await app.close();

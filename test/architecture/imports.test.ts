@@ -59,7 +59,8 @@ it("doors use core, the store's helpers, resources' queries and each other", () 
 });
 
 it("the CLI uses the public face only", () => {
-  const allowed = (path: string) => path.startsWith("cli/") || /^src\/(index|node)\.ts$/.test(path);
+  const allowed = (path: string) =>
+    path.startsWith("cli/") || /^src\/(index|node|bun|deno)\.ts$/.test(path);
   expect(strays("cli", allowed)).toEqual([]);
 });
 

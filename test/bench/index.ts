@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { createApp } from "../../src/index.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { HEADERS, type Operation, operationsOn } from "./operations.ts";
+import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
 import {
   freePort,
   pinDriver,
@@ -24,7 +25,7 @@ import { mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: "string", default: "rates,start,events,attachments" },
+    only: { type: "string", default: "rates,start,events,attachments,passwords" },
     operations: { type: "string", default: "" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
@@ -59,6 +60,7 @@ try {
   if (parts.includes("attachments")) {
     scale.attachments = await attachments(script("app"), copy("attachments"), where);
   }
+  const flood = parts.includes("passwords") ? await passwords(copy("passwords")) : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const figures: Figures = {
     machine: {
@@ -72,6 +74,7 @@ try {
     rates,
     footprint,
     scale,
+    passwords: flood,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
@@ -98,6 +101,18 @@ async function seeded() {
       return file;
     },
   };
+}
+
+/** What reads take while people sign in. */
+async function passwords(file: string): Promise<PasswordFigures> {
+  say("passwords…");
+  const app = await createApp({ database: file });
+  await addPeople(app);
+  await app.close();
+  const server = await startServer([script("app"), file]);
+  const figures = await measurePasswords(server, 3 * seconds);
+  await server.stop();
+  return figures;
 }
 
 /** Lets the contenders answer in turn, each round beginning with another. */

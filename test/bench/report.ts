@@ -1,5 +1,6 @@
 import Table from "cli-table3";
 import type { Rate } from "./load.ts";
+import type { PasswordFigures } from "./passwords.ts";
 import type { Scale } from "./scale.ts";
 
 /** All that was measured. */
@@ -15,6 +16,7 @@ export interface Figures {
   }[];
   footprint: Footprint | undefined;
   scale: Scale;
+  passwords: PasswordFigures | undefined;
 }
 
 /** Starting, in milliseconds, and memory, in bytes. */
@@ -54,8 +56,20 @@ export function printed(figures: Figures): string {
     ...(figures.rates.length > 0 ? [ratesTable(figures.rates)] : []),
     ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
     ...scaleLines(figures.scale),
+    ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
     ...disturbed(figures.rates),
   ].join("\n");
+}
+
+function passwordsTable({ people, idle, flooded, signInsPerSecond }: PasswordFigures): string {
+  const table = new Table({ head: ["one reader", "median ms", "p99 ms", "reads"] });
+  for (const [name, { median: middle, p99, reads }] of [
+    ["idle", idle],
+    [`while ${people} sign in, ${signInsPerSecond.toFixed(1)}/s`, flooded],
+  ] as const) {
+    table.push([name, middle.toFixed(2), p99.toFixed(2), reads]);
+  }
+  return table.toString();
 }
 
 function ratesTable(rates: Figures["rates"]): string {

@@ -1,11 +1,13 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import BetterSqlite3 from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { call } from "../helpers.ts";
-import { binary, environment, newFolder, run, runJson } from "./helpers.ts";
+import { environment, newFolder, program, run, runJson, shellCommand } from "./helpers.ts";
 
 const exec = promisify(execFile);
 const folder = newFolder();
@@ -71,7 +73,7 @@ describe("hook post-receive", () => {
     await exec("git", ["init", "-q", "--bare", "-b", "main", bare]);
     await exec("git", ["init", "-q", "-b", "main", work]);
     const hook = join(bare, "hooks/post-receive");
-    const command = `exec '${process.execPath}' '${binary}' hook post-receive --db '${db}' --project acme/site`;
+    const command = `exec ${shellCommand} hook post-receive --db '${db}' --project acme/site`;
     await writeFile(hook, `#!/bin/sh\n${command}\n`);
     await chmod(hook, 0o755);
     await git("remote", "add", "origin", bare);
@@ -198,6 +200,77 @@ describe("events purge", () => {
     const { code, stderr } = await run(["events", "purge", "--db", db, "--older-than", "long"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--older-than")]);
   });
+});
+
+describe("a purge that is killed", () => {
+  const EVENTS = 20_000;
+  const file = join(folder.path, "killed.db");
+
+  it("leaves a database that is right, and goes on where it was", async () => {
+    const app = await createApp({ database: file });
+    const pushes = Array.from({ length: EVENTS }, (_, at) => ({
+      author: at % 3 ? "owner" : "other",
+      ref: `b${at % 50}`,
+      created_at: new Date(Date.parse("2020-01-01") + at * 60_000).toISOString(),
+    }));
+    await app.admin.seed({
+      users: [{ username: "owner" }, { username: "other" }],
+      groups: [
+        {
+          path: "acme",
+          projects: [
+            { path: "old", pushes: [...pushes, { author: "owner", ref: "new" }] },
+            { path: "quiet", pushes: [{ author: "other", ref: "new" }] },
+          ],
+        },
+      ],
+    });
+    await app.close();
+
+    const database = new BetterSqlite3(file, { timeout: 0 });
+    const count = (sql: string) => database.prepare(sql).pluck().get() as number;
+    const left = () => count("select count(*) from events") - 2;
+    const miscounted = () =>
+      count(`select count(*) from event_counts c where events <>
+        (select count(*) from events e where e.project_id = c.project_id and e.author_id = c.author_id)`);
+    const [command, ...before] = program as [string, ...string[]];
+    const child = spawn(command, [...before, "events", "purge", "--db", file], {
+      env: environment(),
+      stdio: "ignore",
+    });
+    const ended = once(child, "close");
+    // Who has the write lock between two of its batches keeps it from ending before it is killed.
+    while (!between(database, () => left() < EVENTS && child.kill("SIGKILL"))) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await ended;
+    expect(child.signalCode).toBe("SIGKILL");
+    const remaining = left();
+    expect(remaining).toBeGreaterThan(0);
+    expect(remaining).toBeLessThan(EVENTS);
+    expect(database.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect(miscounted()).toBe(0);
+
+    expect((await runJson(["events", "purge", "--db", file])).events).toBe(remaining);
+    expect([left(), miscounted()]).toEqual([0, 0]);
+    expect(count("select sum(events) from event_counts")).toBe(2);
+    database.close();
+  });
+
+  /** Does something while no one else may write, where that is so just now, and gives whether it was done. */
+  function between(database: BetterSqlite3.Database, work: () => boolean): boolean {
+    for (const until = performance.now() + 50; performance.now() < until; ) {
+      try {
+        database.exec("begin immediate");
+      } catch {
+        continue;
+      }
+      const done = work();
+      database.exec("rollback");
+      return done;
+    }
+    return false;
+  }
 });
 
 describe("wiki export", () => {

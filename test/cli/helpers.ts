@@ -5,8 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The built program. */
-export const binary = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
+/** The built program, on this Node or another. */
+export const script = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
+
+/** What comes before the arguments: the built program on this Node, or the one binary that TEST_PM_CLI names. */
+export const program: readonly string[] = process.env["TEST_PM_CLI"]
+  ? [process.env["TEST_PM_CLI"]]
+  : [process.execPath, script];
+
+/** {@link program} as a shell takes it. */
+export const shellCommand = program.map((part) => `'${part}'`).join(" ");
 
 /** The repository. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -46,7 +54,7 @@ export function environment(more: Record<string, string> = {}): Record<string, s
 /** Runs `pm-cli` to its end. */
 export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
   const { cwd = tmpdir(), env, input = "", through = [] } = surroundings;
-  const [command, ...rest] = [...through, process.execPath, binary, ...args];
+  const [command, ...rest] = [...through, ...program, ...args];
   const child = spawn(command as string, rest, { cwd, env: environment(env) });
   child.stdin.on("error", () => undefined).end(input);
   const output = collect(child);
@@ -85,7 +93,7 @@ export async function startServing(
   args: string[],
   { cwd = tmpdir(), env, through = [] }: Surroundings = {},
 ): Promise<Serving> {
-  const [command, ...rest] = [...through, process.execPath, binary, "serve", ...args];
+  const [command, ...rest] = [...through, ...program, "serve", ...args];
   const child = spawn(command as string, rest, {
     cwd,
     env: environment({ PM_PORT: "0", ...env }),

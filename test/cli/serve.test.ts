@@ -182,7 +182,7 @@ describe("what keeps serve from starting is one line, exit code 1:", () => {
   });
 
   it("a folder that isn't there", async () => {
-    await fails("missing/pm.db", /directory does not exist\. Choose a file in a folder that is/);
+    await fails("missing/pm.db", /cannot open the database missing\/pm\.db: .* file in a folder/);
   });
 
   it("a folder in a file's place", async () => {

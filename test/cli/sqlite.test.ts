@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { runtimes } from "../runtimes.mjs";
-import { binary, environment, newFolder, run } from "./helpers.ts";
+import { environment, newFolder, run, script } from "./helpers.ts";
 
 const folder = newFolder();
 afterAll(folder.remove);
@@ -10,7 +10,10 @@ afterAll(folder.remove);
 const newerNode = runtimes.find(({ name }) => name === "Node with node:sqlite")?.command?.[0];
 const isItself = newerNode === process.execPath;
 
-describe("PM_SQLITE", () => {
+// A binary has Bun's.
+const isBinary = process.env["TEST_PM_CLI"] !== undefined;
+
+describe.skipIf(isBinary)("PM_SQLITE", () => {
   it("names a library that there is", async () => {
     const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "sqlite3" } });
     expect(seed).toEqual({
@@ -30,25 +33,28 @@ describe("PM_SQLITE", () => {
   });
 });
 
-describe.skipIf(!newerNode || isItself)("on a Node that better-sqlite3 wasn't built for", () => {
-  const onNewerNode = (env: Record<string, string>) =>
-    promisify(execFile)(newerNode as string, [binary, "seed", "--db", "newer.db", "--json"], {
-      cwd: folder.path,
-      env: environment({ NODE_NO_WARNINGS: "1", ...env }),
+describe.skipIf(!newerNode || isItself || isBinary)(
+  "on a Node that better-sqlite3 wasn't built for",
+  () => {
+    const onNewerNode = (env: Record<string, string>) =>
+      promisify(execFile)(newerNode as string, [script, "seed", "--db", "newer.db", "--json"], {
+        cwd: folder.path,
+        env: environment({ NODE_NO_WARNINGS: "1", ...env }),
+      });
+
+    it("Node's own is taken instead", async () => {
+      const { stdout, stderr } = await onNewerNode({});
+      expect(stderr).toBe("");
+      expect(JSON.parse(stdout)).toHaveProperty("tokens");
+      const read = await run(["user", "list", "--db", "newer.db", "--json"], { cwd: folder.path });
+      expect(JSON.parse(read.stdout).length).toBeGreaterThan(1);
     });
 
-  it("Node's own is taken instead", async () => {
-    const { stdout, stderr } = await onNewerNode({});
-    expect(stderr).toBe("");
-    expect(JSON.parse(stdout)).toHaveProperty("tokens");
-    const read = await run(["user", "list", "--db", "newer.db", "--json"], { cwd: folder.path });
-    expect(JSON.parse(read.stdout).length).toBeGreaterThan(1);
-  });
-
-  it("it is not where better-sqlite3 is asked for", async () => {
-    await expect(onNewerNode({ PM_SQLITE: "better-sqlite3" })).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^error: better-sqlite3 can't be loaded: .*\n$/),
+    it("it is not where better-sqlite3 is asked for", async () => {
+      await expect(onNewerNode({ PM_SQLITE: "better-sqlite3" })).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^error: better-sqlite3 can't be loaded: .*\n$/),
+      });
     });
-  });
-});
+  },
+);

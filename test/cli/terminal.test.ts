@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, describe, expect, it } from "vitest";
-import { binary, collect, environment, newFolder, runJson, until } from "./helpers.ts";
+import { collect, environment, newFolder, runJson, shellCommand, until } from "./helpers.ts";
 
 const folder = newFolder();
 const at = { cwd: folder.path };
@@ -12,7 +12,7 @@ async function onTerminal(
   args: string,
   answers: [question: string, answer: string][] = [],
 ): Promise<{ code: number | null; screen: string }> {
-  const command = `"${process.execPath}" "${binary}" ${args}`;
+  const command = `${shellCommand} ${args}`;
   const [program, flags] =
     process.platform === "darwin"
       ? ["script", ["-q", "/dev/null", "sh", "-c", command]]

@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  binary,
   environment,
   newFolder,
   run,
   runJson,
   type Serving,
+  shellCommand,
   startServing,
 } from "./helpers.ts";
 
@@ -108,7 +108,7 @@ describe("token create", () => {
   });
 
   it.skipIf(process.platform !== "linux")("fails where the secret can't be written", async () => {
-    const command = `"${process.execPath}" "${binary}" ${create("ada", "lost").join(" ")} --json > /dev/full`;
+    const command = `${shellCommand} ${create("ada", "lost").join(" ")} --json > /dev/full`;
     const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
       execFile("sh", ["-c", command], { ...at, env: environment() }, (error, _, stderr) =>
         resolve({ code: error?.code, stderr }),

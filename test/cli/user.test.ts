@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { binary, collect, environment, newFolder, run, runJson } from "./helpers.ts";
+import { collect, environment, newFolder, program, run, runJson } from "./helpers.ts";
 
 const folder = newFolder();
 const at = { cwd: folder.path };
@@ -109,7 +109,8 @@ describe("user list", () => {
   });
 
   it("is quiet where nobody reads any more", async () => {
-    const child = spawn(process.execPath, [binary, "user", "list"], {
+    const [command, ...rest] = [...program, "user", "list"];
+    const child = spawn(command as string, rest, {
       cwd: folder.path,
       env: environment(),
     });
@@ -146,6 +147,49 @@ describe("user block and unblock", () => {
       code: 2,
       stdout: "",
       stderr: "error: missing required argument 'username'\n",
+    });
+  });
+});
+
+describe("user set-password", () => {
+  it("takes it from standard input", async () => {
+    await runJson(["user", "create", ...data("forgetful")], at);
+    const ran = await run(["user", "set-password", "Forgetful", "--password-stdin"], {
+      ...at,
+      input: "correct horse\n",
+    });
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: "forgetful has a new password, and is signed out.\n",
+      stderr: "",
+    });
+    const short = await run(["user", "set-password", "forgetful", "--password-stdin"], {
+      ...at,
+      input: "short\n",
+    });
+    expect(short).toMatchObject({ code: 2, stdout: "" });
+    expect(short.stderr).toContain("password is too short (minimum is 8 characters)");
+  });
+
+  it("needs one, and a user", async () => {
+    const none = await run(["user", "set-password", "root"], at);
+    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none.stderr).toBe("error: give the new password: --password-stdin < password.txt\n");
+    const nobody = await run(["user", "set-password", "nobody", "--password-stdin"], {
+      ...at,
+      input: "correct horse\n",
+    });
+    expect(nobody.code).not.toBe(0);
+    expect(nobody.stderr).toContain("there is no such user");
+  });
+});
+
+describe("user disable-two-factor", () => {
+  it("is done whether it was on or not", async () => {
+    const { stdout, code } = await run(["user", "disable-two-factor", "root"], at);
+    expect([code, stdout]).toEqual([0, "root signs in with their password alone now.\n"]);
+    expect(await runJson(["user", "disable-two-factor", "root"], at)).toMatchObject({
+      username: "root",
     });
   });
 });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
@@ -25,6 +26,7 @@ beforeAll(async () => {
   server = await serve(app, { port: 0 });
   await app.call("PUT /users/2", { as: "admin", json: { password } });
   client = createServer().listen(0, "127.0.0.1");
+  await once(client, "listening");
   site = `http://127.0.0.1:${(client.address() as AddressInfo).port}`;
   client.on("request", await clientApp());
 });

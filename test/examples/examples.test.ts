@@ -7,12 +7,17 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runtimes } from "../runtimes.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Starts an example as its README says, and gives its lines as they come. */
-function start(file: string, env: Record<string, string> = {}) {
-  const process_ = spawn(process.execPath, [file], {
+function start(
+  file: string,
+  env: Record<string, string> = {},
+  [program = "", ...args]: readonly string[] = [process.execPath],
+) {
+  const process_ = spawn(program, [...args, file], {
     cwd: root,
     env: { ...process.env, PORT: "0", ...env },
     stdio: ["ignore", "pipe", "inherit"],
@@ -92,6 +97,74 @@ describe("examples/node", () => {
     expect(await user(await second.line())).toBe("root");
     expect(await stop(second.process)).toBe(0);
     await rm(folder, { recursive: true });
+  });
+});
+
+describe("examples/fastify", () => {
+  it("prints an address that answers, and leaves the app's own routes to the app", async () => {
+    const example = start("examples/fastify/server.mjs");
+    const boards = await example.line();
+    const base = boards.replace(/\/api\/.*/, "");
+    const [board] = await (await fetch(boards)).json();
+    expect(board).toMatchObject({ name: "Development", group: { web_url: `${base}/groups/acme` } });
+    const headers = { "private-token": "ada-token", "content-type": "application/json" };
+    const made = await fetch(boards.split("?")[0] as string, {
+      method: "POST",
+      headers,
+      body: '{"name":"By JSON"}',
+    });
+    expect(made.status).toBe(201);
+    const text = async (url: string) => (await fetch(url)).text();
+    expect(await text(new URL("/", base).href)).toBe("The shop's front page");
+    expect(await text(`${base}/about`)).toBe("About our project management");
+    expect((await fetch(`${base}/nowhere`)).status).toBe(404);
+    expect(await stop(example.process)).toBe(0);
+  });
+});
+
+const { Bun: bun, Deno: deno } = Object.fromEntries(
+  runtimes.map(({ name, command }) => [name, command]),
+);
+
+/** As its README says. */
+const DENO_FLAGS = ["run", "--allow-net", "--allow-env", "--allow-read"];
+
+describe.each([
+  ["bun", bun && [bun[0] as string]],
+  ["deno", deno && [deno[0] as string, ...DENO_FLAGS]],
+])("examples/%s", (name, command) => {
+  it.skipIf(!command)("prints an address that answers, beside the app's own", async () => {
+    const example = start(`examples/${name}/server.mjs`, {}, command);
+    const boards = await example.line();
+    const { origin } = new URL(boards);
+    const [board] = await (await fetch(boards)).json();
+    expect(board).toMatchObject({
+      name: "Development",
+      group: { web_url: `${origin}/groups/acme` },
+    });
+    expect(await (await fetch(origin)).text()).toBe("The shop's front page");
+    const headers = { "private-token": "ada-token" };
+    const body = new URLSearchParams({ name: "urgent", color: "#cc0000" });
+    const made = await fetch(`${origin}/api/v4/groups/acme/labels`, {
+      method: "POST",
+      headers,
+      body,
+    });
+    expect(made.status).toBe(201);
+    expect((await fetch(`${origin}/nowhere`)).status).toBe(404);
+    expect(await stop(example.process)).toBe(0);
+  });
+});
+
+describe("examples/fetch", () => {
+  it.each([
+    ["Node", [process.execPath]],
+    ["Bun", bun],
+    ["Deno", deno],
+  ])("prints what it did on %s", async (_, command) => {
+    if (!command) return;
+    const example = start("examples/fetch/script.mjs", {}, command);
+    expect([await example.line(), await example.line()]).toEqual(["201 urgent", "Development"]);
   });
 });
 

@@ -436,6 +436,14 @@ const onSqlite = () => {
     await drop();
   });
 
+  it("may be closed twice", async () => {
+    const { database, drop } = await newDatabase();
+    const own = await openStore(database);
+    await own.close();
+    await own.close();
+    await drop();
+  });
+
   it("opens nothing that is no database", async () => {
     const { database, drop } = await newDatabase();
     await expect(openStore(dirname(database))).rejects.toBeInstanceOf(StoreError);

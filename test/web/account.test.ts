@@ -53,6 +53,11 @@ describe("access tokens", () => {
     expect(list.page).not.toContain(token);
     expect(list.page).toContain("read_user, read_api");
     expect(list.page).toContain('expires <time datetime="2026-12-01">1 Dec 2026</time>');
+    await expect
+      .poll(async () => (await owner.get(PATH)).page, { timeout: 10_000 })
+      .toMatch(
+        /<h3>laptop<\/h3>\s*<p>[^/]*<br>\nmade [^\n]* · last used <time datetime="2026-11-21T12/,
+      );
     const revoke = /action="(\/[^"]+\/revoke)"/.exec(list.page)?.[1] as string;
 
     await admin.get(PATH);

@@ -64,6 +64,20 @@ describe("every form", () => {
   });
 });
 
+describe("with a public address of https below a path", () => {
+  it("the cookie is Secure and of that path, and forms are taken from there", async () => {
+    const other = await testApp({ url: "https://pm.example.com/x/" });
+    const visitor = new Visitor(other);
+    const { headers, page } = await visitor.get("/users/sign_in");
+    expect(headers.get("set-cookie")).toMatch(/; Path=\/x; HttpOnly; SameSite=Lax; Secure$/);
+    expect(page).toContain('action="/x/users/sign_in"');
+    visitor.headers["origin"] = "https://pm.example.com";
+    const answer = await visitor.post("/users/sign_in", { login: "admin", password: "wrong" });
+    expect(answer.status).toBe(401);
+    await other.dispose();
+  });
+});
+
 describe("every page", () => {
   it.each(own)("%s sends who is not signed in to sign in, and back", async (path) => {
     const answer = await new Visitor(app).get(`${path}?a=%26`);

@@ -123,6 +123,9 @@ describe("a session", () => {
     expect(await knows(owner)).toBe(200);
     await app.call("PUT /users/2", { as: "admin", json: { password } });
     expect(await knows(owner)).toBe(401);
+    const again = await signedIn("owner");
+    await app.admin.setPassword("owner", password);
+    expect(await knows(again)).toBe(401);
 
     const third = await signedIn("maintainer");
     await app.call("DELETE /users/3", { as: "admin" });
@@ -151,6 +154,16 @@ describe("a session", () => {
     attacker.cookie = `_service_session=${"a".repeat(64)}`;
     expect(await knows(attacker)).toBe(401);
     expect(await knows(victim)).toBe(200);
+  });
+
+  it("gives way to the next of the same browser", async () => {
+    const visitor = await signedIn("owner");
+    const { cookie } = visitor;
+    await visitor.get(PATH);
+    expect((await visitor.post("/users/sign_in", { login: "admin", password })).status).toBe(303);
+    expect(JSON.parse((await visitor.get("/api/v4/user")).page).username).toBe("admin");
+    visitor.cookie = cookie;
+    expect(await knows(visitor)).toBe(401);
   });
 
   it("can't be begun for somebody by a form of another site", async () => {

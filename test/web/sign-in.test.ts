@@ -68,6 +68,23 @@ describe("signing in", () => {
     expect(answer.headers.get("location")).toBe(there);
   });
 
+  it("lets the API read by GET and HEAD, whatever else is sent", async () => {
+    const visitor = visit();
+    await visitor.signIn("admin", "correct horse");
+    for (const method of ["GET", "HEAD"]) {
+      const headers = { cookie: visitor.cookie, "sec-fetch-site": "cross-site" };
+      const answer = await app.fetch(new Request(`${ORIGIN}/api/v4/user`, { method, headers }));
+      expect([method, answer.status]).toEqual([method, 200]);
+      // Another site's script may ask, but is shown no answer.
+      expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+    }
+    for (const method of ["PUT", "DELETE"]) {
+      const headers = { cookie: visitor.cookie };
+      const answer = await app.fetch(new Request(`${ORIGIN}/api/v4/users/2`, { method, headers }));
+      expect([method, answer.status]).toEqual([method, 401]);
+    }
+  });
+
   it("lets the API change something only with the CSRF token", async () => {
     const visitor = visit();
     await visitor.get("/users/sign_in");

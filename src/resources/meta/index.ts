@@ -2,6 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
+import { migrations } from "./table.ts";
 
 const metadata = {
   version: VERSION,
@@ -13,7 +14,7 @@ const metadata = {
 /** What the server says of itself: gitlab-facts §13. */
 export const metaResource: Resource = {
   name: "Version",
-  migrations: [],
+  migrations,
   routes: [
     get("/version", {
       summary: "Get the version of the API",

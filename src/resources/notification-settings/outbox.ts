@@ -30,6 +30,25 @@ export async function begin(db: Database): Promise<void> {
   );
 }
 
+/** Whether there are events whose recipients nobody worked out. Every process asks each second: it only reads. */
+export async function hasNews(db: Reader, settled: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from events e where e.id > (select event_id from mail_cursor where id = 1)
+       and e.created_at <= ? limit 1`,
+    [settled],
+  );
+  return found.length > 0;
+}
+
+/** Whether a mail is said to be sent since before an instant, in epoch milliseconds. */
+export async function hasStuck(db: Reader, since: number): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from mail_outbox where state = 'sending' and updated_at < ? limit 1",
+    [since],
+  );
+  return found.length > 0;
+}
+
 /**
  * Works out the recipients of the next events and puts their mails into the outbox.
  *

@@ -242,12 +242,13 @@ export interface ActiveToken {
   scopes: string;
   created_at: number;
   expires_at: string | null;
+  last_used_at: number | null;
 }
 
 /** A user's own tokens that count, the newest first. @param today `YYYY-MM-DD` */
 export function active(db: Reader, userId: number, today: string): Awaitable<ActiveToken[]> {
   return db.all<ActiveToken>(
-    `select id, name, scopes, created_at, expires_at from tokens
+    `select id, name, scopes, created_at, expires_at, last_used_at from tokens
      where user_id = ? and impersonation = 0 and revoked = 0 and (expires_at is null or expires_at > ?)
      order by id desc`,
     [userId, today],

@@ -5,6 +5,7 @@ import type { Connect, Statement } from "../sqlite.ts";
 /** SQLite by `node:sqlite`: on Deno, and on Node >= 22.16. */
 export const connect: Connect = (file, readonly) => {
   const db = named(() => new DatabaseSync(file, { readOnly: readonly }));
+  let isOpen = true;
   return {
     get inTransaction() {
       return db.isTransaction;
@@ -14,7 +15,11 @@ export const connect: Connect = (file, readonly) => {
         named(() => db.prepare(sql)),
         sql,
       ),
-    close: () => db.close(),
+    close: () => {
+      // A second time it would throw.
+      if (isOpen) db.close();
+      isOpen = false;
+    },
   };
 };
 
@@ -73,11 +78,13 @@ const CODES: Record<number, string> = {
   3: "SQLITE_PERM",
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
   8: "SQLITE_READONLY",
   10: "SQLITE_IOERR",
   11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
   23: "SQLITE_AUTH",
   26: "SQLITE_NOTADB",
   275: "SQLITE_CONSTRAINT_CHECK",

@@ -94,18 +94,25 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
   const reads = reading((query) => sent(() => readers.query(query)));
   const running = new Set<Promise<unknown>>();
+  const noted = async <T>(result: Promise<T>): Promise<T> => {
+    running.add(result);
+    try {
+      return await result;
+    } finally {
+      running.delete(result);
+    }
+  };
 
   return {
     dialect: "postgres",
     ...reads,
-    async transaction(work, { exclusive = false } = {}) {
-      const result = retried(() => attemptTransaction(pool, work, exclusive));
-      running.add(result);
-      try {
-        return await result;
-      } finally {
-        running.delete(result);
-      }
+    transaction: (work, { exclusive = false } = {}) =>
+      noted(retried(() => attempt(pool, exclusive ? EXCLUSIVE : SERIALIZABLE, work))),
+    snapshot: (work) => noted(attempt(pool, SNAPSHOT, work)),
+    async backup() {
+      throw new StoreError(
+        "a PostgreSQL database is backed up with its own tools: pg_dump, or pg_basebackup with the log",
+      );
     },
     async close() {
       // A pool that ends leaves those who still wait for a connection, or for their next attempt, without one.
@@ -117,10 +124,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 }
 
 /** Runs work again, after a moment that grows and is never the same, while it collides with that of others. */
-async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {
     try {
-      return await attempt();
+      return await work();
     } catch (error) {
       if (!RETRYABLE.has(codeOf(error))) throw error;
       if (count === ATTEMPTS) {
@@ -132,19 +139,38 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-async function attemptTransaction<T>(
+/** A kind of transaction: how it begins, and whether it may take as long as it needs. */
+interface Kind {
+  begin: readonly string[];
+  unlimited: boolean;
+}
+
+const WITHOUT_LIMIT = [
+  "set local statement_timeout = 0",
+  "set local idle_in_transaction_session_timeout = 0",
+];
+const SERIALIZABLE: Kind = { begin: ["begin isolation level serializable"], unlimited: false };
+const SNAPSHOT: Kind = {
+  begin: ["begin isolation level repeatable read read only", ...WITHOUT_LIMIT],
+  unlimited: true,
+};
+/** A serializable snapshot would be taken before the lock is waited for; this one reads committed rows. */
+const EXCLUSIVE: Kind = {
+  begin: ["begin", ...WITHOUT_LIMIT, `select pg_advisory_xact_lock(${EXCLUSIVE_LOCK})`],
+  unlimited: true,
+};
+
+async function attempt<T>(
   pool: pg.Pool,
+  { begin, unlimited }: Kind,
   work: (db: Database) => Awaitable<T>,
-  exclusive: boolean,
 ): Promise<T> {
   const client = await connect(pool);
-  const limit = exclusive ? { query_timeout: UNLIMITED } : {};
+  const limit = unlimited ? { query_timeout: UNLIMITED } : {};
   const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
   let lost = false;
   try {
-    // A serializable snapshot is taken before the lock is waited for, so an exclusive one reads committed rows.
-    await send({ text: exclusive ? "begin" : "begin isolation level serializable" });
-    if (exclusive) await lockOthersOut(send);
+    for (const text of begin) await send({ text });
     const result = await work(writing(send));
     await send({ text: "commit" });
     return result;
@@ -159,13 +185,6 @@ async function attemptTransaction<T>(
   } finally {
     client.release(lost);
   }
-}
-
-/** Waits for other exclusive transactions as long as they take, and may itself take as long as it needs. */
-async function lockOthersOut(send: Send): Promise<void> {
-  await send({ text: "set local statement_timeout = 0" });
-  await send({ text: "set local idle_in_transaction_session_timeout = 0" });
-  await send({ text: "select pg_advisory_xact_lock($1)", values: [EXCLUSIVE_LOCK] });
 }
 
 /** @throws UnavailableError whatever the reason is */

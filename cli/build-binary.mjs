@@ -1,0 +1,56 @@
+// `npm run build:binary`: makes pm-cli one file that needs nothing else, with Bun inside. For this platform, or with
+// `-- --target linux-arm64` for others, whose Bun is then downloaded from npm's registry.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const TARGETS = [
+  ...["linux-x64", "linux-x64-baseline", "linux-x64-musl", "linux-arm64", "linux-arm64-musl"],
+  ...["darwin-x64", "darwin-arm64", "windows-x64"],
+];
+
+const { target: targets = [] } = parseOptions();
+for (const target of targets) {
+  if (!TARGETS.includes(target)) fail(`${target} is none of ${TARGETS.join(", ")}`, 2);
+}
+if (targets.length === 0) build("build/pm-cli", []);
+for (const target of targets) build(`build/pm-cli-${target}`, [`--target=bun-${target}`]);
+
+function parseOptions() {
+  try {
+    return parseArgs({ options: { target: { type: "string", multiple: true } } }).values;
+  } catch (error) {
+    return fail(`${error.message}\nnpm run build:binary [-- --target ${TARGETS.join("|")}]…`, 2);
+  }
+}
+
+/**
+ * @param {string} file below the root
+ * @param {string[]} options of Bun
+ */
+function build(file, options) {
+  // Without bytecode the whole bundle is parsed at each start, and without `esm` Bun takes no top-level await.
+  const how = ["--compile", "--bytecode", "--minify", "--format=esm", ...options];
+  // Beside each other, as dist has them: the one starts the other by name.
+  const scripts = ["cli/index.ts", "src/core/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
+  const { status, error } = spawnSync(
+    `${root}node_modules/.bin/bun`,
+    ["build", ...scripts, ...how, `--outfile=${file}`],
+    { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+  );
+  if (error)
+    fail(`Bun, which makes the binary, is not here: ${error.message}. Run npm install.`, 1);
+  if (status !== 0) fail(`${file} could not be made.`, 1);
+  console.log(file);
+}
+
+/**
+ * @param {string} message
+ * @param {number} code
+ * @returns {never}
+ */
+function fail(message, code) {
+  console.error(message);
+  process.exit(code);
+}

@@ -1,0 +1,153 @@
+import type { Command } from "commander";
+import type { Check, CopiedTable } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, nameOf, requireThere } from "../database.ts";
+import { Failure } from "../errors.ts";
+import { JSON_OPTION, type JsonOptions, print, progressBar, table } from "../ui.ts";
+
+/** Characters of a checksum that people compare. */
+const SHOWN = 12;
+
+/** Adds `db copy`, `db check`, `db backup` and `db migrate`. */
+export function addDatabaseCommands(program: Command): void {
+  const db = program
+    .command("db")
+    .description("move, check, back up and upgrade databases")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli db check
+  $ pm-cli db backup /backup/pm.db
+  $ pm-cli db copy --from pm.db --to postgres://pm:secret@db.internal/pm`,
+    );
+
+  db.command("copy")
+    .description("copy everything to another database, whichever engine either has")
+    .requiredOption("--from <file>", "SQLite file, or a postgres:// URL")
+    .requiredOption("--to <file>", "the same; with nothing in it, a file is made")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+What was there at the beginning is copied, in one transaction, and read back. Stop
+the servers first, or what is written meanwhile stays behind.
+
+Examples:
+  $ pm-cli db copy --from pm.db --to postgres://pm:secret@db.internal/pm
+  $ pm-cli db copy --from postgres://pm:secret@db.internal/pm --to pm.db --json`,
+    )
+    .action(copy);
+
+  db.command("check")
+    .description("look for damage, without changing anything; exit code 1 where there is some")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli db check
+  $ pm-cli db check --db backup.db --json`,
+    )
+    .action(check);
+
+  db.command("backup")
+    .description("write a copy of a SQLite database as it is now, while it is served")
+    .argument("<file>", "what to write; an older one is replaced when the new one is whole")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+For PostgreSQL: pg_dump --format=custom --file=pm.dump "$PM_DB", and pg_restore.
+
+Examples:
+  $ pm-cli db backup /backup/pm.db
+  $ pm-cli db backup --db /var/lib/pm.db /backup/pm-$(date +%F).db`,
+    )
+    .action(backup);
+
+  db.command("migrate")
+    .description("bring a database up to date, as serve does when it starts")
+    .addOption(databaseOption())
+    .option("--dry-run", "only say what would be done")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli db migrate --dry-run
+  $ pm-cli db migrate --db postgres://pm:secret@db.internal/pm`,
+    )
+    .action(migrate);
+}
+
+/** The library is loaded where a command runs, not where the command line is read. */
+const library = () => import("../../src/index.ts");
+
+interface CopyOptions extends JsonOptions {
+  from: string;
+  to: string;
+}
+
+async function copy({ from, to, ...output }: CopyOptions): Promise<void> {
+  requireThere(from);
+  const { copyDatabase } = await library();
+  const bar = await progressBar("Copying");
+  const tables = await copyDatabase({ from, to, onProgress: bar.update }).finally(bar.stop);
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  await print({ rows, tables }, output, async () => {
+    const filled = tables.filter((table) => table.rows > 0);
+    const list = await table(["table", "rows", "sha256"], filled.map(cellsOf), "It was empty.");
+    return `${list}\nCopied ${rows} rows of ${filled.length} tables to ${nameOf(to)} and read them back.`;
+  });
+}
+
+const cellsOf = ({ table: name, rows, checksum }: CopiedTable) => [
+  name,
+  rows,
+  checksum.slice(0, SHOWN),
+];
+
+async function check({ db, ...output }: DatabaseOptions & JsonOptions): Promise<void> {
+  requireThere(db);
+  const { checkDatabase } = await library();
+  const checks = await checkDatabase(db);
+  const found = checks.flatMap(({ problems }) => problems);
+  await print({ ok: found.length === 0, checks }, output, () => shown(checks));
+  if (found.length > 0) {
+    throw new Failure(`${nameOf(db)} is damaged: stop its servers, and restore a backup of it`);
+  }
+}
+
+const shown = (checks: readonly Check[]) =>
+  checks
+    .flatMap(({ name, problems }) =>
+      problems.length === 0 ? `${name}: ok` : problems.map((problem) => `${name}: ${problem}`),
+    )
+    .join("\n");
+
+async function backup(
+  file: string,
+  { db, ...output }: DatabaseOptions & JsonOptions,
+): Promise<void> {
+  requireThere(db);
+  const { backupDatabase } = await library();
+  const { bytes } = await backupDatabase(db, file);
+  await print({ file, bytes }, output, () => `Wrote ${bytes} bytes to ${file}.`);
+}
+
+interface MigrateOptions extends DatabaseOptions, JsonOptions {
+  dryRun?: boolean;
+}
+
+async function migrate({ db, dryRun = false, ...output }: MigrateOptions): Promise<void> {
+  if (dryRun) requireThere(db);
+  const { migrateDatabase } = await library();
+  const migrations = await migrateDatabase(db, { dryRun });
+  await print({ migrations, dry_run: dryRun }, output, () =>
+    migrations.length === 0
+      ? "The database is up to date."
+      : [`${dryRun ? "Would run" : "Ran"}:`, ...migrations.map((id) => `  ${id}`)].join("\n"),
+  );
+}

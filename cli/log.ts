@@ -1,0 +1,31 @@
+import { describe } from "./errors.ts";
+
+/** Bytes that reach a pipe in one piece (POSIX's PIPE_BUF), so that lines of several processes are never mixed. */
+const WHOLE = 4096;
+/** What texts are cut to in a line that is longer. */
+const CUT = 500;
+
+/** Writes a line of the log to standard output, as JSON. */
+export function log(entry: object): void {
+  console.log(lineOf(entry));
+}
+
+/** Writes that something happened. */
+export function say(message: string, more: object): void {
+  log({ time: now(), message, ...more });
+}
+
+/** Writes a failure to standard error. */
+export function report(error: unknown): void {
+  console.error(lineOf({ time: now(), ...describe(error) }));
+}
+
+const now = () => new Date().toISOString();
+
+function lineOf(entry: object): string {
+  const line = JSON.stringify(entry);
+  if (line.length < WHOLE && Buffer.byteLength(line) < WHOLE) return line;
+  return JSON.stringify(entry, (_, value: unknown) =>
+    typeof value === "string" && value.length > CUT ? `${value.slice(0, CUT)}…` : value,
+  );
+}

@@ -1,0 +1,82 @@
+/*! Contains @hattip/adapter-bun, (c) 2022 Fatih Aygün, under the MIT licence. */
+import { lookup } from "node:dns/promises";
+import adapter from "@hattip/adapter-bun";
+import type { App } from "./app.ts";
+import { createHattipHandler, type RequestOptions } from "./fetch.ts";
+import type { ServeOptions, Server } from "./node.ts";
+
+export type { RequestOptions } from "./fetch.ts";
+export type { ServeOptions, Server } from "./node.ts";
+
+/** Of Bun's server, what a handler needs. */
+export interface BunServer {
+  requestIP(request: Request): { address: string } | null;
+}
+
+/** What `Bun.serve` takes as its `fetch`, or as one of its `routes`. */
+export type BunHandler = (request: Request, server: BunServer) => Promise<Response>;
+
+/**
+ * Makes a handler for `Bun.serve` of an application. Paths outside the API are answered with 404.
+ *
+ * Bun gives up on a request after 10 seconds without a byte, and refuses bodies over 128 MiB by itself: where an answer
+ * may take longer or an attachment be larger, raise `idleTimeout` and `maxRequestBodySize`. {@link serve} has.
+ *
+ * @example
+ * Bun.serve({ fetch: createHandler(await createApp({ database: "pm.db" })) });
+ */
+export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): BunHandler {
+  return adapted(app, options).fetch as unknown as BunHandler;
+}
+
+const adapted = (app: Pick<App, "respond">, options?: RequestOptions) =>
+  adapter(createHattipHandler(app.respond, options));
+
+/** Of Bun, what is used of it. */
+interface BunGlobal {
+  serve(options: object): {
+    readonly port: number;
+    readonly pendingRequests: number;
+    stop(closeActiveConnections?: boolean): Promise<void>;
+  };
+}
+
+/** Seconds for which a connection may be silent. */
+const IDLE = 120;
+/** How often a closing server looks whether everything is answered. */
+const SWEEP = 20;
+
+/**
+ * Serves an application over HTTP.
+ *
+ * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
+ */
+export async function serve(
+  app: Pick<App, "respond">,
+  options: ServeOptions = {},
+): Promise<Server> {
+  const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
+  const { Bun } = globalThis as unknown as { Bun: BunGlobal };
+  // For an unknown host Bun's own error has no code that says so.
+  const { address } = await lookup(host);
+  const server = Bun.serve({
+    ...adapted(app, options),
+    hostname: address,
+    port,
+    idleTimeout: IDLE,
+    // The application has limits of its own.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    development: false,
+  });
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+    async close() {
+      void server.stop();
+      const end = performance.now() + grace;
+      while (server.pendingRequests > 0 && performance.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, SWEEP));
+      }
+      await server.stop(true);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { pendingMigrations } from "../store/migrate.ts";
+import { type Reader, type Store, StoreError } from "../store/port.ts";
+import { migrations, type Table, tablesOf } from "./schema.ts";
+
+/** One thing that was looked at. */
+export interface Check {
+  name: string;
+  /** What is wrong, a sentence each; none where all is well. */
+  problems: string[];
+}
+
+/** How many problems of one kind are told of. */
+const TOLD = 20;
+
+/** What has to be true of the data beyond what the schema sees to. Each query gives what contradicts it, as text. */
+const INVARIANTS: readonly { name: string; sql: string }[] = [
+  {
+    name: "event totals",
+    sql: `select 'project ' || coalesce(e.project_id, c.project_id) || ', author ' || coalesce(e.author_id, c.author_id)
+        || ': counted ' || coalesce(c.events, 0) || ', there are ' || coalesce(e.events, 0)
+      from (select project_id, author_id, count(*) as events from events group by project_id, author_id) e
+      full join event_counts c on c.project_id = e.project_id and c.author_id = e.author_id
+      where coalesce(e.events, 0) <> coalesce(c.events, 0)`,
+  },
+  {
+    name: "ancestors of namespaces",
+    sql: `select 'namespace ' || n.id || ' does not have itself and its parent''s ancestors' from namespaces n
+      where not exists (select 1 from namespace_ancestors a
+          where a.namespace_id = n.id and a.ancestor_id = n.id and a.depth = 0)
+        or (select count(*) from namespace_ancestors a where a.namespace_id = n.id)
+          <> 1 + (select count(*) from namespace_ancestors a where a.namespace_id = n.parent_id)
+        or exists (select 1 from namespace_ancestors p where p.namespace_id = n.parent_id
+          and not exists (select 1 from namespace_ancestors a where a.namespace_id = n.id
+            and a.ancestor_id = p.ancestor_id and a.depth = p.depth + 1))`,
+  },
+  {
+    name: "paths",
+    sql: `select 'project ' || p.id || ' is at ' || p.full_path || ', its namespace at ' || n.full_path
+      from projects p join namespaces n on n.id = p.namespace_id
+      where p.full_path <> n.full_path || '/' || p.path
+      union all
+      select 'namespace ' || n.id || ' is at ' || n.full_path || ', its parent at ' || p.full_path
+      from namespaces n join namespaces p on p.id = n.parent_id
+      where n.full_path <> p.full_path || '/' || n.path`,
+  },
+  {
+    name: "attachments",
+    sql: `select 'file ' || b.id || ' has ' || coalesce(sum(length(p.bytes)), 0) || ' of ' || b.size || ' bytes'
+      from wiki_blobs b left join wiki_blob_pieces p on p.blob_id = b.id
+      where b.sha256 is not null group by b.id, b.size having coalesce(sum(length(p.bytes)), 0) <> b.size`,
+  },
+];
+
+/**
+ * Looks a database over, in one snapshot, and changes nothing.
+ *
+ * @throws StoreError where it is none of ours, of an older version, or newer than the code
+ */
+export async function check(store: Store): Promise<Check[]> {
+  const pending = await pendingMigrations(store, migrations);
+  if (pending.length === migrations.length) {
+    throw new StoreError("there is nothing of pm-api in the database");
+  }
+  if (pending.length > 0) {
+    throw new StoreError("the database is of an older version: bring it up to date first");
+  }
+  const tables = await tablesOf();
+  return store.snapshot(async (db) => {
+    const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
+    checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
+    for (const { name, sql } of INVARIANTS) {
+      const found = await db.rows(`${sql} limit ${TOLD}`);
+      checks.push({ name, problems: found.map(([text]) => String(text)) });
+    }
+    return checks;
+  });
+}
+
+async function ofSqlite(db: Reader): Promise<Check[]> {
+  const pages = (await db.rows("pragma integrity_check")).map(([text]) => String(text));
+  const keys = await db.rows("pragma foreign_key_check");
+  return [
+    { name: "pages and indexes", problems: pages.filter((text) => text !== "ok") },
+    {
+      name: "foreign keys",
+      problems: keys
+        .slice(0, TOLD)
+        .map(([table, row, parent]) => `row ${row} of ${table} names nothing in ${parent}`),
+    },
+  ];
+}
+
+/** The server keeps keys and indexes right; what it can't are those it was told not to look at. */
+async function ofPostgres(db: Reader): Promise<Check[]> {
+  const indexes = await db.rows(
+    `select i.indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relnamespace = current_schema()::regnamespace and not (i.indisvalid and i.indisready)`,
+  );
+  const constraints = await db.rows(
+    `select conname || ' of ' || conrelid::regclass from pg_constraint
+     where connamespace = current_schema()::regnamespace and not convalidated`,
+  );
+  return [
+    { name: "indexes", problems: indexes.map(([name]) => `${name} is not valid: reindex it`) },
+    { name: "foreign keys", problems: constraints.map(([name]) => `${name} was never validated`) },
+  ];
+}
+
+/** Where the next id is one that is taken, nothing can be added. */
+async function idProblems(
+  db: Reader,
+  dialect: Store["dialect"],
+  tables: readonly Table[],
+): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name } of tables.filter(({ numbered }) => numbered)) {
+    const last =
+      dialect === "sqlite"
+        ? "select seq from sqlite_sequence where name = ?"
+        : "select pg_sequence_last_value(pg_get_serial_sequence(?, 'id')::regclass)";
+    const [found] = await db.rows(
+      `select coalesce((select max(id) from ${name}), 0), coalesce((${last}), 0)`,
+      [name],
+    );
+    const [highest, given] = found as [number, number];
+    if (highest > given)
+      problems.push(`${name} has an id ${highest}, and ${given} was the last given`);
+  }
+  return problems;
+}

@@ -1,0 +1,79 @@
+import { everything } from "../doors.ts";
+import { migrate } from "../store/migrate.ts";
+import { openStore } from "../store/open.ts";
+import type { Store } from "../store/port.ts";
+
+/** Every step of the schema. */
+export const migrations = everything.flatMap((resource) => resource.migrations);
+
+/** A table, as both engines have it. */
+export interface Table {
+  name: string;
+  columns: { name: string; kind: "int" | "text" | "bytes" }[];
+  /** The names of the columns of its primary key, in order. */
+  key: string[];
+  /** Whether its `id` is given by the database. */
+  numbered: boolean;
+  /** The tables its foreign keys name. */
+  references: string[];
+}
+
+const KINDS = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
+
+/**
+ * The tables of the code's schema, each after those it refers to, where that can be; without those of the database
+ * itself: the journal of migrations, and who works on what. They are read from a new database in memory, so that one
+ * way of asking serves both engines.
+ */
+export async function tablesOf(): Promise<Table[]> {
+  const model = await openStore(":memory:");
+  try {
+    await migrate(model, migrations, 0);
+    const found = await model.rows(
+      `select name, sql like '%autoincrement%' from sqlite_schema
+       where type = 'table' and name not like 'sqlite_%' and name not in ('schema_migrations', 'jobs')
+       order by name`,
+    );
+    const tables: Table[] = [];
+    for (const [name, numbered] of found) {
+      tables.push(await describe(model, String(name), numbered === 1));
+    }
+    return ordered(tables);
+  } finally {
+    await model.close();
+  }
+}
+
+async function describe(model: Store, name: string, numbered: boolean): Promise<Table> {
+  const columns = await model.rows("select name, type, pk from pragma_table_info(?)", [name]);
+  const references = await model.rows(
+    'select distinct "table" from pragma_foreign_key_list(?) order by 1',
+    [name],
+  );
+  return {
+    name,
+    columns: columns.map(([column, type]) => ({
+      name: String(column),
+      kind: KINDS[type as keyof typeof KINDS],
+    })),
+    key: columns
+      .filter(([, , place]) => place !== 0)
+      .sort(([, , a], [, , b]) => (a as number) - (b as number))
+      .map(([column]) => String(column)),
+    numbered,
+    references: references.map(([table]) => String(table)),
+  };
+}
+
+function ordered(tables: readonly Table[]): Table[] {
+  const placed = new Set<Table>();
+  const place = (table: Table, above: readonly Table[]) => {
+    if (placed.has(table) || above.includes(table)) return;
+    for (const other of tables.filter(({ name }) => table.references.includes(name))) {
+      place(other, [...above, table]);
+    }
+    placed.add(table);
+  };
+  for (const table of tables) place(table, []);
+  return [...placed];
+}

@@ -1,0 +1,17 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/**
+ * Work that one of several processes does now and then. `due_at` is when it is to be done next; while somebody is at
+ * it, when others take them for dead.
+ */
+export const migrations: Migration[] = [
+  {
+    id: "20261121-45-jobs",
+    sql: `
+create table jobs (
+  name $text primary key,
+  due_at $int not null
+);
+`,
+  },
+];

@@ -1,0 +1,40 @@
+// Serves an application by the adapter of the runtime it is run on, and prints where. Of the lines on standard input the
+// first is the seed; each other asks what was read of files; the end closes it.
+import { createInterface } from "node:readline";
+import { createApp } from "pm-api";
+
+const { serve } = await (process.versions.bun ? import("pm-api/bun") : import("pm-api/deno"));
+const options = JSON.parse(process.argv[2]);
+
+const app = await createApp();
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+await app.admin.seed(JSON.parse((await lines.next()).value));
+
+let pieces = 0;
+let ended = 0;
+const server = await serve({ respond }, { port: 0, ...options });
+console.log(server.url);
+while (!(await lines.next()).done) console.log(JSON.stringify({ pieces, ended }));
+await server.close();
+console.log("closed");
+await app.close();
+process.exit(0);
+
+async function respond(incoming) {
+  if (incoming.path === "/slow") await new Promise((resolve) => setTimeout(resolve, 500));
+  if (incoming.path === "/ip") return { status: 200, headers: {}, body: incoming.ip };
+  const reply = await app.respond(incoming);
+  if (!reply?.body || typeof reply.body === "string") return reply;
+  const { body } = reply;
+  async function* chunks() {
+    try {
+      for await (const chunk of body.chunks()) {
+        pieces += 1;
+        yield chunk;
+      }
+    } finally {
+      ended += 1;
+    }
+  }
+  return { ...reply, body: { length: body.length, chunks } };
+}

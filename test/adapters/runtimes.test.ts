@@ -1,0 +1,183 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { request } from "node:http";
+import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { baseSeed } from "../helpers.ts";
+import { runtimes } from "../runtimes.mjs";
+import { adapterTests, raw } from "./_tests.ts";
+
+const script = fileURLToPath(new URL("_serve.mjs", import.meta.url));
+const TOKEN = { "private-token": "token-of-owner" };
+const MEBIBYTE = 1024 * 1024;
+
+/** An application on another runtime, by that runtime's adapter of what was built. */
+interface Served {
+  url: string;
+  /** What is read of files until now. */
+  read(): Promise<{ pieces: number; ended: number }>;
+  /** Closes it, and gives the milliseconds that took. */
+  close(): Promise<number>;
+}
+
+async function start(
+  [program = "", ...args]: readonly string[],
+  options: object = {},
+): Promise<Served> {
+  const child = spawn(program, [...args, script, JSON.stringify(options)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  child.stdin.write(`${JSON.stringify(baseSeed)}\n`);
+  const url = String((await lines.next()).value);
+  return {
+    url,
+    read: async () => {
+      child.stdin.write("read\n");
+      return JSON.parse(String((await lines.next()).value));
+    },
+    close: async () => {
+      const asked = performance.now();
+      child.stdin.end();
+      const closed = await lines.next();
+      expect(closed.value).toBe("closed");
+      const took = performance.now() - asked;
+      expect(await ended).toEqual([0, null]);
+      return took;
+    },
+  };
+}
+
+/** The first line of what is answered, or nothing. */
+async function answerTo(url: string, ...lines: string[]): Promise<string> {
+  const socket = await raw(url, [...lines, "Connection: close", "", ""].join("\r\n"));
+  let text = "";
+  for await (const chunk of socket.setEncoding("utf8")) text += chunk;
+  return text;
+}
+
+const closed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
+
+for (const { name, command } of runtimes) {
+  if (name !== "Bun" && name !== "Deno") continue;
+  if (!command) {
+    describe.skip(`${name}, which this platform hasn't got`);
+    continue;
+  }
+  adapterTests({
+    name,
+    start: async () => {
+      const { url, close } = await start(command);
+      return { url, close: async () => void (await close()) };
+    },
+    ...(name === "Bun" ? { withoutLength: "GET" } : {}),
+  });
+
+  describe(`${name}'s server`, () => {
+    let served: Served | undefined;
+    const serve = async (options: object = {}) => {
+      served = await start(command, options);
+      return served;
+    };
+    const close = async () => {
+      const took = (await served?.close()) ?? 0;
+      served = undefined;
+      return took;
+    };
+    afterEach(close);
+
+    it("refuses a Host that is none", async () => {
+      const { url } = await serve();
+      for (const host of ["a b", "x/y", "%%", "[::1", "a,b", "user@x"]) {
+        const answer = await answerTo(url, "GET /api/v4/version HTTP/1.1", `Host: ${host}`);
+        // Deno takes what is behind a slash for the path.
+        expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
+      }
+    });
+
+    it("believes a proxy only where it is told to", async () => {
+      const headers = {
+        ...TOKEN,
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "pm.example.com, inner",
+        "x-forwarded-for": "203.0.113.9, 10.0.0.1",
+      };
+      const links = async (url: string) =>
+        (await fetch(`${url}/api/v4/projects?per_page=1`, { headers })).headers.get("link");
+      const direct = await serve();
+      expect(await links(direct.url)).toContain(`<${direct.url}/api/v4/projects?`);
+      await close();
+      const behind = await serve({ trustProxy: true });
+      expect(await links(behind.url)).toContain("<https://pm.example.com/api/v4/projects?");
+    });
+
+    it("knows its clients' addresses", async () => {
+      const { url } = await serve();
+      expect(await (await fetch(`${url}/ip`)).text()).toBe("127.0.0.1");
+      await close();
+      const other = await serve({ trustProxy: true });
+      const headers = { "x-forwarded-for": "203.0.113.9, 10.0.0.1" };
+      expect(await (await fetch(`${other.url}/ip`, { headers })).text()).toBe("203.0.113.9");
+    });
+
+    it("reads no further of a file for who reads slowly or goes away", async () => {
+      const { url, read } = await serve();
+      const wiki = `${url}/api/v4/projects/secret%2Fvault/wikis`;
+      const body = new FormData();
+      body.set("file", new Blob([Buffer.alloc(9 * MEBIBYTE)]), "a.bin");
+      const taken = await fetch(`${wiki}/attachments`, { method: "POST", headers: TOKEN, body });
+      const path = `${wiki}/${(await taken.json()).link.url}`;
+      for (let round = 0; round < 5; round += 1) {
+        await new Promise<void>((resolve, reject) => {
+          const sent = request(path, { headers: TOKEN, agent: false }, (answer) => {
+            answer.once("data", () => {
+              answer.pause();
+              setTimeout(() => resolve(void answer.destroy()), 100);
+            });
+          });
+          sent.on("error", reject).end();
+        });
+      }
+      await expect.poll(async () => (await read()).ended).toBe(5);
+      // 36 pieces are in the file.
+      expect((await read()).pieces).toBeLessThan(5 * 36);
+    });
+
+    it("answers what is running when it is closed, and ends connections that are kept", async () => {
+      const { url } = await serve();
+      const [slow, idle] = await Promise.all([
+        raw(url, "GET /slow HTTP/1.1\r\nHost: pm.test\r\n\r\n"),
+        raw(url, "GET /-/health HTTP/1.1\r\nHost: pm.test\r\n\r\n"),
+      ]);
+      await once(idle, "data");
+      const answer = once(slow, "data");
+      const ends = [closed(idle), closed(slow)];
+      const took = await close();
+      expect(String(await answer)).toMatch(/^HTTP\/1\.1 404 /);
+      expect(took).toBeLessThan(3000);
+      await Promise.all(ends);
+    });
+
+    it("does not wait for those who stall longer than they are given", async () => {
+      const { url } = await serve({ grace: 100 });
+      const stalled = await Promise.all([
+        // For Bun a connection begins with its first byte.
+        ...(name === "Bun" ? [] : [raw(url, "")]),
+        raw(url, "GET /-/health HT"),
+        raw(url, "POST /api/v4/groups HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"),
+      ]);
+      const ends = stalled.map(closed);
+      expect(await close()).toBeLessThan(2000);
+      await Promise.all(ends);
+    });
+
+    it("works on IPv6 addresses", async () => {
+      const { url } = await serve({ host: "::1" });
+      expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+      expect((await fetch(`${url}/-/health`)).status).toBe(200);
+    });
+  });
+}

@@ -1,0 +1,107 @@
+import { Agent, request } from "node:http";
+import { csrfTokenOf } from "../../src/core/session.ts";
+import type { App } from "../../src/index.ts";
+import { HEADERS } from "./operations.ts";
+import type { Server } from "./processes.ts";
+
+const PEOPLE = 50;
+const PASSWORD = "correct horse battery";
+const COOKIE = "0".repeat(64);
+const nameOf = (index: number) => `sleeper${index}`;
+
+/** How long reads took, in milliseconds. */
+interface Latency {
+  median: number;
+  p99: number;
+  reads: number;
+}
+
+/** What reads take while people sign in, beside what they take otherwise. */
+export interface PasswordFigures {
+  /** Who signs in at once, again and again. */
+  people: number;
+  idle: Latency;
+  flooded: Latency;
+  signInsPerSecond: number;
+}
+
+/** Adds who will sign in. */
+export async function addPeople(app: App): Promise<void> {
+  const people = Array.from({ length: PEOPLE }, (_, index) => nameOf(index));
+  await Promise.all(
+    people.map((username) =>
+      app.admin.createUser({
+        username,
+        name: username,
+        email: `${username}@example.com`,
+        password: PASSWORD,
+      }),
+    ),
+  );
+}
+
+/** Reads one after the other, for some seconds with nobody else there, and then while people sign in. */
+export async function measurePasswords(server: Server, seconds: number): Promise<PasswordFigures> {
+  await reads(server, 1);
+  const idle = await reads(server, seconds);
+  let ended = false;
+  let signIns = 0;
+  const flood = Array.from({ length: PEOPLE }, async (_, index) => {
+    const agent = new Agent({ keepAlive: true });
+    while (!ended) {
+      await signIn(server, nameOf(index), agent);
+      if (!ended) signIns += 1;
+    }
+    agent.destroy();
+  });
+  const flooded = await reads(server, seconds);
+  ended = true;
+  await Promise.all(flood);
+  return { people: PEOPLE, idle, flooded, signInsPerSecond: signIns / seconds };
+}
+
+async function reads(server: Server, seconds: number): Promise<Latency> {
+  const agent = new Agent({ keepAlive: true });
+  const took: number[] = [];
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
+    const started = performance.now();
+    await ask(`${server.url}/api/v4/user`, { headers: HEADERS, agent }, 200);
+    took.push(performance.now() - started);
+  }
+  agent.destroy();
+  took.sort((a, b) => a - b);
+  const at = (share: number) => took[Math.floor(took.length * share)] as number;
+  return { median: at(0.5), p99: at(0.99), reads: took.length };
+}
+
+function signIn(server: Server, login: string, agent: Agent): Promise<void> {
+  const body = new URLSearchParams({
+    login,
+    password: PASSWORD,
+    authenticity_token: csrfTokenOf(COOKIE),
+  }).toString();
+  const headers = {
+    cookie: `_service_session=${COOKIE}`,
+    "content-type": "application/x-www-form-urlencoded",
+  };
+  return ask(`${server.url}/users/sign_in`, { method: "POST", headers, agent }, 303, body);
+}
+
+function ask(
+  url: string,
+  options: { method?: string; headers: Record<string, string>; agent: Agent },
+  expected: number,
+  body?: string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    request(url, options, (response) => {
+      response.resume();
+      response.on("end", () => {
+        if (response.statusCode === expected) resolve();
+        else reject(new Error(`${url}: ${response.statusCode} where ${expected} was expected`));
+      });
+    })
+      .once("error", reject)
+      .end(body);
+  });
+}

@@ -1,0 +1,475 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { seedData } from "../../cli/seed/index.ts";
+import { tablesOf } from "../../src/database/schema.ts";
+import {
+  backupDatabase,
+  checkDatabase,
+  copyDatabase,
+  createApp,
+  migrateDatabase,
+  StoreError,
+} from "../../src/index.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Database, Store, Value } from "../../src/store/port.ts";
+import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+
+const tables = await tablesOf();
+const temporary = async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+/** A database on the engine under test. */
+const fresh = async () => {
+  const { database, drop } = await newDatabase();
+  onTestFinished(drop);
+  return database;
+};
+const opened = async (database: string) => {
+  const store = await openStore(database);
+  onTestFinished(() => store.close());
+  return store;
+};
+const change = async (database: string, work: (db: Database) => unknown) => {
+  const store = await openStore(database);
+  await store.transaction(async (db) => work(db));
+  await store.close();
+};
+
+/** Everything in a database, integers as text. */
+async function everything(store: Store): Promise<Record<string, Value[][]>> {
+  const all: Record<string, Value[][]> = {};
+  for (const { name, columns, key } of tables) {
+    const read = columns.map((column) =>
+      column.kind === "int" ? `cast(${column.name} as text)` : column.name,
+    );
+    const rows = await store.rows(
+      `select ${read.join(", ")} from ${name} t order by ${key.map((column) => `t.${column}`).join(", ")}`,
+    );
+    all[name] = rows.map((row) =>
+      row.map((value) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value,
+      ),
+    );
+  }
+  return all;
+}
+
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.constantFrom(
+    "",
+    " ",
+    "'\"\\?$1",
+    "İıſßẞ",
+    "e\u0301\u00e9",
+    "👩‍👩‍👧‍👦",
+    "\ufeff\uffff",
+    "\u202e",
+    "\r\n\t",
+  ),
+);
+/** What both engines keep: PostgreSQL has no NUL, and neither has half a character. */
+const kept = text.map((value) => value.replaceAll("\0", "").toWellFormed());
+const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+
+/** Fills a database with what people and accidents put there. */
+async function fill(
+  database: string,
+  { texts, integers, pieces }: { texts: string[]; integers: bigint[]; pieces: Uint8Array[] },
+): Promise<void> {
+  const app = await createApp({ database });
+  await app.admin.seed(baseSeed);
+  for (const title of ["first", "second"]) {
+    const answer = await call(app, "POST /projects/acme%2Fsite/issues", {
+      as: "owner",
+      json: { title },
+    });
+    expect(answer.status).toBe(201);
+  }
+  await app.close();
+  await change(database, async (db) => {
+    const [project] = await db.rows("select id from projects order by id limit 1");
+    const [user] = await db.rows("select id from users order by id limit 1");
+    const [first, second] = await db.rows("select id from issues order by id");
+    // A row that names one with a higher id, in its own table.
+    await db.run("update issues set moved_to_id = ? where id = ?", [
+      second?.[0] as number,
+      first?.[0] as number,
+    ]);
+    const [parent] = await db.rows("select max(id) from namespaces where kind = 'group'");
+    await db.run(
+      "update namespaces set parent_id = ? where id = (select min(id) from namespaces where kind = 'group')",
+      parent as Value[],
+    );
+    for (const body of texts) {
+      await db.run(
+        `insert into notes (project_id, issue_id, author_id, body, created_at, updated_at)
+         values (?, ?, ?, ?, 0, 0)`,
+        [project?.[0] as number, first?.[0] as number, user?.[0] as number, body],
+      );
+    }
+    for (const number of integers) {
+      await db.run(
+        `insert into events (project_id, author_id, action, created_at) values (?, ?, 'created', cast(? as bigint))`,
+        [project?.[0] as number, user?.[0] as number, String(number)],
+      );
+    }
+    const [blob] = await db.rows(
+      "insert into wiki_blobs (project_id, sha256, size, created_at) values (?, 'x', 0, 0) returning id",
+      [project?.[0] as number],
+    );
+    for (const [index, bytes] of pieces.entries()) {
+      await db.run("insert into wiki_blob_pieces (blob_id, number, bytes) values (?, ?, ?)", [
+        blob?.[0] as number,
+        index,
+        bytes,
+      ]);
+    }
+    // The highest id is gone, and never comes back.
+    await db.run("delete from labels where id = (select max(id) from labels)");
+  });
+}
+
+const labelMadeIn = async (database: string) => {
+  const app = await createApp({ database });
+  const { json } = await call(app, "POST /groups/acme/labels", {
+    as: "owner",
+    json: { name: "made after", color: "#123456" },
+  });
+  await app.close();
+  return json.id as number;
+};
+
+describe("a copy", () => {
+  it("has everything, on the other engine and back again", async () => {
+    const pieces = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(kept, { minLength: 1, maxLength: 60 }),
+        fc.array(integer, { minLength: 1, maxLength: 60 }),
+        pieces,
+        async (texts, integers, bytes) => {
+          const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+          const [from, back] = [join(folder, "from.db"), join(folder, "back.db")];
+          const { database: between, drop } = await newDatabase();
+          await fill(from, { texts, integers, pieces: bytes });
+          const there = await copyDatabase({ from, to: between });
+          const again = await copyDatabase({ from: between, to: back });
+          expect(again).toEqual(there);
+
+          const contents: Record<string, Value[][]>[] = [];
+          for (const database of [from, between, back]) {
+            const store = await openStore(database);
+            contents.push(await everything(store));
+            await store.close();
+          }
+          expect(contents[1]).toEqual(contents[0]);
+          expect(contents[2]).toEqual(contents[0]);
+          const next = await labelMadeIn(from);
+          expect([await labelMadeIn(between), await labelMadeIn(back)]).toEqual([next, next]);
+          await rm(folder, { recursive: true });
+          await drop();
+        },
+      ),
+      { numRuns: 4 },
+    );
+  }, 120_000);
+
+  it("tells how far it is, and what each table holds", async () => {
+    const folder = await temporary();
+    const [from, to] = [join(folder, "from.db"), await fresh()];
+    await fill(from, { texts: ["x"], integers: [1n], pieces: [] });
+    const told: [number, number][] = [];
+    const copied = await copyDatabase({ from, to, onProgress: (...step) => told.push(step) });
+    const rows = copied.reduce((sum, table) => sum + table.rows, 0);
+    expect(told[0]).toEqual([0, 2 * rows]);
+    expect(told.at(-1)).toEqual([2 * rows, 2 * rows]);
+    expect(copied.map(({ table }) => table).sort()).toEqual(tables.map(({ name }) => name).sort());
+    expect(copied.find(({ table }) => table === "notes")).toEqual({
+      table: "notes",
+      rows: 1,
+      checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    const empty = createHash("sha256").digest("hex");
+    expect(copied.find(({ table }) => table === "badges")?.checksum).toBe(empty);
+  });
+
+  it("reads one state, and lets others write meanwhile", async () => {
+    const from = await fresh();
+    const to = join(await temporary(), "to.db");
+    const app = await createApp({ database: from });
+    onTestFinished(() => app.close());
+    await app.admin.seed(baseSeed);
+    let written = 0;
+    let ended = false;
+    const writing = (async () => {
+      while (!ended) {
+        const push = { ref: "refs/heads/main", from: null, to: "b".repeat(40) };
+        const by = { project: "acme/site", user: "developer" };
+        await app.admin.recordPush({ ...push, ...by, commitCount: 1, commitTitle: null });
+        written += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    while (written < 20) await new Promise((resolve) => setTimeout(resolve, 1));
+    const before = written;
+    let after = 0;
+    try {
+      await copyDatabase({ from, to });
+      after = written;
+    } finally {
+      ended = true;
+      await writing;
+    }
+    expect(after).toBeGreaterThan(before);
+    expect((await checkDatabase(to)).flatMap(({ problems }) => problems)).toEqual([]);
+    const store = await opened(to);
+    const [counted] = await store.rows("select count(*), sum(commit_count) from events");
+    expect(counted?.[0]).toBeGreaterThanOrEqual(before);
+    expect(counted?.[0]).toBeLessThan(after);
+  });
+
+  it("is refused where something is there, which stays", async () => {
+    const [from, to] = [join(await temporary(), "from.db"), await fresh()];
+    await fill(from, { texts: [], integers: [], pieces: [] });
+    const app = await createApp({ database: to });
+    await app.admin.createUser({ username: "here", name: "Here", email: "here@example.com" });
+    await app.close();
+    const failure = await copyDatabase({ from, to }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as Error).message).toBe(
+      "the database to copy to is not empty: there is something in users",
+    );
+    const store = await opened(to);
+    expect(await store.rows("select username from users")).toEqual([["here"]]);
+    expect(await store.rows("select count(*) from projects")).toEqual([[0]]);
+  });
+
+  it("is refused from an older version, and leaves nothing when it fails", async () => {
+    const [from, to] = [await fresh(), join(await temporary(), "to.db")];
+    await migrateDatabase(from);
+    await change(from, async (db) => {
+      await db.run(
+        "insert into users (username, name, email, created_at, updated_at) values ('a', 'A', 'a', 0, 0)",
+      );
+      await db.run("alter table labels rename to labels_gone");
+    });
+    await expect(copyDatabase({ from, to })).rejects.toThrow("labels");
+    const store = await opened(to);
+    expect(await store.rows("select count(*) from users")).toEqual([[0]]);
+    await change(from, (db) => db.run("delete from schema_migrations where id like '%emoji'"));
+    await expect(copyDatabase({ from, to })).rejects.toThrow("of an older version");
+  });
+});
+
+describe("a check", () => {
+  const problemsOf = async (database: string) =>
+    Object.fromEntries(
+      (await checkDatabase(database))
+        .filter(({ problems }) => problems.length > 0)
+        .map(({ name, problems }) => [name, problems]),
+    );
+
+  it("finds nothing wrong with what the API made, and changes nothing", async () => {
+    const database = await fresh();
+    const app = await createApp({ database });
+    await app.admin.seed(seedData("small", Date.now()));
+    await app.close();
+    const store = await opened(database);
+    const before = await everything(store);
+    const checks = await checkDatabase(database);
+    expect(checks.length).toBeGreaterThan(5);
+    expect(checks.flatMap(({ problems }) => problems)).toEqual([]);
+    expect(await everything(store)).toEqual(before);
+  });
+
+  it.each([
+    ["event totals", "update event_counts set events = events + 1", /counted 2, there are 1$/],
+    ["event totals", "delete from event_counts", /counted 0, there are 1$/],
+    ["event totals", "delete from events", /counted 1, there are 0$/],
+    [
+      "ancestors of namespaces",
+      "delete from namespace_ancestors where depth = 1",
+      /^namespace \d+ does not have/,
+    ],
+    [
+      "paths",
+      "update projects set full_path = 'elsewhere' where path = 'site'",
+      /is at elsewhere, its namespace at acme$/,
+    ],
+    [
+      "paths",
+      "update namespaces set full_path = 'elsewhere' where path = 'team'",
+      /is at elsewhere, its parent at acme$/,
+    ],
+    [
+      "attachments",
+      "insert into wiki_blobs (project_id, sha256, size, created_at) select min(id), 'x', 7, 0 from projects",
+      /has 0 of 7 bytes$/,
+    ],
+  ])("finds wrong %s: %s", async (name, damage, problem) => {
+    const database = await fresh();
+    const app = await createApp({ database });
+    await app.admin.seed(baseSeed);
+    await app.admin.recordPush({
+      project: "acme/site",
+      user: "developer",
+      ref: "refs/heads/main",
+      from: null,
+      to: "b".repeat(40),
+      commitCount: 1,
+      commitTitle: null,
+    });
+    await app.close();
+    await change(database, (db) => db.run(damage));
+    const problems = await problemsOf(database);
+    expect(problems[name]).toContainEqual(expect.stringMatching(problem));
+  });
+
+  it("finds ids that would be given twice", async () => {
+    const database = await fresh();
+    const app = await createApp({ database });
+    await app.admin.seed(baseSeed);
+    await app.close();
+    await change(database, (db) =>
+      engine === "sqlite"
+        ? db.run("update sqlite_sequence set seq = 1 where name = 'users'")
+        : db.run("alter table users alter column id restart with 1"),
+    );
+    expect(await problemsOf(database)).toEqual({
+      ids: [expect.stringMatching(/^users has an id \d+, and [01] was the last given$/)],
+    });
+  });
+
+  it.runIf(engine === "sqlite")("finds broken keys and pages", async () => {
+    const database = await fresh();
+    const app = await createApp({ database });
+    await app.admin.seed(seedData("small", Date.now()));
+    await app.close();
+    const { default: BetterSqlite3 } = await import("better-sqlite3");
+    const db = new BetterSqlite3(database);
+    db.pragma("foreign_keys = off");
+    db.exec("update boards set assignee_id = 4711");
+    db.unsafeMode(true);
+    db.pragma("writable_schema = on");
+    db.exec(
+      "update sqlite_schema set sql = replace(sql, '(name,', '(path,') where name = 'projects_by_name'",
+    );
+    db.close();
+    const problems = await problemsOf(database);
+    expect(problems["foreign keys"]?.[0]).toMatch(/^row \d+ of boards names nothing in users$/);
+    expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
+  });
+
+  it.runIf(engine === "postgres")("finds what PostgreSQL was told not to look at", async () => {
+    const database = await fresh();
+    await migrateDatabase(database);
+    await change(database, async (db) => {
+      await db.run(
+        "alter table labels add constraint doubtful foreign key (priority) references users (id) not valid",
+      );
+      await db.run(
+        "update pg_index set indisvalid = false where indexrelid = 'projects_by_name'::regclass",
+      );
+    });
+    expect(await problemsOf(database)).toEqual({
+      indexes: ["projects_by_name is not valid: reindex it"],
+      "foreign keys": ["doubtful of labels was never validated"],
+    });
+  });
+
+  it("refuses what is none of ours, or of another age", async () => {
+    const database = await fresh();
+    await expect(checkDatabase(database)).rejects.toThrow("there is nothing of pm-api");
+    await migrateDatabase(database);
+    await change(database, (db) => db.run("delete from schema_migrations where id like '%emoji'"));
+    await expect(checkDatabase(database)).rejects.toThrow("of an older version");
+    await change(database, (db) =>
+      db.run("insert into schema_migrations values ('29990101-01-x', 0)"),
+    );
+    await expect(checkDatabase(database)).rejects.toThrow("newer than this pm-api");
+  });
+});
+
+describe("a migration", () => {
+  it("is told of before it is run", async () => {
+    const database = await fresh();
+    const all = await migrateDatabase(database, { dryRun: true });
+    expect(all.length).toBeGreaterThan(10);
+    expect(await migrateDatabase(database, { dryRun: true })).toEqual(all);
+    expect(await migrateDatabase(database)).toEqual(all);
+    expect(await migrateDatabase(database, { dryRun: true })).toEqual([]);
+    expect(await migrateDatabase(database)).toEqual([]);
+  });
+});
+
+describe.runIf(engine === "sqlite")("a backup", () => {
+  it("is whole while others write, and opens as a database", async () => {
+    const database = await fresh();
+    const folder = await temporary();
+    const app = await createApp({ database });
+    onTestFinished(() => app.close());
+    await app.admin.seed(baseSeed);
+    let written = 0;
+    let ended = false;
+    // Each adds an event and a label in one transaction: a backup has both or neither.
+    const writing = (async () => {
+      while (!ended) {
+        const { status } = await call(app, "POST /projects/acme%2Fsite/issues", {
+          as: "owner",
+          json: { title: `Issue ${written}`, labels: `label ${written}` },
+        });
+        expect(status).toBe(201);
+        written += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const backups: [file: string, least: number][] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const least = written;
+      const file = join(folder, `${round}.db`);
+      const { bytes } = await backupDatabase(database, file);
+      expect(bytes).toBeGreaterThan(100_000);
+      backups.push([file, least]);
+      while (written < least + 5) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    ended = true;
+    await writing;
+    for (const [file, least] of backups) {
+      expect((await checkDatabase(file)).flatMap(({ problems }) => problems)).toEqual([]);
+      const store = await opened(file);
+      const [counts] = await store.rows(
+        `select (select count(*) from issues), (select count(*) from labels where name like 'label %'),
+           (select count(*) from events)`,
+      );
+      expect(counts?.[0]).toBeGreaterThanOrEqual(least);
+      expect(counts).toEqual([counts?.[0], counts?.[0], counts?.[0]]);
+    }
+    expect((await readdir(folder)).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+
+  it("replaces an older one, or leaves it where it fails", async () => {
+    const database = await fresh();
+    const folder = await temporary();
+    await migrateDatabase(database);
+    const file = join(folder, "backup.db");
+    await writeFile(file, "older");
+    await backupDatabase(database, file);
+    expect((await checkDatabase(file)).flatMap(({ problems }) => problems)).toEqual([]);
+    await expect(backupDatabase(database, join(folder, "missing", "x.db"))).rejects.toThrow();
+    expect(existsSync(join(folder, "missing"))).toBe(false);
+  });
+});
+
+it.runIf(engine === "postgres")("a backup of PostgreSQL is for PostgreSQL's tools", async () => {
+  const file = join(await temporary(), "x.db");
+  await expect(backupDatabase(await fresh(), file)).rejects.toThrow("pg_dump");
+  expect(existsSync(file)).toBe(false);
+});
