@@ -35,13 +35,15 @@ interface Documented {
   scopes: readonly string[];
   status: number;
   answers: Answer[];
+  /** Whether the API's tokens say who calls; else the route sees to that itself. */
+  takesTokens: boolean;
   /** Whether a page of them is answered. */
   isList: boolean;
 }
 
 const ID: AttributeNotes = { type: "string", about: "its id, or its full path with `/` as `%2F`" };
 
-function documented(route: Route): Documented {
+function documented({ door }: Resource, route: Route): Documented {
   return {
     route,
     operationId: operationIdOf(route),
@@ -49,6 +51,7 @@ function documented(route: Route): Documented {
     scopes: route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]),
     status: route.status ?? { GET: 200, PUT: 200, POST: 201, DELETE: 204 }[route.method],
     answers: answersOf(route),
+    takesTokens: door?.credentials !== "none",
     isList: route.method === "GET" && route.summary.startsWith("List "),
   };
 }
@@ -116,17 +119,17 @@ export function reference(of: readonly Resource[] = described): string {
     "",
     "# Reference",
     "",
-    "Paths are below `/api/v4`, but for those that begin with `/-`. Attributes are sent in the query or, except with",
-    "GET, as a JSON object, a form or multipart. `null` and, but for text, an empty value count as not sent, or clear what",
-    "can be cleared. Lists take `page` and `per_page`, and answer with `Link` and the `X-` headers. What is wrong is told",
-    "as [errors.md](errors.md) says. [openapi.json](openapi.json) has the same for machines.",
+    "Paths are below `/api/v4`, but for those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
+    "the query or, except with GET, as a JSON object, a form or multipart. `null` and, but for text, an empty value count",
+    "as not sent, or clear what can be cleared. Lists take `page` and `per_page`, and answer with `Link` and the `X-`",
+    "headers. What is wrong is told as [errors.md](errors.md) says. [openapi.json](openapi.json) has the same for machines.",
     "",
     ...of.map(({ name }) => `- [${name}](#${anchor(name)})`),
     "",
     ...of.flatMap((resource) => [
       `## ${resource.name}`,
       "",
-      ...resource.routes.flatMap((route) => section(documented(route), known)),
+      ...resource.routes.flatMap((route) => section(documented(resource, route), known)),
     ]),
   ].join("\n");
 }
@@ -161,7 +164,7 @@ function section(of: Documented, known: Map<Shape, string>): string[] {
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
 /** Who may call, with which token, in which tier. */
-function rights({ route, scopes }: Documented): string {
+function rights({ route, scopes, takesTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
   const kind = /^\/(group|project)s\/:id/.exec(route.path)?.[1];
   const needed =
@@ -175,7 +178,7 @@ function rights({ route, scopes }: Documented): string {
   const token = access === "anyone" ? "A token, where one is sent, has" : "The token has";
   return [
     `${WHO[access]}${needed}.`,
-    `${token} the scope ${list(scopes.map(code), "or")}.`,
+    ...(takesTokens ? [`${token} the scope ${list(scopes.map(code), "or")}.`] : []),
     ...(tier === "free" ? [] : [`Tier: ${tier}.`]),
   ].join(" ");
 }
@@ -224,7 +227,7 @@ export function openapi(of: readonly Resource[] = described): Json {
       paths[path] ??= resource.door?.base === "" ? { servers: [{ url: "/" }] } : {};
       paths[path][route.method.toLowerCase()] = operation(
         resource,
-        documented(route),
+        documented(resource, route),
         (shape, id) => {
           const name = names.get(shape) ?? `${id}Answer`;
           names.set(shape, name);
@@ -272,14 +275,14 @@ function operation(
   of: Documented,
   schemaOf: (shape: Shape, operationId: string) => Json,
 ): Json {
-  const { route, operationId, parameters, answers, isList, status } = of;
+  const { route, operationId, parameters, answers, takesTokens, isList, status } = of;
   const body = parameters.filter(({ place }) => place === "body");
   const references = answers.map(({ to, shape }, index) =>
     schemaOf(shape, index === 0 ? operationId : `${operationId}To${to?.replace(/\W/g, "")}`),
   );
   const item = references.length > 1 ? { anyOf: references } : references[0];
   const schema = isList ? { type: "array", items: item } : item;
-  const signedIn = [{ privateToken: [] }, { bearer: [] }];
+  const signedIn = takesTokens ? [{ privateToken: [] }, { bearer: [] }] : [];
   return {
     operationId,
     tags: [resource.name],

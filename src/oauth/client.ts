@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Allowance, attempt, requireLeft } from "../accounts/attempts.ts";
+import { type Allowance, attempt, networkOf, requireLeft } from "../accounts/attempts.ts";
 import { digestOf } from "../core/auth.ts";
 import * as is from "../core/input.ts";
 import type { Asked, Preparing } from "../core/resource.ts";
@@ -37,11 +37,12 @@ export async function authenticateClient(
   if (!credentials) return undefined;
   const found = await findByUid(store, credentials.id);
   // A name that nobody has is not kept: there are too many of those.
-  const key = `secret of ${found?.uid ?? "unknown applications"} from ${asked.ip}`;
-  const guesses: Allowance = { key, most: WRONG_SECRETS, window: WINDOW };
-  await requireLeft(store, guesses, now);
+  const key = `secret of ${found?.uid ?? "unknown applications"} from ${networkOf(asked.ip)}`;
+  const guesses: Allowance = { key, name: "client_secrets", most: WRONG_SECRETS, window: WINDOW };
+  const isCounted = asked.ip !== "";
+  if (isCounted) await requireLeft(store, guesses, now);
   if (found && fits(found, credentials.secret)) return found;
-  await attempt(store, [guesses], now);
+  if (isCounted) await attempt(store, [guesses], now);
   throw refusal(problem("invalid_client"));
 }
 

@@ -78,4 +78,4 @@ function codeOf(status: number): Problem["error"] {
 }
 
 /** What applications call without a user: errors are RFC 6749's, credentials are looked at by each endpoint. */
-export const OAUTH: Door = { base: "/oauth", credentials: "none", showError };
+export const OAUTH: Door = { base: "", credentials: "none", showError };

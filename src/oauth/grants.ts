@@ -9,6 +9,8 @@ const CODE_LIFETIME = 10 * 60_000;
 export const TOKEN_LIFETIME = 7200_000;
 /** How long a refresh token lasts that is not used, in milliseconds. */
 const REFRESH_LIFETIME = 90 * 24 * 3_600_000;
+/** How long what has ended is still known, in milliseconds: using it is no guess (docs/authentication.md, "Limits"). */
+const KEPT = 30 * 24 * 3_600_000;
 
 /** What a user allowed an application; without an application, by their password alone. */
 export interface Grant {
@@ -82,8 +84,8 @@ async function insert(
   endsAt: number,
   now: number,
 ): Promise<number> {
-  // What has ended is forgotten here, so that nobody has to remember to.
-  await db.run("delete from oauth_grants where ends_at <= ?", [now]);
+  // What ended long ago is forgotten here, so that nobody has to remember to.
+  await db.run("delete from oauth_grants where ends_at <= ?", [now - KEPT]);
   await db.run("delete from oauth_tokens where created_at <= ?", [now - REFRESH_LIFETIME]);
   const [inserted] = await db.rows(
     `insert into oauth_grants (application_id, user_id, scopes, code_digest, code_used, redirect_uri, code_challenge,
@@ -185,8 +187,25 @@ async function insertToken(
 }
 
 /** Takes back all that a grant gave: its code and every token of the family. */
-export async function revoke(db: Database, grantId: number): Promise<void> {
-  await db.run("delete from oauth_grants where id = ?", [grantId]);
+export function revoke(db: Database, grantId: number, now: number): Promise<number> {
+  return end(db, "id = ?", [grantId], now);
+}
+
+/** @param where which grants, in SQL @returns how many had not ended yet */
+async function end(
+  db: Database,
+  where: string,
+  values: readonly number[],
+  now: number,
+): Promise<number> {
+  await db.run(
+    `update oauth_tokens set replaced = 1 where grant_id in (select id from oauth_grants where ${where})`,
+    values,
+  );
+  return db.run(
+    `update oauth_grants set code_used = 1, ends_at = ? where ${where} and ends_at > ?`,
+    [now, ...values, now],
+  );
 }
 
 /** Whether a user has allowed an application exactly these scopes, and it has redeemed that. */
@@ -255,11 +274,8 @@ export async function revokeAccess(
   { userId, application }: { userId: number; application: Pick<Application, "id" | "name"> },
   now: number,
 ): Promise<boolean> {
-  const revoked = await db.run(
-    "delete from oauth_grants where user_id = ? and application_id = ?",
-    [userId, application.id],
-  );
-  if (revoked === 0) return false;
+  const which = "user_id = ? and application_id = ?";
+  if ((await end(db, which, [userId, application.id], now)) === 0) return false;
   const target = application.name;
   await record(db, { action: "application access revoked", author, target, ip }, now);
   return true;

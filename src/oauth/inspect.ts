@@ -20,7 +20,7 @@ export const tokenInspection: Resource = {
   door: OAUTH,
   migrations: [],
   routes: [
-    get("/token/info", {
+    get("/oauth/token/info", {
       summary: "Get what an access token is good for, and to which application it belongs",
       access: "anyone",
       input: { access_token: is.optional(is.anyText()) },
@@ -47,12 +47,13 @@ export const tokenInspection: Resource = {
         });
       },
     }),
-    post("/revoke", {
+    post("/oauth/revoke", {
       summary: "Revoke a token with all that came of the same grant (RFC 7009)",
       access: "anyone",
+      status: 200,
       input: tokenInput,
       prepare: (input, preparing) => authenticateClient(preparing, input),
-      handle: async ({ db, input, prepared: client }) => {
+      handle: async ({ db, input, prepared: client, now }) => {
         if (!input.token) throw refusal(missing("token"));
         const found =
           (await grants.findByRefreshToken(db, input.token)) ??
@@ -67,13 +68,14 @@ export const tokenInspection: Resource = {
               : problem("invalid_client"),
           );
         }
-        await grants.revoke(db, grant.id);
+        await grants.revoke(db, grant.id, now);
         return answer({});
       },
     }),
-    post("/introspect", {
+    post("/oauth/introspect", {
       summary: "Get whether a token of the calling application is active (RFC 7662)",
       access: "anyone",
+      status: 200,
       input: tokenInput,
       prepare: (input, preparing) => authenticateClient(preparing, input),
       handle: async ({ db, input, prepared: client, view, now }) => {

@@ -1,6 +1,6 @@
 import type { Migration } from "../store/migrate.ts";
 
-/** What the OAuth2 provider keeps. Of every secret there is only its SHA-256; revoking something deletes it. */
+/** What the OAuth2 provider keeps. Of every secret there is only its SHA-256. */
 export const migrations: Migration[] = [
   {
     // Public applications have no secret. Redirect URIs are one a line, scopes separated by spaces. Those that an
@@ -49,7 +49,7 @@ create index oauth_grants_by_end on oauth_grants (ends_at);
 `,
   },
   {
-    // A replaced token is kept, so that using its refresh token again is noticed.
+    // A token that was replaced or revoked is kept, so that using it again is noticed.
     id: "20261121-57-oauth-tokens",
     sql: `
 create table oauth_tokens (

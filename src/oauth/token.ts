@@ -49,9 +49,10 @@ export function tokenEndpoint(flows: Flows): Resource {
     door: OAUTH,
     migrations: [],
     routes: [
-      post("/token", {
+      post("/oauth/token", {
         summary: "Get an access token for a code, a refresh token or a password",
         access: "anyone",
+        status: 200,
         input,
         prepare: async (sent, preparing) => {
           if (!sent.grant_type) throw refusal(missing("grant_type"));
@@ -88,17 +89,16 @@ async function redeemCode({ db, sent, client, ip, now }: Request): Promise<Answe
   if (!sent.redirect_uri) throw refusal(missing("redirect_uri"));
   const grant = await grants.findByCode(db, sent.code);
   if (!grant) throw refusal(problem("invalid_grant"));
+  if (grant.ends_at <= now) throw refusal(problem("invalid_grant"));
   const wrong =
-    grant.code_used === 1
-      ? problem("invalid_grant")
-      : problemOfRedemption(grant, client, sent, now);
+    grant.code_used === 1 ? problem("invalid_grant") : problemOfRedemption(grant, client, sent);
   if (wrong === undefined && (await isActive(db, grant.user_id))) {
     return answerOf(await grants.redeem(db, grant, now));
   }
   if (grant.code_used === 1) {
     await recordReuse(db, "reuse of a code detected", { grant, client, ip }, now);
   }
-  await grants.revoke(db, grant.id);
+  await grants.revoke(db, grant.id, now);
   return refusalAnswer(wrong ?? problem("invalid_grant"));
 }
 
@@ -106,10 +106,9 @@ function problemOfRedemption(
   grant: grants.Grant,
   client: Application,
   { redirect_uri, code_verifier }: Sent,
-  now: number,
 ): Problem | undefined {
   const isIts = grant.application_id === client.id && grant.redirect_uri === redirect_uri;
-  if (!isIts || grant.ends_at <= now) return problem("invalid_grant");
+  if (!isIts) return problem("invalid_grant");
   const { code_challenge: value, code_challenge_method: method } = grant;
   if (value === null || method === null) {
     // One who has a verifier did ask with a challenge: that request was tampered with (RFC 9700 §2.1.1).
@@ -126,14 +125,13 @@ async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> 
   const found = await grants.findByRefreshToken(db, sent.refresh_token);
   if (!found || found.grant.application_id !== client.id) throw refusal(problem("invalid_grant"));
   const { grant, token } = found;
+  if (grant.ends_at <= now) throw refusal(problem("invalid_grant"));
   if (token.replaced === 1) {
     await recordReuse(db, "reuse of a refresh token detected", { grant, client, ip }, now);
-    await grants.revoke(db, grant.id);
+    await grants.revoke(db, grant.id, now);
     return refusalAnswer(problem("invalid_grant"));
   }
-  if (grant.ends_at <= now || !(await isActive(db, grant.user_id))) {
-    throw refusal(problem("invalid_grant"));
-  }
+  if (!(await isActive(db, grant.user_id))) throw refusal(problem("invalid_grant"));
   const allowed = stillAllowed(grant, client);
   const scopes = grantableScopes(sent.scope || allowed, allowed);
   if (scopes === undefined) throw refusal(problem("invalid_scope"));

@@ -249,20 +249,26 @@ describe("an application says who it is", () => {
     expect((await app.token(redemption(renewed, code))).status).toBe(200);
   });
 
-  it("and is stopped after 20 wrong secrets, alone", async () => {
+  it("and is stopped after 20 wrong secrets, alone and from there", async () => {
     const guessed = await app.register();
     const sent = redemption(guessed, await codeFor(visitor, guessed));
+    const from = (ip: string, form: Record<string, string>) =>
+      app.call("POST /oauth/token", { form, ip });
     const statuses = [];
     for (let at = 0; at < 21; at += 1) {
-      statuses.push((await app.token({ ...sent, client_secret: `${at}` })).status);
+      statuses.push((await from("192.0.2.1", { ...sent, client_secret: `${at}` })).status);
     }
     expect(statuses).toEqual([...Array(20).fill(401), 429]);
-    const right = await app.token(sent);
+    const right = await from("192.0.2.1", sent);
     expect([right.status, right.json.error]).toEqual([429, "temporarily_unavailable"]);
     expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await attempt({ client_id: id(), client_secret: secret() })).status).toBe(200);
+    expect(right.headers.get("ratelimit-name")).toBe("client_secrets");
+    const { status } = await from("192.0.2.1", redemption(client, await codeFor(visitor, client)));
+    expect(status).toBe(200);
+    const code = await codeFor(visitor, guessed);
+    expect((await from("192.0.2.2", redemption(guessed, code))).status).toBe(200);
     clock += 10 * 60_000;
-    expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
+    expect((await from("192.0.2.1", sent)).json).toEqual(INVALID_GRANT);
     clock -= 10 * 60_000;
   });
 });
@@ -639,16 +645,27 @@ describe("another origin's page", () => {
   });
 });
 
-it("what has ended is forgotten", async () => {
+it("what has ended is forgotten after a month, and until then no guess", async () => {
   const own = await app.register();
   await codeFor(visitor, own);
-  await approve(visitor, own, { response_type: "token" });
+  const to = await approve(visitor, own, { response_type: "token" });
   const kept = () =>
     app.store.rows("select count(*) from oauth_grants where application_id = ?", [own.id]);
-  expect(await kept()).toEqual([[2]]);
+  const guesses = () => app.store.rows("select key from attempts where key like 'tokens from %'");
   const before = clock;
+  const month = 30 * 24 * 3_600_000;
+  clock += month;
+  visitor = await app.signedIn();
+  await approve(visitor, client);
+  expect(await kept()).toEqual([[2]]);
+  const ended = new URLSearchParams(to.hash.slice(1)).get("access_token") as string;
+  const use = () => app.call(`GET /user?access_token=${ended}`, { ip: "192.0.2.9" });
+  expect((await use()).status).toBe(401);
+  expect(await guesses()).toEqual([]);
   clock += 7200_000;
   await approve(visitor, client);
   expect(await kept()).toEqual([[0]]);
+  expect((await use()).status).toBe(401);
+  expect(await guesses()).toEqual([["tokens from 192.0.2.9"]]);
   clock = before;
 });
