@@ -139,7 +139,7 @@ export async function findSource(
 }
 
 /** `id` or `lower(full_path)`, and the value to look for; `undefined` for what can be neither. */
-function identity(idOrPath: string): { column: string; value: Value } | undefined {
+function identity(idOrPath: string): { column: "id" | "path"; value: Value } | undefined {
   // PostgreSQL takes no text with a NUL in it.
   if (idOrPath.includes("\0")) return undefined;
   if (!/^\d+$/.test(idOrPath)) return { column: "path", value: idOrPath };
@@ -154,6 +154,14 @@ interface GroupRow {
   level: number | null;
 }
 
+// Made once: texts that are put together anew are hashed anew to find their statement.
+const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
+  from namespaces n where n.kind = 'group' and`;
+const GROUP_BY = {
+  id: `${GROUP} n.id = ?`,
+  path: `${GROUP} lower(n.full_path) = lower(?)`,
+};
+
 async function findGroup(
   db: Reader,
   idOrPath: string,
@@ -161,12 +169,11 @@ async function findGroup(
 ): Promise<Source | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
-  const where = by.column === "id" ? "n.id = ?" : "lower(n.full_path) = lower(?)";
-  const [row] = await db.all<GroupRow>(
-    `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
-     from namespaces n where n.kind = 'group' and ${where}`,
-    [viewer.caller?.id ?? 0, viewer.today, by.value],
-  );
+  const [row] = await db.all<GroupRow>(GROUP_BY[by.column], [
+    viewer.caller?.id ?? 0,
+    viewer.today,
+    by.value,
+  ]);
   return (
     row && {
       kind: "group",
@@ -193,6 +200,15 @@ interface ProjectRow extends GroupRow {
   wiki_enabled: number;
 }
 
+const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.issues_enabled,
+    p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
+    (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
+  from projects p join namespaces n on n.id = p.namespace_id where`;
+const PROJECT_BY = {
+  id: `${PROJECT} p.id = ?`,
+  path: `${PROJECT} lower(p.full_path) = lower(?)`,
+};
+
 async function findProject(
   db: Reader,
   idOrPath: string,
@@ -200,15 +216,15 @@ async function findProject(
 ): Promise<Source | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
-  const where = by.column === "id" ? "p.id = ?" : "lower(p.full_path) = lower(?)";
   const callerId = viewer.caller?.id ?? 0;
-  const [row] = await db.all<ProjectRow>(
-    `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.issues_enabled,
-       p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
-       (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
-     from projects p join namespaces n on n.id = p.namespace_id where ${where}`,
-    [callerId, viewer.today, callerId, viewer.today, callerId, by.value],
-  );
+  const [row] = await db.all<ProjectRow>(PROJECT_BY[by.column], [
+    callerId,
+    viewer.today,
+    callerId,
+    viewer.today,
+    callerId,
+    by.value,
+  ]);
   if (!row) return undefined;
   const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
   return {

@@ -76,7 +76,7 @@ import {
   sessionOf,
 } from "./session.ts";
 import { dayOf } from "./time.ts";
-import { Upload } from "./upload.ts";
+import { Upload, type UploadSpec } from "./upload.ts";
 
 /** What was asked and answered, for a log. It holds no secret: no query, no header. */
 export interface LogEntry {
@@ -134,6 +134,10 @@ interface Exchange {
   session?: string;
   requestId: string;
   params: Record<string, string>;
+  /** hattip reads these two and nothing else to match, so no URL or Request is made. */
+  readonly url: { readonly pathname: string };
+  readonly method: string;
+  readonly next: () => Promise<undefined>;
   /** The methods of the paths that matched and did not have the request's. */
   allowed?: string[];
   reply?: Reply;
@@ -147,6 +151,7 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
 const EXPOSED_HEADERS =
@@ -164,7 +169,14 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const started = performance.now();
     const { path } = incoming;
     if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
-    const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
+    const exchange: Exchange = {
+      incoming,
+      requestId: requestIdOf(incoming),
+      params: {},
+      url: { pathname: path },
+      method: incoming.method,
+      next: NOBODY_NEXT,
+    };
     let reply: Reply | undefined;
     try {
       reply = await route(exchange);
@@ -232,14 +244,7 @@ function createRouting(
   return async (exchange) => {
     const { incoming } = exchange;
     if (incoming.base === undefined) throw unreadable("malformed Host header");
-    const match = matching(incoming.path);
-    // hattip reads these two and nothing else to match, so no URL or Request is made.
-    const context = Object.assign(exchange, {
-      url: { pathname: incoming.path },
-      method: incoming.method,
-      next: () => Promise.resolve(undefined),
-    });
-    await match(context as unknown as RequestContext);
+    await matching(incoming.path)(exchange as unknown as RequestContext);
     if (exchange.reply) return exchange.reply;
     if (exchange.allowed) {
       const allow = [...new Set(["OPTIONS", ...exchange.allowed])].sort().join(", ");
@@ -331,7 +336,7 @@ function endpoint(route: Route, door: Door): Endpoint {
 /** Answers where the path has the method; else another may, as `/wikis/:slug*` after `/wikis/attachments`. */
 function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpoint>) {
   const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
-  return async (exchange: Exchange): Promise<Reply | undefined> => {
+  return (exchange: Exchange): Promise<Reply> | undefined => {
     const { method } = exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (found) {
@@ -343,15 +348,25 @@ function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpo
   };
 }
 
-async function answer(
+function answer(
   settings: PipelineSettings,
   endpoint: Endpoint,
   exchange: Exchange,
 ): Promise<Reply> {
   const now = settings.now();
   const { upload: spec } = endpoint.route;
-  if (!spec) return answerWith(settings, endpoint, exchange, now, undefined);
+  return spec
+    ? answerUpload(settings, endpoint, exchange, now, spec)
+    : answerWith(settings, endpoint, exchange, now, undefined);
+}
 
+async function answerUpload(
+  settings: PipelineSettings,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  now: number,
+  spec: UploadSpec,
+): Promise<Reply> {
   const admit = (parameters: Parameters) => admitUpload(settings, endpoint, exchange, parameters);
   const upload = new Upload(spec, settings.store, settings.uploadBytes, now, admit);
   try {
@@ -391,7 +406,13 @@ async function answerWith(
 ): Promise<Reply> {
   const { incoming } = exchange;
   const today = dayOf(now);
-  const parameters = await readParameters(incoming, exchange.params, settings.body, upload);
+  const parameters = isReading(incoming)
+    ? parseQuery(incoming.query, settings.body)
+    : await readParameters(incoming, settings.body, upload);
+  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
+  for (const name of Object.keys(exchange.params)) {
+    parameters[name] = decodePath(exchange.params[name] as string);
+  }
   const caller = await readCaller(settings, route, door, exchange, parameters, now);
   exchange.caller = caller;
   if (settings.limitRequests && door.credentials === "token") {
@@ -402,7 +423,7 @@ async function answerWith(
   const page = readPage(parameters, settings.pages);
   const { store, signIns } = settings;
   const preparing = { store, asked: incoming, caller, signIns, now };
-  const prepared = await route.prepare?.(input, preparing);
+  const prepared = route.prepare && (await route.prepare(input, preparing));
 
   const viewer: Viewer = { caller, today };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
@@ -430,7 +451,7 @@ async function answerWith(
       site: settings.site,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
-    await route.before?.(context);
+    if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
     if (part && source) requirePart(source, part);
@@ -457,22 +478,19 @@ function viewOf(base: string, now: number): View {
   return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now };
 }
 
+const isReading = ({ method }: Asked) => method === "GET" || method === "HEAD";
+
+/** Query and body. */
 async function readParameters(
   incoming: Incoming,
-  pathParams: Readonly<Record<string, string>>,
   limits: BodyLimits,
   upload: Upload | undefined,
 ): Promise<Parameters> {
-  const parameters = parseQuery(incoming.query, limits);
-  if (incoming.method !== "GET" && incoming.method !== "HEAD") {
-    const body = () => uncut(incoming.body());
-    Object.assign(parameters, await readBody({ ...incoming, body }, limits, upload));
-  }
-  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
-  for (const name of Object.keys(pathParams)) {
-    parameters[name] = decodePath(pathParams[name] as string);
-  }
-  return parameters;
+  const body = () => uncut(incoming.body());
+  return Object.assign(
+    parseQuery(incoming.query, limits),
+    await readBody({ ...incoming, body }, limits, upload),
+  );
 }
 
 /** A body that breaks off is the client's doing: nothing of it is used, and it is no failure of ours. */
@@ -532,7 +550,7 @@ function requireVerified(
   session: string,
   url: string | undefined,
 ): void {
-  if (incoming.method === "GET" || incoming.method === "HEAD") return;
+  if (isReading(incoming)) return;
   const token = parameters["authenticity_token"];
   if (!hasCsrfToken(incoming, session, token) || isCrossSite(incoming, url)) throw unverified();
 }
@@ -672,8 +690,7 @@ function finish(
     allowOrigin(headers, incoming);
   }
 
-  const reading = incoming.method === "GET" || incoming.method === "HEAD";
-  if (reading && reply.status === 200 && reply.body !== null) {
+  if (isReading(incoming) && reply.status === 200 && reply.body !== null) {
     if (typeof reply.body === "string" && headers["cache-control"] !== "no-store") {
       headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
     }
