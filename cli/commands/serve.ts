@@ -27,6 +27,8 @@ interface ServeOptions extends DatabaseOptions {
   connectTimeout?: number;
   statementTimeout?: number;
   impersonation: "on" | "off";
+  implicitGrant: "on" | "off";
+  passwordGrant: "on" | "off";
   requestsPerMinute?: number;
 }
 
@@ -84,6 +86,18 @@ export function addServeCommand(program: Command): void {
     .addOption(
       new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
         .env("PM_IMPERSONATION")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option("--implicit-grant <on|off>", "whether OAuth2's implicit flow can be used")
+        .env("PM_IMPLICIT_GRANT")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .addOption(
+      new Option("--password-grant <on|off>", "whether OAuth2's password flow can be used")
+        .env("PM_PASSWORD_GRANT")
         .choices(["on", "off"])
         .default("on"),
     )
@@ -162,7 +176,7 @@ async function serveAlone(
   supervised?: { announce: (url: string) => void; stopped: () => Promise<void> },
 ): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
-  const { impersonation, requestsPerMinute: most } = options;
+  const { impersonation, implicitGrant, passwordGrant, requestsPerMinute: most } = options;
   const trustProxy = readTrustProxy(command);
   const mail = readMail(options);
   const { serve } = await loadServer();
@@ -170,6 +184,7 @@ async function serveAlone(
     database: db,
     tier,
     impersonation: impersonation === "on",
+    oauth: { implicit: implicitGrant === "on", password: passwordGrant === "on" },
     ...(most === undefined ? {} : { limits: { requestsPerMinute: { user: most, address: most } } }),
     ...(url === undefined ? {} : { url }),
     ...(mail === undefined ? {} : { mail }),

@@ -255,4 +255,21 @@ describe("serve", () => {
       await strict.stop();
     }
   });
+
+  it("offers OAuth2's flows but for those that are switched off", async () => {
+    const flowsOf = async (args: string[]) => {
+      const server = await startServing(args, at);
+      const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`);
+      await server.stop();
+      return (await metadata.json()).grant_types_supported;
+    };
+    const strict = await flowsOf(["--implicit-grant", "off", "--password-grant", "off"]);
+    expect(strict).toEqual(["authorization_code", "refresh_token"]);
+    expect((await flowsOf([])).toSorted()).toEqual([
+      "authorization_code",
+      "implicit",
+      "password",
+      "refresh_token",
+    ]);
+  });
 });
