@@ -3,6 +3,7 @@ import { ROLES, type Role, VISIBILITIES } from "../../src/core/access.ts";
 import type { Scope } from "../../src/core/auth.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
+import { insertWithToken } from "../../src/oauth/grants.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
@@ -20,6 +21,7 @@ let app: TestApp;
 /** Of the lowest tier, and with impersonation switched off. */
 let free: TestApp;
 /** Headers of those who are signed in, by user name; `csrf` where they have the token of their cookie. */
+const accessTokens: Record<string, string> = {};
 const sessions = { plain: {}, csrf: {} } as Record<
   "plain" | "csrf",
   Record<string, Record<string, string>>
@@ -67,6 +69,9 @@ beforeAll(async () => {
   for (const { id, username: user } of await app.admin.listUsers()) {
     sessions.plain[user] = await openSession(app, id);
     sessions.csrf[user] = await openSession(app, id, { csrf: true });
+    const grant = { applicationId: null, userId: id, scopes: "api" };
+    const issued = await app.store.transaction((db) => insertWithToken(db, grant, Date.now()));
+    accessTokens[user] = issued.accessToken;
     for (const project of ["open/p", "closed/p", "closed/q"]) {
       const { token } = await app.admin.createJobToken({ project, user });
       jobs[project] = { ...jobs[project], [user]: token };
@@ -316,6 +321,10 @@ const WAYS: Record<string, Way> = {
   "an impersonation token": tokenWay((as) => `impersonates-${as}`),
   "sudo, whose token may do nothing else": {
     headers: (as) => ({ "private-token": "sudo-of-admin", sudo: as }),
+    rights: (as) => as,
+  },
+  "an OAuth2 access token": {
+    headers: (as) => ({ authorization: `Bearer ${accessTokens[as]}` }),
     rights: (as) => as,
   },
   "a session": {
