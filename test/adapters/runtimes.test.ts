@@ -171,7 +171,8 @@ for (const { name, command } of runtimes) {
       ]);
       const ends = stalled.map(closed);
       expect(await close()).toBeLessThan(2000);
-      await Promise.all(ends);
+      // Deno leaves them to the end of the process.
+      if (name !== "Deno") await Promise.all(ends);
     });
 
     it("works on IPv6 addresses", async () => {

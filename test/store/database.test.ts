@@ -348,7 +348,10 @@ describe("a check", () => {
     });
   });
 
-  it.runIf(engine === "sqlite")("finds broken keys and pages", async () => {
+  // What breaks them is better-sqlite3.
+  const { bun, deno } = process.versions;
+  const isOwn = bun !== undefined || deno !== undefined || process.env["PM_SQLITE"] !== undefined;
+  it.runIf(engine === "sqlite" && !isOwn)("finds broken keys and pages", async () => {
     const database = await fresh();
     const app = await createApp({ database });
     await app.admin.seed(seedData("small", Date.now()));
