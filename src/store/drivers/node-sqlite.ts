@@ -39,9 +39,9 @@ class Prepared implements Statement {
 
   rows(values: readonly Value[]): Value[][] {
     return named(() => {
-      if (!this.#repeatable) return rounded(this.#native.all(...values.map(uncut)));
+      if (!this.#repeatable) return rounded(this.#native.all(...values.map(whole)));
       try {
-        return this.#native.all(...values.map(uncut));
+        return this.#native.all(...values.map(whole));
       } catch (error) {
         if ((error as { code?: unknown }).code !== "ERR_OUT_OF_RANGE") throw error;
       }
@@ -55,7 +55,7 @@ class Prepared implements Statement {
   }
 
   run(values: readonly Value[]): number {
-    return named(() => Number(this.#native.run(...values.map(uncut)).changes));
+    return named(() => Number(this.#native.run(...values.map(whole)).changes));
   }
 }
 
@@ -64,8 +64,12 @@ function rounded(rows: Value[][]): Value[][] {
   return rows.map((row) => row.map((value) => (typeof value === "bigint" ? Number(value) : value)));
 }
 
-/** The library keeps a text with NUL in it, and reads it up to there. */
-function uncut(value: Value): Value {
+/** Empty, but with memory behind it: where there is none, the library keeps NULL. */
+const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0);
+
+/** The library keeps a text with NUL in it, and reads it up to there; of bytes that are none it may make NULL. */
+function whole(value: Value): Value {
+  if (value instanceof Uint8Array && value.length === 0) return NO_BYTES;
   if (typeof value === "string" && value.includes("\0")) {
     throw new RangeError("a text with a NUL character can't be kept");
   }
