@@ -1,6 +1,6 @@
 import { defineConfig, type Options } from "tsup";
 
-const library = {
+const packageEntries = {
   index: "src/index.ts",
   node: "src/node.ts",
   bun: "src/bun.ts",
@@ -22,9 +22,9 @@ const shared = {
 } satisfies Options;
 
 export default defineConfig([
-  // The CLI shares the library's chunks.
-  { ...shared, entry: { ...library, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
+  // The CLI shares the package's chunks.
+  { ...shared, entry: { ...packageEntries, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
   // What stands for import.meta.url there.
-  { ...shared, entry: library, format: "cjs", shims: true },
-  { ...shared, entry: library, format: ["esm", "cjs"], dts: { only: true } },
+  { ...shared, entry: packageEntries, format: "cjs", shims: true },
+  { ...shared, entry: packageEntries, format: ["esm", "cjs"], dts: { only: true } },
 ]);

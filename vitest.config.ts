@@ -12,8 +12,6 @@ const inBrowser = "test/e2e/**";
 export default defineConfig({
   test: {
     testTimeout: 30_000,
-    // Machines of CI are shared: what fails there by a stall alone passes when it is tried again.
-    retry: process.env["CI"] ? 1 : 0,
     hookTimeout: 60_000,
     projects: [
       {
