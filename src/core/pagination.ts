@@ -119,7 +119,7 @@ export async function paginate(
  * Where PostgreSQL can read how few rows are asked for it keeps its plan; else it makes one for each request, which
  * takes longer than the query (docs/decisions/0010).
  */
-export function limited(
+function limited(
   { size, limits }: Page,
   rows: number,
   offset: number,
