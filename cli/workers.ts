@@ -14,6 +14,12 @@ const LONGEST_PAUSE = 30_000;
 const STOP = "stop";
 const READY = "ready";
 
+// As one file the program has no name that another process could run: its command comes in that place.
+if (cluster.isPrimary && /^(\/\$bunfs|B:[\\/]~BUN)[\\/]/.test(process.argv[1] ?? "")) {
+  const [exec, ...args] = process.argv.slice(2);
+  cluster.setupPrimary({ exec: exec as string, args });
+}
+
 /** Whether this process is one of several that {@link superviseWorkers} started. */
 export const isWorker = cluster.isWorker;
 

@@ -159,9 +159,9 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   if (options.db === ":memory:") {
     throw new UsageError("--workers needs a database that processes can share, not :memory:");
   }
-  if (process.versions["bun"] || process.versions["deno"]) {
+  if (process.versions["deno"]) {
     throw new UsageError(
-      "--workers is for pm-cli on Node: elsewhere start several on ports of their own, behind a proxy",
+      "--workers is for pm-cli on Node or Bun: elsewhere start several on ports of their own, behind a proxy",
     );
   }
   const { isWorker, serveSupervised, superviseWorkers } = await import("../workers.ts");

@@ -30,14 +30,6 @@ describe.skipIf(binary === undefined)("one binary, alone in a folder and without
     expect(await pm("serve", "--help")).toContain("--trust-proxy");
   });
 
-  it("says that workers are Node's", async () => {
-    const serve = promisify(execFile)(copy, ["serve", "--workers", "2"], surroundings);
-    await expect(serve).rejects.toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^error: --workers is for pm-cli on Node: .*\n$/),
-    });
-  });
-
   it("seeds, issues a token and serves", async () => {
     await pm("seed", "--db", "pm.db", "--json");
     const { token } = JSON.parse(

@@ -126,8 +126,7 @@ async function connected({ url }: Serving, count: number) {
   return made;
 }
 
-// As one binary it has Bun's server, which shares no port.
-describe.skipIf(process.env["TEST_PM_CLI"])("serve --workers", () => {
+describe("serve --workers", () => {
   beforeAll(() => seed("workers.db"));
 
   it("serves one file with several processes that see each other's writes at once", async () => {
