@@ -125,11 +125,11 @@ export async function countUpTo(
   values: readonly Value[],
 ): Promise<number | undefined> {
   const most = page.limits.countedTotal;
-  const [counted] = await db.rows(
-    `select count(*) from (select 1 from ${from} limit ?) as counted`,
+  const counted = await db.one<{ total: number }>(
+    `select count(*) as total from (select 1 from ${from} limit ?) as counted`,
     [...values, most + 1],
   );
-  const total = counted?.[0] as number;
+  const total = counted?.total as number;
   return total > most ? undefined : total;
 }
 

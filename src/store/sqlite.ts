@@ -11,6 +11,9 @@ import {
 import { Queue } from "./queue.ts";
 
 const STATEMENTS_KEPT = 2000;
+const ROWS_KEPT = 2000;
+/** A row with a longer text is not kept. */
+const KEPT_TEXT = 1000;
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
@@ -95,6 +98,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
+      (reader
+        ? reader.one(sql, values)
+        : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
     transaction: (work) => {
       const asked = performance.now();
       return queue.add(async () => {
@@ -133,10 +140,19 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
  * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
  * statement (docs/performance.md). A turn is over before the next request is read, and a commit ends it too, so nobody
  * reads what was before their own write.
+ *
+ * Single rows are kept as long as the database tells, by `data_version`, that no other connection has committed: then
+ * they are what they were, whoever writes.
  */
 class Snapshots {
   readonly #statements: Statements;
   #open = false;
+  readonly #kept = new Map<string, Map<string, object>>();
+  #keptRows = 0;
+  /** The version that the kept rows are of. */
+  #version: Value = null;
+  /** Whether the open snapshot is known to have that version. */
+  #current = false;
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -146,10 +162,45 @@ class Snapshots {
     if (!this.#open) {
       this.#statements.run("begin");
       this.#open = true;
-      process.nextTick(() => this.end());
+      this.#current = false;
+      process.nextTick(this.#end);
     }
     return query(this.#statements);
   }
+
+  one(sql: string, values: readonly Value[]): object | undefined {
+    return this.read((statements) => {
+      if (!this.#current) this.#forgetOutdated(statements);
+      const key = keyOf(values);
+      const kept = this.#kept.get(sql)?.get(key);
+      if (kept) return kept;
+      const found = statements.one(sql, values);
+      if (found && isSmall(found)) this.#keep(sql, key, found);
+      return found;
+    });
+  }
+
+  #forgetOutdated(statements: Statements): void {
+    const version = statements.rows("pragma data_version")[0]?.[0] as Value;
+    this.#current = true;
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#forget();
+  }
+
+  #keep(sql: string, key: string, row: object): void {
+    if (this.#keptRows >= ROWS_KEPT) this.#forget();
+    const rows = this.#kept.get(sql) ?? new Map<string, object>();
+    this.#kept.set(sql, rows.set(key, row));
+    this.#keptRows += 1;
+  }
+
+  #forget(): void {
+    this.#kept.clear();
+    this.#keptRows = 0;
+  }
+
+  readonly #end = () => this.end();
 
   end(): void {
     if (!this.#open) return;
@@ -161,6 +212,23 @@ class Snapshots {
     this.end();
     this.#statements.close();
   }
+}
+
+function isSmall(row: object): boolean {
+  return Object.values(row).every(
+    (value) =>
+      !(typeof value === "string" || value instanceof Uint8Array) || value.length <= KEPT_TEXT,
+  );
+}
+
+/** Different texts for different values: each says where it ends. */
+function keyOf(values: readonly Value[]): string {
+  let key = "";
+  for (const value of values) {
+    if (typeof value === "string") key += `${value.length}:${value}`;
+    else key += value instanceof Uint8Array ? `x${value.join()};` : `${typeof value} ${value};`;
+  }
+  return key;
 }
 
 const PATIENCE = 10_000;
@@ -229,6 +297,10 @@ class Statements {
     } catch (error) {
       throw translated(error);
     }
+  }
+
+  one(sql: string, values: readonly Value[] = []): object | undefined {
+    return this.all(sql, values)[0];
   }
 
   run(sql: string, values: readonly Value[] = []): number {
