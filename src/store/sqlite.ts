@@ -265,6 +265,9 @@ function unusable(file: string, cause: unknown): StoreError {
   return new StoreError(`cannot open the database ${file}: ${reason}`, { cause });
 }
 
+/** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
+const LIMIT = /\blimit \?/g;
+
 /** Prepared statements of one connection, kept by their text. */
 class Statements {
   readonly #db: Connection;
@@ -325,7 +328,7 @@ class Statements {
     const kept = this.#kept.get(sql);
     if (kept) return kept;
     if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
-    const statement = this.#db.prepare(sql);
+    const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
     this.#kept.set(sql, statement);
     return statement;
   }
