@@ -109,7 +109,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
-          reader?.end();
+          endSnapshots();
           write.run("commit");
           return result;
         } catch (error) {
@@ -136,17 +136,23 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   };
 }
 
+/** Those of all stores of this process that are in a read transaction. */
+const reading = new Set<Snapshots>();
+
+function endSnapshots(): void {
+  for (const snapshots of reading) snapshots.end();
+}
+
 /**
  * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
- * statement (docs/performance.md). A turn is over before the next request is read, and a commit ends it too, so nobody
- * reads what was before their own write.
+ * statement (docs/performance.md). A turn is over before the next request is read, and a commit of this process ends it
+ * too, so nobody reads what was before their own write.
  *
  * Single rows are kept as long as the database tells, by `data_version`, that no other connection has committed: then
  * they are what they were, whoever writes.
  */
 class Snapshots {
   readonly #statements: Statements;
-  #open = false;
   readonly #kept = new Map<string, Map<string, object>>();
   #keptRows = 0;
   /** The version that the kept rows are of. */
@@ -159,11 +165,11 @@ class Snapshots {
   }
 
   read<T>(query: (statements: Statements) => T): T {
-    if (!this.#open) {
+    if (!reading.has(this)) {
       this.#statements.run("begin");
-      this.#open = true;
+      reading.add(this);
       this.#current = false;
-      process.nextTick(this.#end);
+      process.nextTick(this.end);
     }
     return query(this.#statements);
   }
@@ -200,13 +206,10 @@ class Snapshots {
     this.#keptRows = 0;
   }
 
-  readonly #end = () => this.end();
-
-  end(): void {
-    if (!this.#open) return;
-    this.#open = false;
-    this.#statements.run("commit");
-  }
+  /** Ends the read transaction, if there is one. */
+  readonly end = (): void => {
+    if (reading.delete(this)) this.#statements.run("commit");
+  };
 
   close(): void {
     this.end();
