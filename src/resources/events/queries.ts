@@ -310,15 +310,14 @@ async function pick(
   }
   const most = offsetOf(page) + page.size + 1;
   const mine = memberProjects(viewer);
-  if (!filter.action && !filter.targetType) {
-    // Who belongs to much of what goes on has enough of the newest events of all projects.
-    const newest = await ids(
-      `(select e.id, e.created_at, e.project_id from events e where 1 = 1${some.sql} ${order} limit ?) as e
-       join projects p on p.id = e.project_id where ${mine.sql} `,
-      [...some.values, WALKED * most, ...mine.values],
-    );
-    if (newest.length > page.size) return newest;
-  }
+  // Who belongs to much of what goes on has enough of the newest events of all projects.
+  const dated = filtered({ ...filter, action: undefined, targetType: undefined });
+  const newest = await ids(
+    `(select e.* from events e where 1 = 1${dated.sql} ${order} limit ?) as e
+     join projects p on p.id = e.project_id where ${mine.sql}${some.sql} `,
+    [...dated.values, WALKED * most, ...mine.values, ...some.values],
+  );
+  if (newest.length > page.size) return newest;
   // The newest events of many projects are among the newest of those that were last active: of each of as many
   // projects as there can be on the page, and of those that were active at the same instant as the last of them, as
   // many events as there can be.
