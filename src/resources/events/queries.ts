@@ -285,6 +285,9 @@ function filtered(filter: EventFilter): Condition {
   return { sql: conditions.join(""), values };
 }
 
+/** How many events of all projects are looked at for each that a page of the caller's projects needs. */
+const WALKED = 10;
+
 /** The ids of a page, and one more where there is a next one. */
 async function pick(
   db: Reader,
@@ -295,35 +298,41 @@ async function pick(
 ): Promise<Value[]> {
   const { sort } = filter;
   const some = filtered(filter);
-  const order = `order by e.created_at ${sort}, e.id ${sort} limit ? offset ?`;
-  const offset = offsetOf(page);
-  const limits = [page.size + 1, offset];
+  const order = `order by e.created_at ${sort}, e.id ${sort}`;
+  const limits = [page.size + 1, offsetOf(page)];
+  const ids = async (sql: string, values: readonly Value[]) =>
+    (await db.rows(`select e.id from ${sql}${order} limit ? offset ?`, [...values, ...limits])).map(
+      ([id]) => id as Value,
+    );
   if (scope !== "callers-projects") {
     const own = scoped(viewer, scope);
-    const rows = await db.rows(
-      `select e.id from ${own.from} where ${own.sql}${some.sql} ${order}`,
-      [...own.values, ...some.values, ...limits],
-    );
-    return rows.map(([id]) => id as Value);
+    return ids(`${own.from} where ${own.sql}${some.sql} `, [...own.values, ...some.values]);
   }
-  // The newest events of many projects are among the newest of those that were last active: of each of as many
-  // projects as there can be on the page, as many events as there can be.
-  const most = offset + page.size + 1;
+  const most = offsetOf(page) + page.size + 1;
   const mine = memberProjects(viewer);
+  // Who belongs to much of what goes on has enough of the newest events of all projects.
+  const dated = filtered({ ...filter, action: undefined, targetType: undefined });
+  const newest = await ids(
+    `(select e.* from events e where 1 = 1${dated.sql} ${order} limit ?) as e
+     join projects p on p.id = e.project_id where ${mine.sql}${some.sql} `,
+    [...dated.values, WALKED * most, ...mine.values, ...some.values],
+  );
+  if (newest.length > page.size) return newest;
+  // The newest events of many projects are among the newest of those that were last active: of each of as many
+  // projects as there can be on the page, and of those that were active at the same instant as the last of them, as
+  // many events as there can be.
   const edge = sort === "desc" ? "max" : "min";
-  const rows = await db.rows(
-    `select e.id from (
-       select id, latest from (
+  return ids(
+    `(select id from (
+       select id, rank() over (order by latest ${sort}) as place from (
          select p.id, (select ${edge}(e.created_at) from events e where e.project_id = p.id${some.sql}) as latest
-         from projects p where ${mine.sql}) as active
-       where latest is not null order by latest ${sort} limit ?) as recent
+         from projects p where ${mine.sql}) as known
+       where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
        select e.id from events e where e.project_id = recent.id${some.sql}
-       order by e.created_at ${sort}, e.id ${sort} limit ?)
-     ${order}`,
-    [...some.values, ...mine.values, most, ...some.values, most, ...limits],
+       ${order} limit ?) `,
+    [...some.values, ...mine.values, most, ...some.values, most],
   );
-  return rows.map(([id]) => id as Value);
 }
 
 /** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
@@ -345,6 +354,10 @@ function scoped(
   };
 }
 
+/** How many pairs of a project and an author are summed at first, and how many times more each time after that. */
+const SUMMED = { first: 400, growth: 5 };
+
+/** Counts the events of a scope, exactly or until there are more than are counted. */
 async function countAll(
   db: Reader,
   page: Page,
@@ -353,18 +366,26 @@ async function countAll(
   filter: EventFilter,
 ): Promise<number | undefined> {
   const some = filtered(filter);
-  const mine = memberProjects(viewer);
   const own =
     scope === "callers-projects"
-      ? { from: "events e join projects p on p.id = e.project_id", ...mine }
+      ? { from: "events e join projects p on p.id = e.project_id", ...memberProjects(viewer) }
       : scoped(viewer, scope);
   if (some.sql !== "") {
     const values = [...own.values, ...some.values];
     return countUpTo(db, page, `${own.from} where ${own.sql}${some.sql}`, values);
   }
   const counts = own.from.replace("events e", "event_counts e");
-  const [found] = await db.rows(`select sum(e.events) from ${counts} where ${own.sql}`, own.values);
-  return (found?.[0] as number | null) ?? 0;
+  // Each pair has an event at least. Mostly a few of them have more than are counted.
+  for (let most = SUMMED.first; ; most *= SUMMED.growth) {
+    const [found] = await db.rows(
+      `select count(*), coalesce(sum(events), 0) from (
+         select e.events from ${counts} where ${own.sql} and e.events > 0 limit ?) as counted`,
+      [...own.values, most],
+    );
+    const [pairs, total] = found as [number, number];
+    if (total > page.limits.countedTotal) return undefined;
+    if (pairs < most) return total;
+  }
 }
 
 /** What is told of something is for those who may read that; of what is switched off, for nobody (gitlab-facts §7.5). */

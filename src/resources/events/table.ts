@@ -55,4 +55,11 @@ create index events_by_author_and_type on events (author_id, target_type, create
   where target_type is not null;
 `,
   },
+  {
+    // So that the events of many projects are counted without reading the pairs themselves.
+    id: "20261121-72-event-counts-of-project",
+    sql: `
+create index event_counts_of_project on event_counts (project_id, events);
+`,
+  },
 ];
