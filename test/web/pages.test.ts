@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageName } from "../../src/index.ts";
-import { pages } from "../../src/web/index.ts";
+import { PAGE_NAMES, pages } from "../../src/web/index.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-const routes = pages.flatMap((resource) => resource.routes);
+const routes = pages(PAGE_NAMES).flatMap((resource) => resource.routes);
 const pathOf = ({ path }: { path: string }) => path.replace(/:\w+/g, "1");
 const forms = routes.filter(({ method }) => method === "POST").map(pathOf);
 const shown = routes.filter(({ method }) => method === "GET").map(pathOf);
