@@ -3,6 +3,7 @@ import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServeHandler } from "@hattip/adapter-deno";
 import type { App } from "./app.ts";
+import { alone } from "./core/incoming.ts";
 import { createHattipHandler, type RequestOptions } from "./fetch.ts";
 import type { ServeOptions, Server } from "./node.ts";
 
@@ -39,7 +40,7 @@ interface DenoGlobal {
 }
 
 /**
- * Serves an application over HTTP.
+ * Serves an application over HTTP. Its `/` leads to the account page.
  *
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
@@ -54,7 +55,7 @@ export async function serve(
   const server = Deno.serve(
     // It would print where it listens.
     { hostname: address, port, onListen: () => undefined },
-    createHandler(app, options),
+    createHandler(alone(app), options),
   );
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${server.addr.port}`,

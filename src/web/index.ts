@@ -1,6 +1,8 @@
 import type { Resource, Site } from "../core/resource.ts";
 import { applicationPages } from "./applications.ts";
+import { home } from "./home.ts";
 import { passwordPages } from "./password.ts";
+import { hasHome } from "./places.ts";
 import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
 import { signInPages } from "./sign-in.ts";
@@ -32,9 +34,9 @@ const OF_OUR_SIGN_IN: readonly PageName[] = [
 /** The names of all pages. */
 export const PAGE_NAMES = Object.keys(PAGES_BY_NAME) as readonly PageName[];
 
-/** The pages of these names. */
+/** The pages of these names, and the way to them where one is to start at. */
 export function pages(names: readonly PageName[]): readonly Resource[] {
-  return names.map((name) => PAGES_BY_NAME[name]);
+  return [...names.map((name) => PAGES_BY_NAME[name]), ...(hasHome(names) ? [home] : [])];
 }
 
 /** Which pages there are to be, and who signs people in. */

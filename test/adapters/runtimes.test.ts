@@ -69,6 +69,7 @@ for (const { name, command } of runtimes) {
   }
   adapterTests({
     name,
+    alone: true,
     start: async () => {
       const { url, close } = await start(command);
       return { url, close: async () => void (await close()) };
