@@ -38,7 +38,7 @@ import {
   unreadable,
   unverified,
 } from "./errors.ts";
-import type { Incoming, Reply } from "./incoming.ts";
+import type { Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
@@ -122,9 +122,6 @@ export interface PipelineSettings extends AuthSettings {
   onError: (error: unknown) => void;
 }
 
-/** Answers a request, or gives `undefined` where its path is none of ours. */
-export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
-
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
   incoming: Incoming;
@@ -169,7 +166,8 @@ export function createPipeline(settings: PipelineSettings): Respond {
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
+    const isOurs = path === "/" ? incoming.alone : beside.has(path.split("/", 2)[1] as string);
+    if (!isOurs && !BELOW_API.test(path)) return undefined;
     const exchange: Exchange = {
       incoming,
       requestId: requestIdOf(incoming),
@@ -207,7 +205,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
 function firstSegments({ door = API, routes }: Resource): string[] {
   return routes
     .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
-    .filter((segment) => segment !== "api");
+    .filter((segment) => segment !== "" && segment !== "api");
 }
 
 function requestIdOf(incoming: Incoming): string {

@@ -22,6 +22,12 @@ export interface Page {
   readonly limits: PageLimits;
 }
 
+/** A part of a list: so many rows, after so many others. */
+export interface Part {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 /** One page of a collection. `total` is `undefined` where it is above the counted one. */
 export interface Listed {
   rows: Value[][];
