@@ -197,7 +197,7 @@ class Snapshots {
   #keep(sql: string, key: string, row: object): void {
     if (this.#keptRows >= ROWS_KEPT) this.#forget();
     const rows = this.#kept.get(sql) ?? new Map<string, object>();
-    this.#kept.set(sql, rows.set(key, row));
+    this.#kept.set(sql, rows.set(key, Object.freeze(row)));
     this.#keptRows += 1;
   }
 

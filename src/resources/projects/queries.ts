@@ -257,13 +257,13 @@ const PROJECT =
 
 /** A project by id, or `undefined`. */
 export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where id = ?`, [projectId]);
+  const found = await db.one<Project>(`${PROJECT} where id = ?`, [projectId]);
   return found;
 }
 
 /** A project by its full path, whatever its case, or `undefined`. */
 export async function findByPath(db: Reader, fullPath: string): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
+  const found = await db.one<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
   return found;
 }
 
