@@ -1,3 +1,4 @@
+import { LIMIT } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
 import { ApiError, invalid } from "./errors.ts";
 import type { Shape } from "./present.ts";
@@ -92,7 +93,7 @@ export async function paginate(
 ): Promise<Listed> {
   const offset = offsetOf(page);
   const rows = await db.rows(
-    `select ${shape.columns} from ${query.from} order by ${query.order} limit ? offset ?`,
+    `select ${shape.columns} from ${query.from} order by ${query.order} ${LIMIT} offset ?`,
     [...query.values, page.size + 1, offset],
   );
   const hasNext = rows.length > page.size;
@@ -126,7 +127,7 @@ export async function countUpTo(
 ): Promise<number | undefined> {
   const most = page.limits.countedTotal;
   const [counted] = await db.rows(
-    `select count(*) from (select 1 from ${from} limit ?) as counted`,
+    `select count(*) from (select 1 from ${from} ${LIMIT}) as counted`,
     [...values, most + 1],
   );
   const total = counted?.[0] as number;
@@ -146,7 +147,7 @@ export async function paginateByKey(
   key: { column: string; direction: "asc" | "desc" },
 ): Promise<KeysetListed> {
   const rows = await db.rows(
-    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} limit ?`,
+    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${LIMIT}`,
     [...query.values, page.size],
   );
   const last = rows.at(-1)?.at(-1);
