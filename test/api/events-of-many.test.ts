@@ -89,6 +89,14 @@ describe("the events of many projects, most of them of one instant", () => {
       expect(seen).toHaveLength(count);
     }
   });
+
+  it.each<Person>(["guest", "developer"])(
+    "have no page past their end, however far: %s",
+    async (as) => {
+      const far = await page(as, `per_page=100&page=${Number.MAX_SAFE_INTEGER}`);
+      expect(far).toEqual({ events: [], next: "" });
+    },
+  );
 });
 
 describe("totals", () => {

@@ -7,7 +7,7 @@ import {
 } from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { placeholders } from "../../store/placeholders.ts";
+import { LIMIT, placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 
@@ -285,8 +285,8 @@ function filtered(filter: EventFilter): Condition {
   return { sql: conditions.join(""), values };
 }
 
-/** How many events of all projects are looked at for each that a page of the caller's projects needs. */
-const WALKED = 10;
+/** How many events of all projects are looked at for each that a page of the caller's projects needs, and at most. */
+const WALKED = { each: 10, most: 10_000 };
 
 /** The ids of a page, and one more where there is a next one. */
 async function pick(
@@ -301,23 +301,27 @@ async function pick(
   const order = `order by e.created_at ${sort}, e.id ${sort}`;
   const limits = [page.size + 1, offsetOf(page)];
   const ids = async (sql: string, values: readonly Value[]) =>
-    (await db.rows(`select e.id from ${sql}${order} limit ? offset ?`, [...values, ...limits])).map(
-      ([id]) => id as Value,
-    );
+    (
+      await db.rows(`select e.id from ${sql}${order} ${LIMIT} offset ?`, [...values, ...limits])
+    ).map(([id]) => id as Value);
   if (scope !== "callers-projects") {
     const own = scoped(viewer, scope);
     return ids(`${own.from} where ${own.sql}${some.sql} `, [...own.values, ...some.values]);
   }
   const most = offsetOf(page) + page.size + 1;
   const mine = memberProjects(viewer);
-  // Who belongs to much of what goes on has enough of the newest events of all projects.
-  const dated = filtered({ ...filter, action: undefined, targetType: undefined });
-  const newest = await ids(
-    `(select e.* from events e where 1 = 1${dated.sql} ${order} limit ?) as e
-     join projects p on p.id = e.project_id where ${mine.sql}${some.sql} `,
-    [...dated.values, WALKED * most, ...mine.values, ...some.values],
-  );
-  if (newest.length > page.size) return newest;
+  const walked = Math.min(WALKED.each * most, WALKED.most);
+  if (most <= walked) {
+    // Who belongs to much of what goes on has enough of the newest events of all projects.
+    const dated = filtered({ ...filter, action: undefined, targetType: undefined });
+    const newest = await ids(
+      `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
+        where 1 = 1${dated.sql} ${order} ${LIMIT}) as e
+       cross join projects p where p.id = e.project_id and ${mine.sql}${some.sql} `,
+      [...dated.values, walked, ...mine.values, ...some.values],
+    );
+    if (newest.length > page.size) return newest;
+  }
   // The newest events of many projects are among the newest of those that were last active: of each of as many
   // projects as there can be on the page, and of those that were active at the same instant as the last of them, as
   // many events as there can be.
@@ -330,7 +334,7 @@ async function pick(
        where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
        select e.id from events e where e.project_id = recent.id${some.sql}
-       ${order} limit ?) `,
+       ${order} ${LIMIT}) `,
     [...some.values, ...mine.values, most, ...some.values, most],
   );
 }
@@ -355,7 +359,7 @@ function scoped(
 }
 
 /** How many pairs of a project and an author are summed at first, and how many times more each time after that. */
-const SUMMED = { first: 400, growth: 5 };
+const SUMMED = { first: 100, growth: 5 };
 
 /** Counts the events of a scope, exactly or until there are more than are counted. */
 async function countAll(
@@ -379,7 +383,7 @@ async function countAll(
   for (let most = SUMMED.first; ; most *= SUMMED.growth) {
     const [found] = await db.rows(
       `select count(*), coalesce(sum(events), 0) from (
-         select e.events from ${counts} where ${own.sql} and e.events > 0 limit ?) as counted`,
+         select e.events from ${counts} where ${own.sql} and e.events > 0 ${LIMIT}) as counted`,
       [...own.values, most],
     );
     const [pairs, total] = found as [number, number];
