@@ -1,4 +1,3 @@
-import { LIMIT } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
 import { ApiError, invalid } from "./errors.ts";
 import type { Shape } from "./present.ts";

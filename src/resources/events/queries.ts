@@ -7,7 +7,7 @@ import {
 } from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { LIMIT, placeholders } from "../../store/placeholders.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 
@@ -301,9 +301,9 @@ async function pick(
   const order = `order by e.created_at ${sort}, e.id ${sort}`;
   const limits = [page.size + 1, offsetOf(page)];
   const ids = async (sql: string, values: readonly Value[]) =>
-    (
-      await db.rows(`select e.id from ${sql}${order} ${LIMIT} offset ?`, [...values, ...limits])
-    ).map(([id]) => id as Value);
+    (await db.rows(`select e.id from ${sql}${order} limit ? offset ?`, [...values, ...limits])).map(
+      ([id]) => id as Value,
+    );
   if (scope !== "callers-projects") {
     const own = scoped(viewer, scope);
     return ids(`${own.from} where ${own.sql}${some.sql} `, [...own.values, ...some.values]);
@@ -316,7 +316,7 @@ async function pick(
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
     const newest = await ids(
       `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
-        where 1 = 1${dated.sql} ${order} ${LIMIT}) as e
+        where 1 = 1${dated.sql} ${order} limit ?) as e
        cross join projects p where p.id = e.project_id and ${mine.sql}${some.sql} `,
       [...dated.values, walked, ...mine.values, ...some.values],
     );
@@ -334,7 +334,7 @@ async function pick(
        where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
        select e.id from events e where e.project_id = recent.id${some.sql}
-       ${order} ${LIMIT}) `,
+       ${order} limit ?) `,
     [...some.values, ...mine.values, most, ...some.values, most],
   );
 }
@@ -383,7 +383,7 @@ async function countAll(
   for (let most = SUMMED.first; ; most *= SUMMED.growth) {
     const [found] = await db.rows(
       `select count(*), coalesce(sum(events), 0) from (
-         select e.events from ${counts} where ${own.sql} and e.events > 0 ${LIMIT}) as counted`,
+         select e.events from ${counts} where ${own.sql} and e.events > 0 limit ?) as counted`,
       [...own.values, most],
     );
     const [pairs, total] = found as [number, number];
