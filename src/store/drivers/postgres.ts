@@ -11,6 +11,7 @@ import {
   type Value,
 } from "../port.ts";
 import { Readers } from "./postgres-readers.ts";
+import { queryOn, type Statement } from "./postgres-statements.ts";
 
 /** How to use a PostgreSQL server. */
 export interface PostgresOptions {
@@ -92,7 +93,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     throw new StoreError(`cannot reach the PostgreSQL server: ${reason}`, { cause: error });
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
-  const reads = reading((query) => sent(() => readers.query(query)));
+  const reads = reading((statement) => sent(() => readers.query(statement)));
   const running = new Set<Promise<unknown>>();
   const noted = async <T>(result: Promise<T>): Promise<T> => {
     running.add(result);
@@ -167,11 +168,11 @@ async function attempt<T>(
 ): Promise<T> {
   const client = await connect(pool);
   const limit = unlimited ? { query_timeout: UNLIMITED } : {};
-  const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
+  const send = (query: pg.QueryConfig) => sent(() => client.query<object>({ ...query, ...limit }));
   let lost = false;
   try {
     for (const text of begin) await send({ text });
-    const result = await work(writing(send));
+    const result = await work(writing((statement) => send(queryOn(client, statement))));
     await send({ text: "commit" });
     return result;
   } catch (error) {
@@ -221,38 +222,17 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
-const FOLDED = /\blower\(\?\)/g;
-/** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
-const STATEMENTS_KEPT = 2000;
-
-const prepared = new Map<string, { name: string; text: string }>();
-
-function numbered(sql: string): { name?: string; text: string } {
-  const kept = prepared.get(sql);
-  if (kept) return kept;
-  let count = 0;
-  const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
-    count += 1;
-    return `$${count}`;
-  });
-  if (prepared.size >= STATEMENTS_KEPT) return { text };
-  const statement = { name: `s${prepared.size}`, text };
-  prepared.set(sql, statement);
-  return statement;
-}
-
-/** Sends a query and gives its result, or the port's error. */
-type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
+/** Sends a statement and gives its result, or the port's error. */
+type Send = (statement: Statement) => Promise<pg.QueryResult<object>>;
 
 function reading(send: Send): Reader {
   return {
     async all<Row extends object>(sql: string, values: readonly Value[] = []) {
-      const { rows } = await send({ ...numbered(sql), values: [...values] });
+      const { rows } = await send({ sql, values });
       return rows as Row[];
     },
     async rows(sql, values = []) {
-      const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
+      const { rows } = await send({ sql, values, rowMode: "array" });
       return rows as unknown as Value[][];
     },
   };
@@ -262,7 +242,7 @@ function writing(send: Send): Database {
   return {
     ...reading(send),
     async run(sql, values = []) {
-      const { rowCount } = await send({ ...numbered(sql), values: [...values] });
+      const { rowCount } = await send({ sql, values });
       return rowCount ?? 0;
     },
   };
