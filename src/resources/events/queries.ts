@@ -285,9 +285,6 @@ function filtered(filter: EventFilter): Condition {
   return { sql: conditions.join(""), values };
 }
 
-/** How many events of all projects are looked at for each that a page of the caller's projects needs, and at most. */
-const WALKED = { each: 10, most: 10_000 };
-
 /** The ids of a page, and one more where there is a next one. */
 async function pick(
   db: Reader,
@@ -306,13 +303,13 @@ async function pick(
     );
   if (scope !== "callers-projects") {
     const own = scoped(viewer, scope);
-    return ids(`${own.from} where ${own.sql}${some.sql} `, [...own.values, ...some.values]);
+    return ids(`${own.from} where ${own.sql}${some.sql}`, [...own.values, ...some.values]);
   }
+  const { whose, seen, projects } = among;
   const most = offsetOf(page) + page.size + 1;
-  const mine = memberProjects(viewer);
-  const walked = Math.min(WALKED.each * most, WALKED.most);
+  const walked = Math.min(among.steps * most, MOST_STEPS);
   if (most <= walked) {
-    // Who belongs to much of what goes on has enough of the newest events of all projects.
+    // Who sees much of what goes on finds enough among the newest events, seen or not.
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
     const newest = await ids(
       `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
@@ -329,8 +326,9 @@ async function pick(
   return ids(
     `(select id from (
        select id, rank() over (order by latest ${sort}) as place from (
-         select p.id, (select ${edge}(e.created_at) from events e where e.project_id = p.id${some.sql}) as latest
-         from projects p where ${mine.sql}) as known
+         select p.id, (
+           select ${edge}(e.created_at) from events e where e.project_id = p.id and ${whose.sql}${some.sql}) as latest
+         from ${projects.from} where ${projects.sql}) as known
        where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
        select e.id from events e where e.project_id = recent.id${some.sql}
@@ -339,23 +337,65 @@ async function pick(
   );
 }
 
+/** A condition and the tables it is about. */
+type Source = Condition & { from: string };
+
 /** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
-function scoped(
-  viewer: Viewer,
-  scope: Exclude<EventScope, "callers-projects">,
-): Condition & { from: string } {
-  if ("projectId" in scope) {
+function scoped(viewer: Viewer, scope: EventScope): Source {
+  if (scope !== "callers-projects" && "projectId" in scope) {
     return { from: "events e", sql: "e.project_id = ?", values: [scope.projectId] };
   }
-  if (scope.authorId === viewer.caller?.id) {
-    return { from: "events e", sql: "e.author_id = ?", values: [scope.authorId] };
+  const joined = "events e join projects p on p.id = e.project_id";
+  if (scope === "callers-projects") return { from: joined, ...memberProjects(viewer) };
+  const byAuthor = { sql: "e.author_id = ?", values: [scope.authorId] };
+  if (scope.authorId === viewer.caller?.id) return { from: "events e", ...byAuthor };
+  return { from: joined, ...both(byAuthor, visibleProjects(viewer)) };
+}
+
+/** Events of many projects, of which the caller may not see all. */
+interface AmongProjects {
+  /** Which events they are, wherever. */
+  whose: Condition;
+  /** Which projects `p` the caller sees. */
+  seen: Condition;
+  /** Those of them that can have such events. */
+  projects: Source;
+  /** How many events are looked at for each that a page needs, before projects are. */
+  steps: number;
+}
+
+const MOST_STEPS = 10_000;
+
+/** `undefined` where an index has the events of a scope in their order, and all of them can be seen or few are there. */
+function amongProjects(
+  viewer: Viewer,
+  scope: EventScope,
+  { action, targetType }: EventFilter,
+): AmongProjects | undefined {
+  if (scope === "callers-projects") {
+    const mine = memberProjects(viewer);
+    const everyones = { sql: "1 = 1", values: [] };
+    return { whose: everyones, seen: mine, projects: { from: "projects p", ...mine }, steps: 10 };
   }
+  if ("projectId" in scope || scope.authorId === viewer.caller?.id) return undefined;
+  // An author's events of a kind are found by index; where their projects are hidden, they are walked through.
+  if (action || targetType) return undefined;
   const visible = visibleProjects(viewer);
-  return {
-    from: "events e join projects p on p.id = e.project_id",
-    sql: `e.author_id = ? and ${visible.sql}`,
-    values: [scope.authorId, ...visible.values],
+  const theirs = {
+    sql: "c.author_id = ? and c.events > 0 and p.id = c.project_id",
+    values: [scope.authorId],
   };
+  return {
+    whose: { sql: "e.author_id = ?", values: [scope.authorId] },
+    seen: visible,
+    projects: { from: "event_counts c cross join projects p", ...both(theirs, visible) },
+    // The index that has them tells their projects as well, which makes a step cheaper.
+    steps: 50,
+  };
+}
+
+function both(one: Condition, other: Condition): Condition {
+  return { sql: `${one.sql} and ${other.sql}`, values: [...one.values, ...other.values] };
 }
 
 /** How many pairs of a project and an author are summed at first, and how many times more each time after that. */
@@ -370,13 +410,16 @@ async function countAll(
   filter: EventFilter,
 ): Promise<number | undefined> {
   const some = filtered(filter);
-  const own =
-    scope === "callers-projects"
-      ? { from: "events e join projects p on p.id = e.project_id", ...memberProjects(viewer) }
-      : scoped(viewer, scope);
+  const own = scoped(viewer, scope);
   if (some.sql !== "") {
-    const values = [...own.values, ...some.values];
-    return countUpTo(db, page, `${own.from} where ${own.sql}${some.sql}`, values);
+    const among = amongProjects(viewer, scope, filter);
+    const { from, sql, values } = among
+      ? {
+          from: `${among.projects.from} cross join events e`,
+          ...both(both({ sql: "e.project_id = p.id", values: [] }, among.whose), among.projects),
+        }
+      : own;
+    return countUpTo(db, page, `${from} where ${sql}${some.sql}`, [...values, ...some.values]);
   }
   const counts = own.from.replace("events e", "event_counts e");
   // Each pair has an event at least. Mostly a few of them have more than are counted.
