@@ -297,11 +297,12 @@ async function pick(
   const some = filtered(filter);
   const order = `order by e.created_at ${sort}, e.id ${sort}`;
   const limits = [page.size + 1, offsetOf(page)];
-  const ids = async (sql: string, values: readonly Value[]) =>
-    (await db.rows(`select e.id from ${sql}${order} limit ? offset ?`, [...values, ...limits])).map(
-      ([id]) => id as Value,
-    );
-  if (scope !== "callers-projects") {
+  const ids = async (from: string, values: readonly Value[]) => {
+    const sql = `select e.id from ${from} ${order} limit ? offset ?`;
+    return (await db.rows(sql, [...values, ...limits])).map(([id]) => id as Value);
+  };
+  const among = amongProjects(viewer, scope, filter);
+  if (!among) {
     const own = scoped(viewer, scope);
     return ids(`${own.from} where ${own.sql}${some.sql}`, [...own.values, ...some.values]);
   }
@@ -313,9 +314,9 @@ async function pick(
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
     const newest = await ids(
       `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
-        where 1 = 1${dated.sql} ${order} limit ?) as e
-       cross join projects p where p.id = e.project_id and ${mine.sql}${some.sql} `,
-      [...dated.values, walked, ...mine.values, ...some.values],
+        where ${whose.sql}${dated.sql} ${order} limit ?) as e
+       cross join projects p where p.id = e.project_id and ${seen.sql}${some.sql}`,
+      [...whose.values, ...dated.values, walked, ...seen.values, ...some.values],
     );
     if (newest.length > page.size) return newest;
   }
@@ -331,9 +332,12 @@ async function pick(
          from ${projects.from} where ${projects.sql}) as known
        where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
-       select e.id from events e where e.project_id = recent.id${some.sql}
-       ${order} limit ?) `,
-    [...some.values, ...mine.values, most, ...some.values, most],
+       select e.id from events e where e.project_id = recent.id and ${whose.sql}${some.sql}
+       ${order} limit ?)`,
+    [
+      ...[...whose.values, ...some.values, ...projects.values, most],
+      ...[...whose.values, ...some.values, most],
+    ],
   );
 }
 
