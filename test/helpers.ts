@@ -213,7 +213,9 @@ function watched(store: Store, statements: string[]): Store {
     },
   });
   return {
-    ...noting(store),
+    ...store,
+    ...noting<Reader>(store),
+    reader: () => noting(store.reader()),
     transaction: (work, options) => store.transaction((db) => work(notingAll(db)), options),
   };
 }

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Store,
+  UnavailableError,
+} from "../store/port.ts";
 import {
   findSource,
   type Part,
@@ -392,11 +398,12 @@ async function admitUpload(
   const now = settings.now();
   const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, route, door, exchange, sent, now);
+  const db = settings.store.reader();
+  const caller = await readCaller(settings, db, route, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
-  const source = await findSource(settings.store, kind, id, { caller, today });
+  const source = await findSource(db, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
   if (part) requirePart(source, part);
   return source;
@@ -418,7 +425,8 @@ async function answerWith(
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
-  const caller = await readCaller(settings, route, door, exchange, parameters, now);
+  const reader = settings.store.reader();
+  const caller = await readCaller(settings, reader, route, door, exchange, parameters, now);
   exchange.caller = caller;
   if (settings.limitRequests && door.credentials === "token") {
     exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
@@ -468,9 +476,7 @@ async function answerWith(
     return route.handle(context);
   };
   const result =
-    route.method === "GET"
-      ? await run(settings.store as unknown as Database)
-      : await settings.store.transaction(run);
+    route.method === "GET" ? await run(reader as Database) : await settings.store.transaction(run);
   upload?.keep((input as Record<string, unknown>)[upload.part]);
 
   return reply(route, result, present ?? NOTHING, view, page, incoming);
@@ -511,6 +517,7 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
+  db: Reader,
   route: Route,
   door: Door,
   exchange: Exchange,
@@ -522,8 +529,8 @@ async function readCaller(
   if (door.credentials === "token") {
     const options = { jobTokens: route.jobTokens === true };
     try {
-      const caller = await findCaller(settings, incoming, parameters, now, options);
-      return await actAs(settings.store, caller, incoming, parameters);
+      const caller = await findCaller(settings, db, incoming, parameters, now, options);
+      return await actAs(db, caller, incoming, parameters);
     } catch (error) {
       if (error instanceof RevokedToken) {
         await route.onRevoked?.(settings.store, error.tokenId, now);
@@ -535,7 +542,7 @@ async function readCaller(
   exchange.session = sessionOf(incoming) ?? newVisitor();
   requireVerified(incoming, parameters, exchange.session, settings.url);
   try {
-    return await findSignedIn(settings, incoming, now);
+    return await findSignedIn(settings, db, incoming, now);
   } catch (error) {
     // Who may not come in with this cookie gets another, or could not sign in as somebody else.
     if (error instanceof ApiError) exchange.session = newVisitor();

@@ -1,3 +1,4 @@
+import { KeptRows, keyOf } from "./kept.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -11,9 +12,6 @@ import {
 import { Queue } from "./queue.ts";
 
 const STATEMENTS_KEPT = 2000;
-const ROWS_KEPT = 2000;
-/** A row with a longer text is not kept. */
-const KEPT_TEXT = 1000;
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
@@ -93,7 +91,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     return queue.idle ? query(write) : queue.add(() => query(write));
   };
 
-  return {
+  const store: Store = {
     dialect: "sqlite",
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
@@ -102,6 +100,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       (reader
         ? reader.one(sql, values)
         : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
+    reader: () => store,
     transaction: (work) => {
       const asked = performance.now();
       return queue.add(async () => {
@@ -134,6 +133,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         write.close();
       }),
   };
+  return store;
 }
 
 /** Those of all stores of this process that are in a read transaction. */
@@ -153,11 +153,8 @@ function endSnapshots(): void {
  */
 class Snapshots {
   readonly #statements: Statements;
-  readonly #kept = new Map<string, Map<string, object>>();
-  #keptRows = 0;
-  /** The version that the kept rows are of. */
-  #version: Value = null;
-  /** Whether the open snapshot is known to have that version. */
+  readonly #kept = new KeptRows();
+  /** Whether the kept rows are of the open snapshot's version. */
   #current = false;
 
   constructor(statements: Statements) {
@@ -176,34 +173,17 @@ class Snapshots {
 
   one(sql: string, values: readonly Value[]): object | undefined {
     return this.read((statements) => {
-      if (!this.#current) this.#forgetOutdated(statements);
+      if (!this.#current) {
+        this.#kept.meet(statements.rows("pragma data_version")[0]?.[0] as Value);
+        this.#current = true;
+      }
       const key = keyOf(values);
-      const kept = this.#kept.get(sql)?.get(key);
+      const kept = this.#kept.find(sql, key);
       if (kept) return kept;
       const found = statements.one(sql, values);
-      if (found && isSmall(found)) this.#keep(sql, key, found);
+      if (found) this.#kept.keep(sql, key, found);
       return found;
     });
-  }
-
-  #forgetOutdated(statements: Statements): void {
-    const version = statements.rows("pragma data_version")[0]?.[0] as Value;
-    this.#current = true;
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#forget();
-  }
-
-  #keep(sql: string, key: string, row: object): void {
-    if (this.#keptRows >= ROWS_KEPT) this.#forget();
-    const rows = this.#kept.get(sql) ?? new Map<string, object>();
-    this.#kept.set(sql, rows.set(key, Object.freeze(row)));
-    this.#keptRows += 1;
-  }
-
-  #forget(): void {
-    this.#kept.clear();
-    this.#keptRows = 0;
   }
 
   /** Ends the read transaction, if there is one. */
@@ -215,23 +195,6 @@ class Snapshots {
     this.end();
     this.#statements.close();
   }
-}
-
-function isSmall(row: object): boolean {
-  return Object.values(row).every(
-    (value) =>
-      !(typeof value === "string" || value instanceof Uint8Array) || value.length <= KEPT_TEXT,
-  );
-}
-
-/** Different texts for different values: each says where it ends. */
-function keyOf(values: readonly Value[]): string {
-  let key = "";
-  for (const value of values) {
-    if (typeof value === "string") key += `${value.length}:${value}`;
-    else key += value instanceof Uint8Array ? `x${value.join()};` : `${typeof value} ${value};`;
-  }
-  return key;
 }
 
 const PATIENCE = 10_000;

@@ -1093,6 +1093,7 @@ describe("a failure of our own", () => {
       all: fail,
       rows: fail,
       one: fail,
+      reader: () => broken,
       // Migrating, the one transaction there is.
       transaction: (async () => []) as Store["transaction"],
       snapshot: fail,
