@@ -38,7 +38,7 @@ import {
   unreadable,
   unverified,
 } from "./errors.ts";
-import type { Incoming, Reply } from "./incoming.ts";
+import type { Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
@@ -122,9 +122,6 @@ export interface PipelineSettings extends AuthSettings {
   onError: (error: unknown) => void;
 }
 
-/** Answers a request, or gives `undefined` where its path is none of ours. */
-export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
-
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
   incoming: Incoming;
@@ -151,6 +148,7 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
@@ -168,7 +166,8 @@ export function createPipeline(settings: PipelineSettings): Respond {
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
+    const isOurs = path === "/" ? incoming.alone : beside.has(path.split("/", 2)[1] as string);
+    if (!isOurs && !BELOW_API.test(path)) return undefined;
     const exchange: Exchange = {
       incoming,
       requestId: requestIdOf(incoming),
@@ -206,7 +205,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
 function firstSegments({ door = API, routes }: Resource): string[] {
   return routes
     .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
-    .filter((segment) => segment !== "api");
+    .filter((segment) => segment !== "" && segment !== "api");
 }
 
 function requestIdOf(incoming: Incoming): string {
@@ -301,11 +300,17 @@ function byPrecedence(a: string, b: string): number {
   return rank(a) < rank(b) ? -1 : 1;
 }
 
-/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does. */
-function matcherOf(path: string): string | RegExp {
-  if (!path.includes("*")) return path;
-  const pattern = path.replace(/:(\w+)\*/g, "(?<$1>.+?)").replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  return new RegExp(`^${pattern}/*$`);
+/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
+function matcherOf(path: string): (exchange: unknown) => Record<string, string> | undefined {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+?)")
+    .replace(/:(\w+)/g, "(?<$1>[^/]+)");
+  const matcher = new RegExp(`^${pattern}/*$`);
+  return (exchange) => {
+    const match = matcher.exec((exchange as Exchange).url.pathname);
+    return match ? (match.groups ?? NO_PARAMS) : undefined;
+  };
 }
 
 /** A route with everything about it that can be worked out once. */
@@ -409,7 +414,7 @@ async function answerWith(
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
     : await readParameters(incoming, settings.body, upload);
-  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
+  // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
@@ -431,8 +436,7 @@ async function answerWith(
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
   const run = async (db: Database): Promise<Result> => {
     const source =
-      sourceKind &&
-      (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+      sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,

@@ -1,4 +1,3 @@
-import { LIMIT } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
 import { ApiError, invalid } from "./errors.ts";
 import type { Shape } from "./present.ts";
@@ -21,6 +20,12 @@ export interface Page {
   readonly number: number;
   readonly size: number;
   readonly limits: PageLimits;
+}
+
+/** A part of a list: so many rows, after so many others. */
+export interface Part {
+  readonly limit: number;
+  readonly offset: number;
 }
 
 /** One page of a collection. `total` is `undefined` where it is above the counted one. */
@@ -92,9 +97,10 @@ export async function paginate(
   query: ListQuery,
 ): Promise<Listed> {
   const offset = offsetOf(page);
+  const within = limited(page, page.size + 1, offset);
   const rows = await db.rows(
-    `select ${shape.columns} from ${query.from} order by ${query.order} ${LIMIT} offset ?`,
-    [...query.values, page.size + 1, offset],
+    `select ${shape.columns} from ${query.from} order by ${query.order} ${within.sql}`,
+    [...query.values, ...within.values],
   );
   const hasNext = rows.length > page.size;
   if (hasNext) rows.pop();
@@ -115,6 +121,21 @@ export async function paginate(
 }
 
 /**
+ * The end of a list's statement: how many rows, from which on. First pages of the usual sizes have a text of their own.
+ * Where PostgreSQL can read how few rows are asked for it keeps its plan; else it makes one for each request, which
+ * takes longer than the query (docs/decisions/0010).
+ */
+function limited(
+  { size, limits }: Page,
+  rows: number,
+  offset: number,
+): { sql: string; values: Value[] } {
+  const isUsual = size === limits.perPage || size === limits.maxPerPage;
+  if (isUsual && offset === 0) return { sql: `limit ${rows}`, values: [] };
+  return { sql: "limit ? offset ?", values: [rows, offset] };
+}
+
+/**
  * Counts the rows of a query, `undefined` where there are more than are counted.
  *
  * @param from all that follows `select … from`
@@ -126,11 +147,11 @@ export async function countUpTo(
   values: readonly Value[],
 ): Promise<number | undefined> {
   const most = page.limits.countedTotal;
-  const [counted] = await db.rows(
-    `select count(*) from (select 1 from ${from} ${LIMIT}) as counted`,
-    [...values, most + 1],
+  const counted = await db.one<{ total: number }>(
+    `select count(*) as total from (select 1 from ${from} limit ${most + 1}) as counted`,
+    values,
   );
-  const total = counted?.[0] as number;
+  const total = counted?.total as number;
   return total > most ? undefined : total;
 }
 
@@ -146,9 +167,10 @@ export async function paginateByKey(
   query: Omit<ListQuery, "order">,
   key: { column: string; direction: "asc" | "desc" },
 ): Promise<KeysetListed> {
+  const within = limited(page, page.size, 0);
   const rows = await db.rows(
-    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${LIMIT}`,
-    [...query.values, page.size],
+    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
+    [...query.values, ...within.values],
   );
   const last = rows.at(-1)?.at(-1);
   if (last === undefined) return { rows, next: undefined };

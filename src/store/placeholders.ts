@@ -14,9 +14,3 @@ export function placeholders(values: readonly Value[]): { sql: string; values: V
   );
   return { sql: padded.map(() => "?").join(", "), values: padded };
 }
-
-/**
- * `limit ?`. SQLite looks at the number that is bound to a bare placeholder here, and plans the statement anew each time
- * it is bound, which takes longer than most lists.
- */
-export const LIMIT = "limit cast(? as bigint)";

@@ -662,8 +662,6 @@ describe("every list", () => {
         expect([one.json.length, fifty.json.length]).toEqual([1, 50]);
         expect(fifty.statements.length).toBe(one.statements.length);
         expect(fifty.statements.length).toBeLessThanOrEqual(12);
-        // SQLite would plan it anew each time.
-        expect(fifty.statements.filter((sql) => /limit \?/.test(sql))).toEqual([]);
         for (const name of ["x-total", "x-total-pages", "x-per-page", "x-page", "link"]) {
           expect([name, fifty.headers.has(name)]).toEqual([name, true]);
         }

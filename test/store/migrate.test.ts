@@ -63,6 +63,7 @@ const FROZEN: Record<string, string> = {
     "f862c887003b06f2ed8256b3d26bafa8cccc9eb8b5c688544ce8a13ab9a6c5da",
   "20261121-73-events-by-author-in-project":
     "1b9a33669594f377be728b275ff8616f4b663e69a24b64f4a2a210152e80fa71",
+  "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);

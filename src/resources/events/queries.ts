@@ -7,7 +7,7 @@ import {
 } from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { LIMIT, placeholders } from "../../store/placeholders.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 
@@ -298,7 +298,7 @@ async function pick(
   const order = `order by e.created_at ${sort}, e.id ${sort}`;
   const limits = [page.size + 1, offsetOf(page)];
   const ids = async (from: string, values: readonly Value[]) => {
-    const sql = `select e.id from ${from} ${order} ${LIMIT} offset ?`;
+    const sql = `select e.id from ${from} ${order} limit ? offset ?`;
     return (await db.rows(sql, [...values, ...limits])).map(([id]) => id as Value);
   };
   const among = amongProjects(viewer, scope, filter);
@@ -314,7 +314,7 @@ async function pick(
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
     const newest = await ids(
       `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
-        where ${whose.sql}${dated.sql} ${order} ${LIMIT}) as e
+        where ${whose.sql}${dated.sql} ${order} limit ?) as e
        cross join projects p where p.id = e.project_id and ${seen.sql}${some.sql}`,
       [...whose.values, ...dated.values, walked, ...seen.values, ...some.values],
     );
@@ -333,7 +333,7 @@ async function pick(
        where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
        select e.id from events e where e.project_id = recent.id and ${whose.sql}${some.sql}
-       ${order} ${LIMIT})`,
+       ${order} limit ?)`,
     [
       ...[...whose.values, ...some.values, ...projects.values, most],
       ...[...whose.values, ...some.values, most],
@@ -430,7 +430,7 @@ async function countAll(
   for (let most = SUMMED.first; ; most *= SUMMED.growth) {
     const [found] = await db.rows(
       `select count(*), coalesce(sum(events), 0) from (
-         select e.events from ${counts} where ${own.sql} and e.events > 0 ${LIMIT}) as counted`,
+         select e.events from ${counts} where ${own.sql} and e.events > 0 limit ?) as counted`,
       [...own.values, most],
     );
     const [pairs, total] = found as [number, number];

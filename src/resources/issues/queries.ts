@@ -2,7 +2,7 @@ import { type Condition, memberProjects, type Viewer, visibleProjects } from "..
 import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape, View } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
-import { LIMIT, placeholders } from "../../store/placeholders.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { userSummary } from "../users/json.ts";
 
@@ -148,17 +148,17 @@ function picking(
   most: number,
 ): Condition {
   const ofProject = `select ${alias}.id from ${table} ${alias}
-    where ${alias}.project_id = p.id and ${conditions.sql} order by ${order} ${LIMIT}`;
+    where ${alias}.project_id = p.id and ${conditions.sql} order by ${order} limit ?`;
   return {
     sql: `${alias}.id in (
       select ${alias}.id from (
         select active.id from (
           select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
         join ${table} ${alias} on ${alias}.id = active.first_id
-        order by ${order} ${LIMIT}) as chosen
+        order by ${order} limit ?) as chosen
       join projects p on p.id = chosen.id
       join ${table} ${alias} on ${alias}.id in (${ofProject})
-      order by ${order} ${LIMIT})`,
+      order by ${order} limit ?)`,
     values: [...conditions.values, 1, ...projects.values, most, ...conditions.values, most, most],
   };
 }
@@ -375,7 +375,7 @@ export async function find(
 ): Promise<Target | undefined> {
   const { alias } = kind;
   const visible = kind.visible(viewer);
-  const [found] = await db.all<Target>(
+  const found = await db.one<Target>(
     `select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
        ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
        ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
@@ -574,7 +574,7 @@ export async function details(
   due_date: string | null;
   milestone_title: string | null;
 }> {
-  const [found] = await db.all<{
+  const found = await db.one<{
     confidential: number;
     weight: number | null;
     due_date: string | null;

@@ -246,10 +246,15 @@ function numbered(sql: string): { name?: string; text: string } {
 type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
 
 function reading(send: Send): Reader {
+  const all = async <Row extends object>(sql: string, values: readonly Value[] = []) => {
+    const { rows } = await send({ ...numbered(sql), values: [...values] });
+    return rows as Row[];
+  };
   return {
-    async all<Row extends object>(sql: string, values: readonly Value[] = []) {
-      const { rows } = await send({ ...numbered(sql), values: [...values] });
-      return rows as Row[];
+    all,
+    async one<Row extends object>(sql: string, values?: readonly Value[]) {
+      const [first] = await all<Row>(sql, values);
+      return first as Readonly<Row> | undefined;
     },
     async rows(sql, values = []) {
       const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
