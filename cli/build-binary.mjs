@@ -15,7 +15,10 @@ for (const target of targets) {
   if (!TARGETS.includes(target)) fail(`${target} is none of ${TARGETS.join(", ")}`, 2);
 }
 if (targets.length === 0) build("build/pm-cli", []);
-for (const target of targets) build(`build/pm-cli-${target}`, [`--target=bun-${target}`]);
+for (const target of targets) {
+  const ending = target.startsWith("windows") ? ".exe" : "";
+  build(`build/pm-cli-${target}${ending}`, [`--target=bun-${target}`]);
+}
 
 function parseOptions() {
   try {

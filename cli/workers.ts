@@ -1,66 +1,94 @@
 import cluster, { type Worker } from "node:cluster";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { App } from "../src/index.ts";
+import { type RequestOptions, serveConnections } from "../src/node.ts";
 import { Failure, WorkerFailure } from "./errors.ts";
 import { say } from "./log.ts";
+import { type Answered, type Offered, Reception } from "./reception.ts";
 import { nextSignal, signal } from "./signals.ts";
 
 /** A worker that lives this long, in milliseconds, has started well. */
 const WELL = 10_000;
 const LONGEST_PAUSE = 30_000;
 const STOP = "stop";
-
-// Workers accept by themselves. Where this process hands connections out, those on their way to a worker that dies are
-// never answered and never closed: their clients hang.
-cluster.schedulingPolicy = cluster.SCHED_NONE;
+const READY = "ready";
 
 /** Whether this process is one of several that {@link superviseWorkers} started. */
 export const isWorker = cluster.isWorker;
 
-/** A worker: tells its supervisor where it listens. */
-export function announce(url: string): void {
-  process.send?.({ url });
-}
-
 /**
- * A worker: waits until it is to end. A Ctrl-C at the terminal reaches every process, and is for the supervisor; a
- * SIGTERM may come from it and from who stops the whole service.
+ * A worker: serves what its supervisor hands over, until it is to end, and then to the end of what is running. A Ctrl-C
+ * at the terminal reaches every process, and is for the supervisor; a SIGTERM may come from it and from who stops the
+ * whole service.
  */
-export function stopped(): Promise<void> {
+export async function serveSupervised(
+  app: Pick<App, "respond">,
+  options: RequestOptions,
+): Promise<void> {
+  const server = serveConnections(app, options);
+  const tell = (message: Answered | typeof READY) => process.send?.(message);
+  let ending = false;
   process.on("SIGINT", () => undefined);
-  return new Promise((resolve) => {
+  await new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
-    process.on("message", (message) => {
-      if (message === STOP) resolve();
+    process.on("message", (message: Offered | typeof STOP, connection: Socket | undefined) => {
+      if (message === STOP) return resolve();
+      // Said before anything is read: else another would be handed what is left of a request.
+      tell({ connection: message.connection, taken: !ending });
+      if (ending) connection?.destroy();
+      else if (connection) server.take(connection);
     });
+    tell(READY);
   });
+  ending = true;
+  await server.close();
 }
 
 /**
- * Runs this program `count` times on one address, starts anew what ends, and ends all when it gets a signal.
+ * Runs this program `count` times, hands them the connections to one address, starts anew what ends, and ends all when
+ * it gets a signal.
  *
  * @throws WorkerFailure where the first one can't start
  * @throws Failure on a second signal
+ * @throws the system's error where the address can't be listened on
  */
-export async function superviseWorkers(count: number): Promise<void> {
+export async function superviseWorkers(count: number, host: string, port: number): Promise<void> {
   const ended = signal();
+  const reception = new Reception();
   const first = cluster.fork();
   // The others would say the same of what keeps it from starting.
-  const url = await started(first);
-  const others = Array.from({ length: count - 1 }, () => cluster.fork());
+  await started(first);
+  reception.add(first);
+  const url = await reception.listen(host, port);
   const stopping = new AbortController();
-  const running = [first, ...others].map((worker) => keepAlive(worker, stopping.signal));
+  const fork = () => {
+    const worker = cluster.fork();
+    const ready = started(worker);
+    ready.then(
+      () => (stopping.signal.aborted ? end(worker) : reception.add(worker)),
+      () => undefined,
+    );
+    return { worker, ready };
+  };
+  const others = Array.from({ length: count - 1 }, fork);
+  const running = [first, ...others.map(({ worker }) => worker)].map((worker) =>
+    keepAlive(worker, () => fork().worker, stopping.signal),
+  );
   // Where one of them fails, another is started.
-  await Promise.race([Promise.allSettled(others.map(started)), ended]);
+  await Promise.race([Promise.allSettled(others.map(({ ready }) => ready)), ended]);
   say("listening", { url, workers: count });
   say("stopping", { signal: await ended });
   stopping.abort();
+  reception.close();
   for (const worker of Object.values(cluster.workers ?? {})) end(worker as Worker);
   await Promise.race([Promise.all(running), killAtNextSignal()]);
 }
 
-/** Where a worker listens. @throws WorkerFailure where it ends before that */
-function started(worker: Worker): Promise<string> {
+/** Waits until a worker can be handed connections. @throws WorkerFailure where it ends before that */
+function started(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
-    worker.once("message", ({ url }: { url: string }) => resolve(url));
+    worker.once("message", () => resolve());
     worker.once("exit", (code: number | null, name: string | null) => {
       const told = new WorkerFailure(code === 2 ? 2 : 1);
       reject(name ? new Failure(`the first worker was ended by ${name}`) : told);
@@ -69,12 +97,10 @@ function started(worker: Worker): Promise<string> {
 }
 
 /** Starts a worker in place of one that ended, later each time where they end soon. */
-async function keepAlive(first: Worker, stopping: AbortSignal): Promise<void> {
+async function keepAlive(first: Worker, next: () => Worker, stopping: AbortSignal): Promise<void> {
   let failures = 0;
-  for (let worker = first; ; worker = cluster.fork()) {
+  for (let worker = first; ; worker = next()) {
     const begun = performance.now();
-    // One that was still starting when the others were told to end hears it now.
-    worker.on("message", () => stopping.aborted && end(worker));
     const [code, signalled] = await new Promise<[number | null, string | null]>((resolve) => {
       worker.once("exit", (...how) => resolve(how));
     });
@@ -84,7 +110,10 @@ async function keepAlive(first: Worker, stopping: AbortSignal): Promise<void> {
       ...(signalled ? { signal: signalled } : { code }),
     });
     failures = performance.now() - begun < WELL ? failures + 1 : 0;
-    if (failures > 1) await pause(Math.min(2 ** failures * 100, LONGEST_PAUSE), stopping);
+    if (failures > 1) {
+      const pause = Math.min(2 ** failures * 100, LONGEST_PAUSE);
+      await sleep(pause, undefined, { signal: stopping }).catch(() => undefined);
+    }
     if (stopping.aborted) return;
   }
 }
@@ -92,16 +121,6 @@ async function keepAlive(first: Worker, stopping: AbortSignal): Promise<void> {
 /** Tells a worker to end; one that is gone has nothing to hear. */
 function end(worker: Worker): void {
   if (worker.isConnected()) worker.send(STOP, () => undefined);
-}
-
-function pause(milliseconds: number, stopping: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    stopping.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 async function killAtNextSignal(): Promise<never> {

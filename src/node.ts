@@ -1,5 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
@@ -76,9 +81,6 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** How often a closing server looks for connections that have become idle. */
-const SWEEP = 20;
-
 /**
  * Serves an application over HTTP. Its `/` leads to the account page.
  *
@@ -97,19 +99,53 @@ export async function serve(
   const { port: actual } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}`,
-    close: () =>
-      new Promise((resolve) => {
-        // Node closes what is idle now; what is answered later would stay until its keep-alive ends.
-        const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
-        // And it no longer times out who stalls in the middle of a request.
-        const cut = setTimeout(() => server.closeAllConnections(), grace);
-        server.close(() => {
-          clearInterval(sweep);
-          clearTimeout(cut);
-          resolve();
-        });
-      }),
+    close: () => drained(server, new Promise((resolve) => server.close(resolve)), grace),
   };
+}
+
+/** Serves connections that something else accepts. */
+export interface ConnectionServer {
+  /** Takes a connection from which nothing has been read. */
+  take(connection: Socket): void;
+  /** Resolves when the running requests are answered or `grace` is over, and all connections are closed. */
+  close(): Promise<void>;
+}
+
+/** Serves an application over HTTP on connections that something else accepts, such as a process that supervises this. */
+export function serveConnections(
+  app: Pick<App, "respond">,
+  options: Omit<ServeOptions, "host" | "port"> = {},
+): ConnectionServer {
+  const server = createServer(createMiddleware(app, options));
+  // Only then it watches how long requests take to come.
+  server.emit("listening");
+  const open = new Map<Socket, Promise<void>>();
+  return {
+    take(connection) {
+      const closed = new Promise<void>((resolve) => connection.once("close", () => resolve()));
+      open.set(connection, closed);
+      void closed.then(() => open.delete(connection));
+      server.emit("connection", connection);
+    },
+    close() {
+      server.close();
+      return drained(server, Promise.all(open.values()), options.grace ?? 10_000);
+    },
+  };
+}
+
+/** How often a closing server looks for connections that have become idle. */
+const SWEEP = 20;
+
+/** Closes what connections a closing server has as they become idle, and after `grace` all, until it is `empty`. */
+async function drained(server: HttpServer, empty: Promise<unknown>, grace: number): Promise<void> {
+  // Node closes what is idle now; what is answered later would stay until its keep-alive ends.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
+  // And it no longer times out who stalls in the middle of a request.
+  const cut = setTimeout(() => server.closeAllConnections(), grace);
+  await empty;
+  clearInterval(sweep);
+  clearTimeout(cut);
 }
 
 function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {

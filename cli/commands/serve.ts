@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { App, AppOptions } from "../../src/index.ts";
-import type { Server } from "../../src/node.ts";
+import type { RequestOptions, Server } from "../../src/node.ts";
 import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { loadServer } from "../listen.ts";
@@ -164,16 +164,19 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
       "--workers is for pm-cli on Node: elsewhere start several on ports of their own, behind a proxy",
     );
   }
-  const { isWorker, superviseWorkers, announce, stopped } = await import("../workers.ts");
-  if (!isWorker) return superviseWorkers(options.workers);
-  return serveAlone(options, command, { announce, stopped });
+  const { isWorker, serveSupervised, superviseWorkers } = await import("../workers.ts");
+  if (isWorker) return serveAlone(options, command, serveSupervised);
+  const { workers, host, port } = options;
+  return superviseWorkers(workers, host, port).catch((error) => {
+    throw refusal(error, host, port);
+  });
 }
 
-/** @param supervised how a process that is one of several says that it is ready, and hears that it is to end */
+/** @param serveSupervised how a process that is one of several serves, until it is to end */
 async function serveAlone(
   options: ServeOptions,
   command: Command,
-  supervised?: { announce: (url: string) => void; stopped: () => Promise<void> },
+  serveSupervised?: (app: App, options: RequestOptions) => Promise<void>,
 ): Promise<void> {
   const { db, host, port, url, tier, maxConnections, connectTimeout, statementTimeout } = options;
   const { impersonation, implicitGrant, passwordGrant, requestsPerMinute: most } = options;
@@ -196,16 +199,14 @@ async function serveAlone(
     log,
     onError: report,
   });
-  const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
-
-  const stopSweeping = sweepDaily(app);
-  if (supervised) {
-    const end = supervised.stopped();
-    supervised.announce(server.url);
-    await end;
+  if (serveSupervised) {
+    const stopSweeping = sweepDaily(app);
+    await serveSupervised(app, { trustProxy });
     stopSweeping();
-    return drain(server, app);
+    return app.close();
   }
+  const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
+  const stopSweeping = sweepDaily(app);
   const first = signal();
   say("listening", { url: server.url });
   say("stopping", { signal: await first });

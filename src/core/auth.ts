@@ -214,7 +214,7 @@ async function byToken(
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<TokenRow>(
+  const row = await settings.store.one<TokenRow>(
     `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.impersonation,
        t.revoked, t.expires_at, t.last_used_at
      from tokens t join users u on u.id = t.user_id where t.digest = ?`,
@@ -246,7 +246,7 @@ async function byJobToken(
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<JobTokenRow>(
+  const row = await settings.store.one<JobTokenRow>(
     `select u.id, u.username, u.admin, u.external, u.state, j.id as token_id, j.expires_at, j.project_id,
        p.full_path as project_path
      from job_tokens j join users u on u.id = j.user_id join projects p on p.id = j.project_id
@@ -267,7 +267,7 @@ async function byAccessToken(
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<
+  const row = await settings.store.one<
     UserRow & {
       token_id: number;
       scopes: string;
@@ -312,7 +312,7 @@ export async function findSignedIn(
 }
 
 async function byName(store: Reader, name: string | number): Promise<Caller> {
-  const [row] = await store.all<UserRow>(
+  const row = await store.one<UserRow>(
     `select id, username, admin, external, state from users
      where ${typeof name === "number" ? "id = ?" : "lower(username) = lower(?)"}`,
     [name],
@@ -327,12 +327,14 @@ async function bySession(
   ip: string,
   now: number,
 ): Promise<Caller | undefined> {
-  const [row] = await store.all<UserRow & { session_id: number; last_seen_at: number }>(
-    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id, s.last_seen_at
-     from sessions s join users u on u.id = s.user_id where s.digest = ? and s.expires_at > ?`,
-    [digestOf(session), now],
+  const row = await store.one<
+    UserRow & { session_id: number; last_seen_at: number; expires_at: number }
+  >(
+    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id, s.last_seen_at, s.expires_at
+     from sessions s join users u on u.id = s.user_id where s.digest = ?`,
+    [digestOf(session)],
   );
-  if (!row) return undefined;
+  if (!row || row.expires_at <= now) return undefined;
   const caller = callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
   if (now - row.last_seen_at >= SEEN_EVERY) {
     await store.transaction((db) =>
@@ -399,12 +401,11 @@ async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undef
   if (idOrName.includes("\0")) return undefined;
   const isId = /^\d+$/.test(idOrName);
   if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
-  const [row] = await db.all<UserRow>(
+  return db.one<UserRow>(
     `select id, username, admin, external, state from users
      where ${isId ? "id = ?" : "lower(username) = lower(?)"}`,
     [isId ? Number(idOrName) : idOrName],
   );
-  return row;
 }
 
 /**

@@ -148,6 +148,7 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
@@ -299,11 +300,17 @@ function byPrecedence(a: string, b: string): number {
   return rank(a) < rank(b) ? -1 : 1;
 }
 
-/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does. */
-function matcherOf(path: string): string | RegExp {
-  if (!path.includes("*")) return path;
-  const pattern = path.replace(/:(\w+)\*/g, "(?<$1>.+?)").replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  return new RegExp(`^${pattern}/*$`);
+/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
+function matcherOf(path: string): (exchange: unknown) => Record<string, string> | undefined {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+?)")
+    .replace(/:(\w+)/g, "(?<$1>[^/]+)");
+  const matcher = new RegExp(`^${pattern}/*$`);
+  return (exchange) => {
+    const match = matcher.exec((exchange as Exchange).url.pathname);
+    return match ? (match.groups ?? NO_PARAMS) : undefined;
+  };
 }
 
 /** A route with everything about it that can be worked out once. */
@@ -407,7 +414,7 @@ async function answerWith(
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
     : await readParameters(incoming, settings.body, upload);
-  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
+  // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
@@ -429,8 +436,7 @@ async function answerWith(
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
   const run = async (db: Database): Promise<Result> => {
     const source =
-      sourceKind &&
-      (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+      sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,

@@ -23,7 +23,7 @@ export interface Incoming {
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */
   readonly ip: string;
-  /** Whether the whole server is ours, its `/` too. Default false: that is the host's. */
+  /** Whether `/` is ours, where that is asked for. Default false: it is the host's. */
   readonly alone?: boolean;
   /** The adapter's own request object, such as Express's `req`. */
   readonly host: HostRequest;
@@ -56,5 +56,8 @@ export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 
 /** An application that has a server to itself: there is no host whose `/` it would be. */
 export function alone(app: { respond: Respond }): { respond: Respond } {
-  return { respond: (incoming) => app.respond({ ...incoming, alone: true }) };
+  return {
+    respond: (incoming) =>
+      app.respond(incoming.path === "/" ? { ...incoming, alone: true } : incoming),
+  };
 }

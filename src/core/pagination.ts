@@ -97,9 +97,10 @@ export async function paginate(
   query: ListQuery,
 ): Promise<Listed> {
   const offset = offsetOf(page);
+  const within = limited(page, page.size + 1, offset);
   const rows = await db.rows(
-    `select ${shape.columns} from ${query.from} order by ${query.order} limit ? offset ?`,
-    [...query.values, page.size + 1, offset],
+    `select ${shape.columns} from ${query.from} order by ${query.order} ${within.sql}`,
+    [...query.values, ...within.values],
   );
   const hasNext = rows.length > page.size;
   if (hasNext) rows.pop();
@@ -120,6 +121,21 @@ export async function paginate(
 }
 
 /**
+ * The end of a list's statement: how many rows, from which on. First pages of the usual sizes have a text of their own.
+ * Where PostgreSQL can read how few rows are asked for it keeps its plan; else it makes one for each request, which
+ * takes longer than the query (docs/decisions/0010).
+ */
+function limited(
+  { size, limits }: Page,
+  rows: number,
+  offset: number,
+): { sql: string; values: Value[] } {
+  const isUsual = size === limits.perPage || size === limits.maxPerPage;
+  if (isUsual && offset === 0) return { sql: `limit ${rows}`, values: [] };
+  return { sql: "limit ? offset ?", values: [rows, offset] };
+}
+
+/**
  * Counts the rows of a query, `undefined` where there are more than are counted.
  *
  * @param from all that follows `select … from`
@@ -131,11 +147,11 @@ export async function countUpTo(
   values: readonly Value[],
 ): Promise<number | undefined> {
   const most = page.limits.countedTotal;
-  const [counted] = await db.rows(
-    `select count(*) from (select 1 from ${from} limit ?) as counted`,
-    [...values, most + 1],
+  const counted = await db.one<{ total: number }>(
+    `select count(*) as total from (select 1 from ${from} limit ${most + 1}) as counted`,
+    values,
   );
-  const total = counted?.[0] as number;
+  const total = counted?.total as number;
   return total > most ? undefined : total;
 }
 
@@ -151,9 +167,10 @@ export async function paginateByKey(
   query: Omit<ListQuery, "order">,
   key: { column: string; direction: "asc" | "desc" },
 ): Promise<KeysetListed> {
+  const within = limited(page, page.size, 0);
   const rows = await db.rows(
-    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} limit ?`,
-    [...query.values, page.size],
+    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
+    [...query.values, ...within.values],
   );
   const last = rows.at(-1)?.at(-1);
   if (last === undefined) return { rows, next: undefined };

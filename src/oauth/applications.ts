@@ -50,13 +50,13 @@ const APPLICATION = `select a.id, a.user_id, u.username, a.uid, a.secret_digest,
 
 /** An application by its id, or `undefined`. */
 export async function find(db: Reader, id: number): Promise<Application | undefined> {
-  const [found] = await db.all<Application>(`${APPLICATION} where a.id = ?`, [id]);
+  const found = await db.one<Application>(`${APPLICATION} where a.id = ?`, [id]);
   return found;
 }
 
 /** An application by its `client_id`, or `undefined`. */
 export async function findByUid(db: Reader, uid: string): Promise<Application | undefined> {
-  const [found] = await db.all<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
+  const found = await db.one<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
   return found;
 }
 

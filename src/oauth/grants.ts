@@ -113,7 +113,7 @@ const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, 
 
 /** A grant by its code, used or not, or `undefined`. */
 export async function findByCode(db: Reader, code: string): Promise<Grant | undefined> {
-  const [found] = await db.all<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
+  const found = await db.one<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
   return found;
 }
 
@@ -138,12 +138,12 @@ async function findByToken(
   column: "digest" | "refresh_digest",
   secret: string,
 ): Promise<{ grant: Grant; token: Token } | undefined> {
-  const [token] = await db.all<Token>(
+  const token = await db.one<Token>(
     `select id, grant_id, scopes, replaced, created_at, expires_at from oauth_tokens where ${column} = ?`,
     [digestOf(secret)],
   );
   if (!token) return undefined;
-  const [grant] = await db.all<Grant>(`${GRANT} where g.id = ?`, [token.grant_id]);
+  const grant = await db.one<Grant>(`${GRANT} where g.id = ?`, [token.grant_id]);
   return grant && { grant, token };
 }
 

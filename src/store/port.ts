@@ -10,6 +10,14 @@ export interface Reader {
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
   /** Rows as arrays in select order: what presenters take, since making objects is the larger cost of a list. */
   rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
+  /**
+   * The first row, as an object, or `undefined`. Meant for what is looked up again and again: a SQLite file's is kept
+   * until anybody commits anything.
+   */
+  one<Row extends object>(
+    sql: string,
+    values?: readonly Value[],
+  ): Awaitable<Readonly<Row> | undefined>;
 }
 
 /** A running transaction. `insert … returning` is read with `all` or `rows`. */

@@ -11,6 +11,9 @@ import {
 import { Queue } from "./queue.ts";
 
 const STATEMENTS_KEPT = 2000;
+const ROWS_KEPT = 2000;
+/** A row with a longer text is not kept. */
+const KEPT_TEXT = 1000;
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
@@ -95,6 +98,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
+      (reader
+        ? reader.one(sql, values)
+        : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
     transaction: (work) => {
       const asked = performance.now();
       return queue.add(async () => {
@@ -102,7 +109,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
-          reader?.end();
+          endSnapshots();
           write.run("commit");
           return result;
         } catch (error) {
@@ -129,38 +136,102 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   };
 }
 
+/** Those of all stores of this process that are in a read transaction. */
+const reading = new Set<Snapshots>();
+
+function endSnapshots(): void {
+  for (const snapshots of reading) snapshots.end();
+}
+
 /**
  * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
- * statement (docs/performance.md). A turn is over before the next request is read, and a commit ends it too, so nobody
- * reads what was before their own write.
+ * statement (docs/performance.md). A turn is over before the next request is read, and a commit of this process ends it
+ * too, so nobody reads what was before their own write.
+ *
+ * Single rows are kept as long as the database tells, by `data_version`, that no other connection has committed: then
+ * they are what they were, whoever writes.
  */
 class Snapshots {
   readonly #statements: Statements;
-  #open = false;
+  readonly #kept = new Map<string, Map<string, object>>();
+  #keptRows = 0;
+  /** The version that the kept rows are of. */
+  #version: Value = null;
+  /** Whether the open snapshot is known to have that version. */
+  #current = false;
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
   read<T>(query: (statements: Statements) => T): T {
-    if (!this.#open) {
+    if (!reading.has(this)) {
       this.#statements.run("begin");
-      this.#open = true;
-      process.nextTick(() => this.end());
+      reading.add(this);
+      this.#current = false;
+      process.nextTick(this.end);
     }
     return query(this.#statements);
   }
 
-  end(): void {
-    if (!this.#open) return;
-    this.#open = false;
-    this.#statements.run("commit");
+  one(sql: string, values: readonly Value[]): object | undefined {
+    return this.read((statements) => {
+      if (!this.#current) this.#forgetOutdated(statements);
+      const key = keyOf(values);
+      const kept = this.#kept.get(sql)?.get(key);
+      if (kept) return kept;
+      const found = statements.one(sql, values);
+      if (found && isSmall(found)) this.#keep(sql, key, found);
+      return found;
+    });
   }
+
+  #forgetOutdated(statements: Statements): void {
+    const version = statements.rows("pragma data_version")[0]?.[0] as Value;
+    this.#current = true;
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#forget();
+  }
+
+  #keep(sql: string, key: string, row: object): void {
+    if (this.#keptRows >= ROWS_KEPT) this.#forget();
+    const rows = this.#kept.get(sql) ?? new Map<string, object>();
+    this.#kept.set(sql, rows.set(key, Object.freeze(row)));
+    this.#keptRows += 1;
+  }
+
+  #forget(): void {
+    this.#kept.clear();
+    this.#keptRows = 0;
+  }
+
+  /** Ends the read transaction, if there is one. */
+  readonly end = (): void => {
+    if (reading.delete(this)) this.#statements.run("commit");
+  };
 
   close(): void {
     this.end();
     this.#statements.close();
   }
+}
+
+function isSmall(row: object): boolean {
+  return Object.values(row).every(
+    (value) =>
+      !(typeof value === "string" || value instanceof Uint8Array) || value.length <= KEPT_TEXT,
+  );
+}
+
+/** Different texts for different values: each says where it ends. */
+function keyOf(values: readonly Value[]): string {
+  let key = "";
+  for (const value of values) {
+    if (typeof value === "string") key += `${value.length}:${value}`;
+    else key += value instanceof Uint8Array ? `x${value.join()};` : `${typeof value} ${value};`;
+  }
+  return key;
 }
 
 const PATIENCE = 10_000;
@@ -197,6 +268,9 @@ function unusable(file: string, cause: unknown): StoreError {
   return new StoreError(`cannot open the database ${file}: ${reason}`, { cause });
 }
 
+/** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
+const LIMIT = /\blimit \?/g;
+
 /** Prepared statements of one connection, kept by their text. */
 class Statements {
   readonly #db: Connection;
@@ -231,6 +305,10 @@ class Statements {
     }
   }
 
+  one(sql: string, values: readonly Value[] = []): object | undefined {
+    return this.all(sql, values)[0];
+  }
+
   run(sql: string, values: readonly Value[] = []): number {
     try {
       return this.#prepare(sql).run(values);
@@ -253,7 +331,7 @@ class Statements {
     const kept = this.#kept.get(sql);
     if (kept) return kept;
     if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
-    const statement = this.#db.prepare(sql);
+    const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
     this.#kept.set(sql, statement);
     return statement;
   }

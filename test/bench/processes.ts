@@ -21,7 +21,14 @@ export function pinDriver(): void {
 function start(args: readonly string[], stdio: "pipe" | "ignore"): ChildProcess {
   const command = [...(pinned ? ["taskset", "-c", String(SERVER_CORE)] : []), process.execPath];
   const io = stdio === "pipe" ? (["pipe", "pipe", "inherit"] as const) : "ignore";
-  return spawn(command[0] as string, [...command.slice(1), ...args], { stdio: io as "pipe" });
+  const child = spawn(command[0] as string, [...command.slice(1), ...args], {
+    stdio: io as "pipe",
+  });
+  // A server that outlives the bench keeps what it writes errors to open, for which a shell waits.
+  const end = () => child.kill();
+  process.once("exit", end);
+  child.once("exit", () => process.off("exit", end));
+  return child;
 }
 
 async function stop(child: ChildProcess): Promise<void> {

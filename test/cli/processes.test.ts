@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { newFolder, run, runJson, type Serving, startServing } from "./helpers.ts";
@@ -106,6 +106,26 @@ const workersOf = async (server: Serving) => {
   return text.split("\n").map(Number).filter(Boolean);
 };
 
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Connections that stay open, made one after the other, each of which has been answered once. */
+async function connected({ url }: Serving, count: number) {
+  const { hostname, port } = new URL(url);
+  const made: { socket: Socket; ask: () => Promise<string> }[] = [];
+  for (let turn = 0; turn < count; turn += 1) {
+    const socket = connect(Number(port), hostname).setEncoding("utf8");
+    socket.on("error", () => undefined);
+    const ask = async () => {
+      const headers = `host: ${hostname}\r\nprivate-token: ${token}`;
+      socket.write(`GET /api/v4/version HTTP/1.1\r\n${headers}\r\n\r\n`);
+      return (await once(socket, "data"))[0] as string;
+    };
+    await ask();
+    made.push({ socket, ask });
+  }
+  return made;
+}
+
 // As one binary it has Bun's server, which shares no port.
 describe.skipIf(process.env["TEST_PM_CLI"])("serve --workers", () => {
   beforeAll(() => seed("workers.db"));
@@ -150,6 +170,44 @@ describe.skipIf(process.env["TEST_PM_CLI"])("serve --workers", () => {
     expect(await server.stop("SIGINT")).toBe(0);
     const { problems } = (await runJson(["db", "check", "--db", "workers.db"], at)).checks[0];
     expect(problems).toEqual([]);
+  });
+
+  it("gives each its share of the connections", async () => {
+    const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
+    const connections = await connected(server, 40);
+    const [victim] = await workersOf(server);
+    process.kill(victim as number, "SIGKILL");
+    const isOpen = () => connections.filter(({ socket }) => !socket.destroyed);
+    for (let tries = 0; isOpen().length > 20 && tries < 100; tries += 1) await pause(20);
+    expect(isOpen()).toHaveLength(20);
+    for (const { ask } of isOpen()) expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
+    for (const { socket } of connections) socket.destroy();
+    expect(await server.stop()).toBe(0);
+  });
+
+  it("has another answer what a worker was given and had not taken when it was killed", async () => {
+    const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
+    const [victim] = await workersOf(server);
+    // It still is there, and does nothing.
+    process.kill(victim as number, "SIGSTOP");
+    const answers = Array.from({ length: 10 }, () => server.get("/version", token));
+    const first = await Promise.race(answers);
+    expect(first.status).toBe(200);
+    process.kill(victim as number, "SIGKILL");
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it("lets one go that is told to end, and takes in another", async () => {
+    const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
+    const [leaving] = await workersOf(server);
+    process.kill(leaving as number, "SIGTERM");
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect((await server.get("/version", token)).status).toBe(200);
+    }
+    const { pid, code } = await server.logged(({ message }) => message === "worker ended");
+    expect({ pid, code }).toEqual({ pid: leaving, code: 0 });
+    expect(await server.stop()).toBe(0);
   });
 
   it("ends with all of them when the one that supervises is killed", async () => {

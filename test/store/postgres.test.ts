@@ -122,57 +122,6 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
     });
   });
 
-  describe("statements of many different texts", () => {
-    const KEPT = 2000;
-    const MANY = 3 * KEPT;
-    const text = (number: number) => `select ?, ${number}`;
-    const counted = "select count(*) from pg_prepared_statements";
-    const numbers = Array.from({ length: MANY }, (_, number) => number);
-
-    it("are read, many at once, and few of them are kept", async () => {
-      // One connection for all reads.
-      const { store } = await counting({ maxConnections: 2 });
-      const answers = await Promise.all(numbers.map((number) => store.rows(text(number), ["x"])));
-      expect(answers.flat()).toEqual(numbers.map((number) => ["x", number]));
-      expect((await store.rows(counted))[0]?.[0]).toBeLessThanOrEqual(KEPT);
-      expect(await store.rows(text(0), ["again"])).toEqual([["again", 0]]);
-      expect((await store.rows(counted))[0]?.[0]).toBeGreaterThan(0);
-    });
-
-    it("are run in one transaction, and few of them are kept", async () => {
-      const { store } = await counting();
-      await store.transaction(async (db) => {
-        for (const number of numbers) {
-          await db.run(
-            `update counters set number = number + 1 where id = ? and ${number} >= 0`,
-            [1],
-          );
-        }
-        expect((await db.rows(counted))[0]?.[0]).toBeLessThanOrEqual(KEPT);
-      });
-      expect(await store.rows("select number from counters")).toEqual([[MANY]]);
-    });
-
-    it("that fail a transaction leave a connection that works", async () => {
-      const { store } = await counting({ maxConnections: 2 });
-      for (const round of [1, 2, 3]) {
-        const failure = await failureOf(
-          store.transaction((db) =>
-            Promise.all([
-              db.run("insert into counters values (1, 0)"),
-              ...numbers.map((number) => db.rows(`${text(number)}, ${round}`, ["x"])),
-            ]),
-          ),
-        );
-        expect(failure).toMatchObject({ rule: "unique" });
-      }
-      await store.transaction(async (db) => {
-        for (const number of numbers) await db.rows(`${text(number)}, 4`, ["x"]);
-        expect((await db.rows(counted))[0]?.[0]).toBeLessThanOrEqual(KEPT);
-      });
-    });
-  });
-
   it("answers quick reads while a slow one holds a connection", async () => {
     const { store } = await counting();
     let slowEnded = false;

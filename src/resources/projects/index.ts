@@ -68,15 +68,11 @@ function columnsOf(input: is.Input<typeof attributes>): Record<string, Value | u
 }
 
 /** A project as its present caller sees it. */
-async function shown(
+function shown(
   { db, shape, viewer }: Pick<Context, "shape" | "viewer"> & { db: Reader },
   projectId: number,
 ): Promise<Value[]> {
-  const row = await projects.row(db, shape, projectId, viewer);
-  if (shape === projectWithPermissions) {
-    await projects.embedPermissions(db, [row], shape, viewer);
-  }
-  return row;
+  return projects.row(db, shape, projectId, viewer);
 }
 
 async function setStar(
@@ -153,14 +149,9 @@ export const projectResource: Resource = {
         const sort = input.sort ?? "desc";
         const orderBy = input.order_by ?? "created_at";
         if (input.pagination === "keyset" && orderBy !== "id") throw keysetUnavailable();
-        const listed =
-          input.pagination === "keyset"
-            ? await projects.listByKey(db, shape, page, viewer, filter, sort)
-            : await projects.list(db, shape, page, viewer, filter, { orderBy, sort });
-        if (shape === projectWithPermissions) {
-          await projects.embedPermissions(db, listed.rows, shape, viewer);
-        }
-        return listed;
+        return input.pagination === "keyset"
+          ? projects.listByKey(db, shape, page, viewer, filter, sort)
+          : projects.list(db, shape, page, viewer, filter, { orderBy, sort });
       },
     }),
     post("", {
@@ -304,11 +295,7 @@ export const projectResource: Resource = {
           orderBy: input.order_by ?? "created_at",
           sort: input.sort ?? "desc",
         } as const;
-        const listed = await projects.list(db, shape, page, viewer, filter, order);
-        if (shape === projectWithPermissions) {
-          await projects.embedPermissions(db, listed.rows, shape, viewer);
-        }
-        return listed;
+        return projects.list(db, shape, page, viewer, filter, order);
       },
     }),
     post("/:id/fork/:forked_from_id", {

@@ -67,7 +67,7 @@ const fullFields = {
   shared_runners_enabled: show.flag("p.shared_runners_enabled"),
   lfs_enabled: show.flag("p.lfs_enabled"),
   creator_id: show.integer("p.creator_id"),
-  forked_from_project: show.omittedIfNull(show.embedded("forked_from_project", "object", "null")),
+  forked_from_project: show.omittedIfNull(show.json("p.forked_from_project_id", "object")),
   import_status: show.constant("none"),
   open_issues_count: show.omittedIfNull(show.embedded("open_issues_count", "integer", "null")),
   public_jobs: show.flag("p.public_jobs"),

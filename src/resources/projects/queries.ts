@@ -144,10 +144,14 @@ export async function row(
   return found as Value[];
 }
 
+/** Puts into each row what queries of their own find for all of them, sent one behind the other. */
 async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer): Promise<void> {
   if (rows.length === 0) return;
-  await embedOpenIssues(db, rows, shape);
-  await embedForkSources(db, rows, shape, viewer);
+  await Promise.all([
+    embedOpenIssues(db, rows, shape),
+    embedForkSources(db, rows, shape, viewer),
+    embedPermissions(db, rows, shape, viewer),
+  ]);
 }
 
 /** Puts into each row of a fork what it is a fork of, where the caller may read that, in one query for all. */
@@ -158,36 +162,35 @@ async function embedForkSources(
   viewer: Viewer,
 ): Promise<void> {
   const at = shape.at("forked_from_project");
-  if (at < 0) return;
-  const idAt = shape.at("id");
-  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const forks = at < 0 ? [] : rows.filter((row) => row[at] !== null);
+  if (forks.length === 0) return;
+  const among = placeholders([...new Set(forks.map((row) => row[at] as Value))]);
   const visible = visibleProjects(viewer);
   const found = await db.all<{
-    fork_id: number;
     id: number;
     name: string;
     full_name: string;
     path: string;
     full_path: string;
   }>(
-    `select f.id as fork_id, p.id, p.name, n.full_name, p.path, p.full_path
-     from projects f join projects p on p.id = f.forked_from_project_id join namespaces n on n.id = p.namespace_id
-     where f.id in (${among.sql}) and ${visible.sql}`,
+    `select p.id, p.name, n.full_name, p.path, p.full_path
+     from projects p join namespaces n on n.id = p.namespace_id
+     where p.id in (${among.sql}) and ${visible.sql}`,
     [...among.values, ...visible.values],
   );
-  if (found.length === 0) return;
-  const sources = new Map(found.map((source) => [source.fork_id as Value, source]));
-  for (const row of rows) {
-    const source = sources.get(row[idAt] as Value);
-    if (!source) continue;
-    row[at] = JSON.stringify({
-      id: source.id,
-      name: source.name,
-      name_with_namespace: `${source.full_name} / ${source.name}`,
-      path: source.path,
-      path_with_namespace: source.full_path,
-    });
-  }
+  const sources = new Map(
+    found.map(({ id, name, full_name, path, full_path }) => [
+      id as Value,
+      JSON.stringify({
+        id,
+        name,
+        name_with_namespace: `${full_name} / ${name}`,
+        path,
+        path_with_namespace: full_path,
+      }),
+    ]),
+  );
+  for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
 }
 
 /**
@@ -211,37 +214,30 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promi
   }
 }
 
-/** Puts into each row what the caller may do there, in two queries for all. */
-export async function embedPermissions(
+/** Puts into each row what the caller may do there, in one query for all. */
+async function embedPermissions(
   db: Reader,
   rows: Value[][],
   shape: Shape,
   { caller, today }: Viewer,
 ): Promise<void> {
-  if (rows.length === 0 || !caller) return;
-  const [idAt, namespaceAt, permissionsAt] = [
-    shape.at("id"),
-    shape.at("namespace"),
-    shape.at("permissions"),
-  ];
+  const permissionsAt = shape.at("permissions");
+  if (permissionsAt < 0 || !caller) return;
+  const [idAt, namespaceAt] = [shape.at("id"), shape.at("namespace")];
   const own = placeholders(rows.map((row) => row[idAt] as Value));
   const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
-  const projectLevels = levels(
-    await db.rows(
-      `select m.project_id, m.access_level from members m
-       where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})`,
-      [caller.id, today, ...own.values],
-    ),
+  const found = await db.rows(
+    `select 0 as of_group, m.project_id, m.access_level from members m
+     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})
+     union all
+     select 1, a.namespace_id, max(m.access_level) from members m
+     join namespace_ancestors a on a.ancestor_id = m.namespace_id
+     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+       and a.namespace_id in (${above.sql}) group by a.namespace_id`,
+    [caller.id, today, ...own.values, caller.id, today, ...above.values],
   );
-  const groupLevels = levels(
-    await db.rows(
-      `select a.namespace_id, max(m.access_level) from members m
-       join namespace_ancestors a on a.ancestor_id = m.namespace_id
-       where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
-         and a.namespace_id in (${above.sql}) group by a.namespace_id`,
-      [caller.id, today, ...above.values],
-    ),
-  );
+  const projectLevels = levels(found.filter(([ofGroup]) => ofGroup === 0));
+  const groupLevels = levels(found.filter(([ofGroup]) => ofGroup === 1));
   for (const row of rows) {
     const project = projectLevels.get(row[idAt] as Value) ?? "null";
     const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
@@ -252,7 +248,7 @@ export async function embedPermissions(
 /** JSON of the access each id gives. */
 function levels(rows: Value[][]): Map<Value, string> {
   return new Map(
-    rows.map(([id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
+    rows.map(([, id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
   );
 }
 
@@ -261,13 +257,13 @@ const PROJECT =
 
 /** A project by id, or `undefined`. */
 export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where id = ?`, [projectId]);
+  const found = await db.one<Project>(`${PROJECT} where id = ?`, [projectId]);
   return found;
 }
 
 /** A project by its full path, whatever its case, or `undefined`. */
 export async function findByPath(db: Reader, fullPath: string): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
+  const found = await db.one<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
   return found;
 }
 

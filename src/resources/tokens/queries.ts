@@ -105,7 +105,7 @@ export async function row(db: Reader, shape: Shape, tokenId: number): Promise<Va
 
 /** A token by its id, or `undefined`. */
 export async function find(db: Reader, tokenId: number): Promise<Token | undefined> {
-  const [found] = await db.all<Token>(
+  const found = await db.one<Token>(
     `select id, user_id, name, description, scopes, impersonation, revoked, expires_at, family_id,
        created_at, updated_at
      from tokens where id = ?`,

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { queryOn, type Statement } from "./postgres-statements.ts";
 
 /** Queries that are sent on one connection before a second one is opened. */
 const DEPTH = 16;
@@ -33,12 +32,12 @@ export class Readers {
     this.#most = most;
   }
 
-  /** Sends a statement; rejects with the driver's error, or what `connect` rejects with. */
-  query(statement: Statement): Promise<pg.QueryResult> {
+  /** Sends a query; rejects with the driver's error, or what `connect` rejects with. */
+  query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     const connection = this.#ready();
     const result = connection
-      ? this.#send(connection, statement)
-      : this.#another().then((opened) => this.#send(opened, statement));
+      ? this.#send(connection, query)
+      : this.#another().then((opened) => this.#send(opened, query));
     this.#running.add(result);
     const done = () => this.#running.delete(result);
     result.then(done, done);
@@ -51,12 +50,11 @@ export class Readers {
     for (const connection of this.#open) this.#drop(connection);
   }
 
-  async #send(connection: Connection, statement: Statement): Promise<pg.QueryResult> {
+  async #send(connection: Connection, query: pg.QueryConfig): Promise<pg.QueryResult> {
     if (connection.pending === 0) connection.stirred = performance.now();
     connection.pending += 1;
     try {
-      const { client } = connection;
-      return await client.query(queryOn(client, statement));
+      return await connection.client.query(query);
     } finally {
       connection.pending -= 1;
       connection.stirred = performance.now();

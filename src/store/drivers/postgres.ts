@@ -11,7 +11,6 @@ import {
   type Value,
 } from "../port.ts";
 import { Readers } from "./postgres-readers.ts";
-import { queryOn, type Statement } from "./postgres-statements.ts";
 
 /** How to use a PostgreSQL server. */
 export interface PostgresOptions {
@@ -93,7 +92,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     throw new StoreError(`cannot reach the PostgreSQL server: ${reason}`, { cause: error });
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
-  const reads = reading((statement) => sent(() => readers.query(statement)));
+  const reads = reading((query) => sent(() => readers.query(query)));
   const running = new Set<Promise<unknown>>();
   const noted = async <T>(result: Promise<T>): Promise<T> => {
     running.add(result);
@@ -168,11 +167,11 @@ async function attempt<T>(
 ): Promise<T> {
   const client = await connect(pool);
   const limit = unlimited ? { query_timeout: UNLIMITED } : {};
-  const send = (query: pg.QueryConfig) => sent(() => client.query<object>({ ...query, ...limit }));
+  const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
   let lost = false;
   try {
     for (const text of begin) await send({ text });
-    const result = await work(writing((statement) => send(queryOn(client, statement))));
+    const result = await work(writing(send));
     await send({ text: "commit" });
     return result;
   } catch (error) {
@@ -222,17 +221,43 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Sends a statement and gives its result, or the port's error. */
-type Send = (statement: Statement) => Promise<pg.QueryResult<object>>;
+/** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
+const FOLDED = /\blower\(\?\)/g;
+/** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
+const STATEMENTS_KEPT = 2000;
+
+const prepared = new Map<string, { name: string; text: string }>();
+
+function numbered(sql: string): { name?: string; text: string } {
+  const kept = prepared.get(sql);
+  if (kept) return kept;
+  let count = 0;
+  const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
+    count += 1;
+    return `$${count}`;
+  });
+  if (prepared.size >= STATEMENTS_KEPT) return { text };
+  const statement = { name: `s${prepared.size}`, text };
+  prepared.set(sql, statement);
+  return statement;
+}
+
+/** Sends a query and gives its result, or the port's error. */
+type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
 
 function reading(send: Send): Reader {
+  const all = async <Row extends object>(sql: string, values: readonly Value[] = []) => {
+    const { rows } = await send({ ...numbered(sql), values: [...values] });
+    return rows as Row[];
+  };
   return {
-    async all<Row extends object>(sql: string, values: readonly Value[] = []) {
-      const { rows } = await send({ sql, values });
-      return rows as Row[];
+    all,
+    async one<Row extends object>(sql: string, values?: readonly Value[]) {
+      const [first] = await all<Row>(sql, values);
+      return first as Readonly<Row> | undefined;
     },
     async rows(sql, values = []) {
-      const { rows } = await send({ sql, values, rowMode: "array" });
+      const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
       return rows as unknown as Value[][];
     },
   };
@@ -242,7 +267,7 @@ function writing(send: Send): Database {
   return {
     ...reading(send),
     async run(sql, values = []) {
-      const { rowCount } = await send({ sql, values });
+      const { rowCount } = await send({ ...numbered(sql), values: [...values] });
       return rowCount ?? 0;
     },
   };
