@@ -111,12 +111,15 @@ export interface ConnectionServer {
   close(): Promise<void>;
 }
 
-/** Serves an application over HTTP on connections that something else accepts, such as a process that supervises this. */
+/**
+ * Serves an application over HTTP on connections that something else accepts, such as a process that supervises this.
+ * Its `/` leads to the account page.
+ */
 export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
-  const server = createServer(createMiddleware(app, options));
+  const server = createServer(createMiddleware(alone(app), options));
   // Only then it watches how long requests take to come.
   server.emit("listening");
   const open = new Map<Socket, Promise<void>>();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Client, codeFor, type OAuthApp, oauthApp, PASSWORD, redemption } from "./helpers.ts";
+import { bearer, type Client, type OAuthApp, oauthApp, PASSWORD } from "./helpers.ts";
 
 // gitlab-facts §9: sudo needs the scope, of an OAuth2 token as of any other.
 
@@ -14,15 +14,12 @@ afterAll(() => app.dispose());
 
 /** The tokens that somebody allows an application. */
 async function allowed(login: string, scope: string) {
-  const code = await codeFor(await app.signedIn(login), client, { scope });
-  const { json } = await app.token(redemption(client, code));
-  expect(json.scope).toBe(scope);
-  return json;
+  const tokens = await app.pair(await app.signedIn(login), client, { scope });
+  expect(tokens.scope).toBe(scope);
+  return tokens;
 }
 
-const as = (token: string, sudo: string) => ({
-  headers: { authorization: `Bearer ${token}`, sudo },
-});
+const as = (token: string, sudo: string) => ({ headers: { ...bearer(token).headers, sudo } });
 
 describe("sudo by an administrator's OAuth2 token", () => {
   it("acts as another user, by header or parameter", async () => {
@@ -60,13 +57,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
 
   it("goes on with the token it was refreshed into, and ends with the one before", async () => {
     const { access_token, refresh_token } = await allowed("admin", "sudo");
-    const { client_id, client_secret } = client;
-    const { json } = await app.token({
-      grant_type: "refresh_token",
-      client_id,
-      client_secret: client_secret ?? "",
-      refresh_token,
-    });
+    const { json } = await app.refresh(client, refresh_token);
     const { status } = await app.call("GET /user", as(json.access_token, "guest"));
     const before = await app.call("GET /user", as(access_token, "guest"));
     expect([status, before.status]).toEqual([200, 401]);
