@@ -28,16 +28,30 @@ function write(text: string): Promise<void> {
   });
 }
 
+/** The columns of a table by their headings, with what stands there for one of a list, if anything. */
+export type Columns<T> = Record<string, (one: T) => string | number | null | undefined>;
+
+/** Prints a list: as JSON, or as a table. @param nothing the sentence where it is empty */
+export function printList<T>(
+  list: readonly T[],
+  options: JsonOptions,
+  columns: Columns<T>,
+  nothing: string,
+): Promise<void> {
+  return print(list, options, () => table(list, columns, nothing));
+}
+
 /** A table, or a sentence where there is nothing to show. */
-export async function table(
-  head: string[],
-  rows: readonly (string | number)[][],
+export async function table<T>(
+  list: readonly T[],
+  columns: Columns<T>,
   nothing: string,
 ): Promise<string> {
-  if (rows.length === 0) return nothing;
+  if (list.length === 0) return nothing;
   const { default: Table } = await import("cli-table3");
-  const drawn = new Table({ head, style: { head: [], border: [] } });
-  drawn.push(...rows.map((row) => row.map((cell) => inert(String(cell)))));
+  const drawn = new Table({ head: Object.keys(columns), style: { head: [], border: [] } });
+  const cells = Object.values(columns);
+  drawn.push(...list.map((one) => cells.map((cell) => inert(String(cell(one) ?? "")))));
   return drawn.toString();
 }
 

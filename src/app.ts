@@ -4,8 +4,8 @@ import { limitRequests } from "./accounts/requests.ts";
 import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import type { Authenticate } from "./core/auth.ts";
-import { createPipeline, type LogEntry, type Respond } from "./core/handler.ts";
-import type { HostRequest } from "./core/incoming.ts";
+import { createPipeline, type LogEntry } from "./core/handler.ts";
+import type { HostRequest, Respond } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
@@ -109,10 +109,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now, authenticate } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
-  const resources = doors({ implicit, password });
-  let chosen: ReturnType<typeof siteOf>;
+  let site: ReturnType<typeof siteOf>;
+  let resources: ReturnType<typeof doors>;
   try {
-    chosen = siteOf(options, authenticate === undefined);
+    site = siteOf(options, authenticate === undefined);
+    resources = doors({ flows: { implicit, password }, pages: site.pages });
     await migrate(
       store,
       resources.flatMap((resource) => resource.migrations),
@@ -143,8 +144,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   const watch = watchTokens(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
-    resources: resources.filter((resource) => !chosen.off.has(resource)),
-    site: chosen.site,
+    resources,
+    site,
     authenticate: authenticate?.bind(options),
     now,
     tier: options.tier ?? "ultimate",

@@ -2,6 +2,7 @@
 import { lookup } from "node:dns/promises";
 import adapter from "@hattip/adapter-bun";
 import type { App } from "./app.ts";
+import { alone } from "./core/incoming.ts";
 import { createHattipHandler, type RequestOptions } from "./fetch.ts";
 import type { ServeOptions, Server } from "./node.ts";
 
@@ -47,7 +48,7 @@ const IDLE = 120;
 const SWEEP = 20;
 
 /**
- * Serves an application over HTTP.
+ * Serves an application over HTTP. Its `/` leads to the account page.
  *
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
@@ -60,7 +61,7 @@ export async function serve(
   // For an unknown host Bun's own error has no code that says so.
   const { address } = await lookup(host);
   const server = Bun.serve({
-    ...adapted(app, options),
+    ...adapted(alone(app), options),
     hostname: address,
     port,
     idleTimeout: IDLE,

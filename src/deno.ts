@@ -3,6 +3,7 @@ import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServeHandler } from "@hattip/adapter-deno";
 import type { App } from "./app.ts";
+import { alone } from "./core/incoming.ts";
 import { createHattipHandler, type RequestOptions } from "./fetch.ts";
 import type { ServeOptions, Server } from "./node.ts";
 
@@ -12,6 +13,12 @@ export type { ServeOptions, Server } from "./node.ts";
 /** Of what `Deno.serve` tells a handler, what it needs. */
 export interface DenoServeInfo {
   remoteAddr: { transport: "tcp" | "udp" | "unix" | "unixpacket"; hostname?: string };
+}
+
+/** The same where it is `serve` that asks. */
+interface DenoRequestInfo extends DenoServeInfo {
+  /** Resolves when the answer is sent, and rejects where it can't be. */
+  completed: Promise<void>;
 }
 
 /** What `Deno.serve` takes. */
@@ -30,16 +37,17 @@ export function createHandler(app: Pick<App, "respond">, options?: RequestOption
 /** Of Deno, what is used of it. */
 interface DenoGlobal {
   serve(
-    options: { hostname: string; port: number; onListen: () => void },
-    handler: DenoHandler,
+    options: { hostname: string; port: number; signal: AbortSignal; onListen: () => void },
+    handler: (request: Request, info: DenoRequestInfo) => Response | Promise<Response>,
   ): {
     readonly addr: { port: number };
+    readonly finished: Promise<void>;
     shutdown(): Promise<void>;
   };
 }
 
 /**
- * Serves an application over HTTP.
+ * Serves an application over HTTP. Its `/` leads to the account page.
  *
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
@@ -51,21 +59,39 @@ export async function serve(
   const { Deno } = globalThis as unknown as { Deno: DenoGlobal };
   // For an unknown host Deno's own error has no code that says so.
   const { address } = await lookup(host);
+  const handler = createHandler(alone(app), options);
+  const running = new Set<Promise<void>>();
+  const cut = new AbortController();
+  let closing = false;
   const server = Deno.serve(
     // It would print where it listens.
-    { hostname: address, port, onListen: () => undefined },
-    createHandler(app, options),
+    { hostname: address, port, signal: cut.signal, onListen: () => undefined },
+    (request, info) => {
+      if (closing) return notAnyMore();
+      const sent: Promise<void> = info.completed
+        .catch(() => undefined)
+        .finally(() => running.delete(sent));
+      running.add(sent);
+      return handler(request, info);
+    },
   );
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${server.addr.port}`,
     async close() {
+      closing = true;
       const enough = new AbortController();
-      // Deno cuts nobody off once it shuts down: who stalls longer is left to the end of the process.
-      await Promise.race([
-        server.shutdown(),
-        sleep(grace, undefined, { signal: enough.signal }).catch(() => undefined),
-      ]);
+      const late = sleep(grace, "late", { signal: enough.signal }).catch(() => undefined);
+      // Once Deno shuts down it breaks off the bodies that are still read, and can't be told to cut who stalls.
+      if ((await Promise.race([Promise.all(running), late])) === "late") {
+        cut.abort();
+        await server.finished;
+      } else await Promise.race([server.shutdown(), late]);
       enough.abort();
     },
   };
+}
+
+function notAnyMore(): Response {
+  const headers = { connection: "close", "retry-after": "1" };
+  return Response.json({ message: "503 Service Unavailable" }, { status: 503, headers });
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext } from "@hattip/core";
-import type { Respond } from "./core/handler.ts";
-import type { Bytes, Incoming, Reply } from "./core/incoming.ts";
+import type { Bytes, Incoming, Reply, Respond } from "./core/incoming.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 
 /** How requests are read. */

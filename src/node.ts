@@ -8,7 +8,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
+import { alone, type Incoming, type Reply } from "./core/incoming.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 import type { RequestOptions } from "./fetch.ts";
 
@@ -82,7 +82,7 @@ export interface Server {
 }
 
 /**
- * Serves an application over HTTP.
+ * Serves an application over HTTP. Its `/` leads to the account page.
  *
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`)
  */
@@ -91,7 +91,7 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<Server> {
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
-  const server = createServer(createMiddleware(app, options));
+  const server = createServer(createMiddleware(alone(app), options));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -111,12 +111,15 @@ export interface ConnectionServer {
   close(): Promise<void>;
 }
 
-/** Serves an application over HTTP on connections that something else accepts, such as a process that supervises this. */
+/**
+ * Serves an application over HTTP on connections that something else accepts, such as a process that supervises this.
+ * Its `/` leads to the account page.
+ */
 export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
-  const server = createServer(createMiddleware(app, options));
+  const server = createServer(createMiddleware(alone(app), options));
   // Only then it watches how long requests take to come.
   server.emit("listening");
   const open = new Map<Socket, Promise<void>>();

@@ -4,8 +4,7 @@ import { STATUS_CODES } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import { type App, type AppOptions, createApp } from "./app.ts";
-import type { Respond } from "./core/handler.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
+import type { Incoming, Reply, Respond } from "./core/incoming.ts";
 import { serve } from "./node.ts";
 import { type Seed, SeedError, type Seeded } from "./seed.ts";
 

@@ -200,6 +200,10 @@ function watched(store: Store, statements: string[]): Store {
       statements.push(sql);
       return reader.rows(sql, values);
     },
+    one: (sql, values) => {
+      statements.push(sql);
+      return reader.one(sql, values);
+    },
   });
   const notingAll = (db: Database): Database => ({
     ...noting(db),
@@ -209,7 +213,9 @@ function watched(store: Store, statements: string[]): Store {
     },
   });
   return {
-    ...noting(store),
+    ...store,
+    ...noting<Reader>(store),
+    reader: () => noting(store.reader()),
     transaction: (work, options) => store.transaction((db) => work(notingAll(db)), options),
   };
 }

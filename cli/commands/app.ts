@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ApplicationRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
-import { complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
 const SCOPES = "api, read_api, read_user, sudo, profile";
 
@@ -141,24 +141,25 @@ function words(list: string, between: RegExp): string[] {
   return [...new Set(list.split(between).filter((word) => word !== ""))];
 }
 
+const COLUMNS: Columns<ApplicationRecord> = {
+  id: ({ id }) => id,
+  name: ({ name }) => name,
+  user: ({ username }) => username,
+  kind: kindOf,
+  scopes: ({ scopes }) => scopes.join(", "),
+  "redirect URIs": ({ redirect_uris }) => redirect_uris.join(" "),
+};
+
 async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
   const { user } = options;
   const applications = await withAdmin(options.db, (admin) =>
     admin.listApplications(user === undefined ? {} : { user }),
   );
-  await print(applications, options, (all) =>
-    table(
-      ["id", "name", "user", "kind", "scopes", "redirect URIs"],
-      all.map((one) => [
-        one.id,
-        one.name,
-        one.username ?? "",
-        kindOf(one),
-        one.scopes.join(", "),
-        one.redirect_uris.join(" "),
-      ]),
-      "There are no applications: `pm-cli app create` registers one.",
-    ),
+  await printList(
+    applications,
+    options,
+    COLUMNS,
+    "There are no applications: `pm-cli app create` registers one.",
   );
 }
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { AuditRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
-import { JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+import { type Columns, JSON_OPTION, type JsonOptions, printList } from "../ui.ts";
 
 interface ListOptions extends DatabaseOptions, JsonOptions {
   user?: string;
@@ -41,6 +42,15 @@ Examples:
     .action(list);
 }
 
+const COLUMNS: Columns<AuditRecord> = {
+  when: ({ created_at }) => created_at,
+  who: ({ author }) => author,
+  what: ({ action }) => action,
+  whose: ({ user }) => user,
+  "to what": ({ target }) => target,
+  from: ({ ip }) => ip,
+};
+
 async function list(options: ListOptions): Promise<void> {
   const { db, user, action, since, limit } = options;
   const events = await withAdmin(db, (admin) =>
@@ -51,20 +61,7 @@ async function list(options: ListOptions): Promise<void> {
       ...(limit === undefined ? {} : { limit }),
     }),
   );
-  await print(events, options, (all) =>
-    table(
-      ["when", "who", "what", "whose", "to what", "from"],
-      all.map((one) => [
-        one.created_at,
-        one.author,
-        one.action,
-        one.user ?? "",
-        one.target,
-        one.ip,
-      ]),
-      "Nothing of that kind is recorded.",
-    ),
-  );
+  await printList(events, options, COLUMNS, "Nothing of that kind is recorded.");
 }
 
 function readInstant(text: string): string {

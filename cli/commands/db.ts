@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Check, CopiedTable } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, requireThere } from "../database.ts";
 import { Failure } from "../errors.ts";
-import { JSON_OPTION, type JsonOptions, print, progressBar, table } from "../ui.ts";
+import { type Columns, JSON_OPTION, type JsonOptions, print, progressBar, table } from "../ui.ts";
 
 /** Characters of a checksum that people compare. */
 const SHOWN = 12;
@@ -98,16 +98,16 @@ async function copy({ from, to, ...output }: CopyOptions): Promise<void> {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   await print({ rows, tables }, output, async () => {
     const filled = tables.filter((table) => table.rows > 0);
-    const list = await table(["table", "rows", "sha256"], filled.map(cellsOf), "It was empty.");
+    const list = await table(filled, COLUMNS, "It was empty.");
     return `${list}\nCopied ${rows} rows of ${filled.length} tables to ${nameOf(to)} and read them back.`;
   });
 }
 
-const cellsOf = ({ table: name, rows, checksum }: CopiedTable) => [
-  name,
-  rows,
-  checksum.slice(0, SHOWN),
-];
+const COLUMNS: Columns<CopiedTable> = {
+  table: ({ table: name }) => name,
+  rows: ({ rows }) => rows,
+  sha256: ({ checksum }) => checksum.slice(0, SHOWN),
+};
 
 async function check({ db, ...output }: DatabaseOptions & JsonOptions): Promise<void> {
   requireThere(db);

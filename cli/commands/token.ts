@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Scope, TokenRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
 import { UsageError } from "../errors.ts";
-import { complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
 const SCOPES: Record<Scope, string> = {
   api: "everything the user may do",
@@ -162,25 +162,26 @@ This is the secret of a job token for ${one.project} as ${one.username}, good un
   );
 }
 
+const COLUMNS: Columns<TokenRecord> = {
+  id: ({ id }) => id,
+  user: ({ username }) => username,
+  name: ({ name }) => name,
+  scopes: ({ scopes }) => scopes.join(", "),
+  "last used": ({ last_used_at }) => last_used_at?.slice(0, 16),
+  "expires at": ({ expires_at }) => expires_at,
+  state: stateOf,
+};
+
 async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
   const { user } = options;
   const tokens = await withAdmin(options.db, (admin) =>
     admin.listTokens(user === undefined ? {} : { user }),
   );
-  await print(tokens, options, (all) =>
-    table(
-      ["id", "user", "name", "scopes", "last used", "expires at", "state"],
-      all.map((one) => [
-        one.id,
-        one.username,
-        one.name,
-        one.scopes.join(", "),
-        one.last_used_at?.slice(0, 16) ?? "",
-        one.expires_at ?? "",
-        stateOf(one),
-      ]),
-      "There are no tokens: `pm-cli token create` issues one.",
-    ),
+  await printList(
+    tokens,
+    options,
+    COLUMNS,
+    "There are no tokens: `pm-cli token create` issues one.",
   );
 }
 

@@ -4,12 +4,13 @@ import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts"
 import { UsageError } from "../errors.ts";
 import {
   askPassword,
+  type Columns,
   complete,
   JSON_OPTION,
   type JsonOptions,
   print,
+  printList,
   readStandardInput,
-  table,
 } from "../ui.ts";
 
 interface CreateOptions extends DatabaseOptions, JsonOptions {
@@ -194,17 +195,16 @@ async function passwordFromStandardInput(): Promise<string> {
   return password;
 }
 
+const COLUMNS: Columns<UserRecord> = {
+  id: ({ id }) => id,
+  username: ({ username }) => username,
+  name: ({ name }) => name,
+  email: ({ email }) => email,
+  state: ({ state }) => state,
+  admin: ({ admin }) => (admin ? "yes" : ""),
+};
+
 async function list(options: DatabaseOptions & JsonOptions): Promise<void> {
   const users = await withAdmin(options.db, (admin) => admin.listUsers());
-  await print(users, options, (all) =>
-    table(
-      ["id", "username", "name", "email", "state", "admin"],
-      all.map(rowOf),
-      "There are no users: `pm-cli user create` makes one.",
-    ),
-  );
-}
-
-function rowOf({ id, username, name, email, state, admin }: UserRecord): (string | number)[] {
-  return [id, username, name, email, state, admin ? "yes" : ""];
+  await printList(users, options, COLUMNS, "There are no users: `pm-cli user create` makes one.");
 }

@@ -58,7 +58,7 @@ function usageOf({ name = "attempts", most }: Allowance, { count, ends_at }: Row
  * @throws TooManyRequests where it is
  */
 export async function requireLeft(db: Reader, allowance: Allowance, now: number): Promise<void> {
-  const [row] = await db.all<Row>("select count, ends_at from attempts where key = ?", [
+  const row = await db.one<Row>("select count, ends_at from attempts where key = ?", [
     keyOf(allowance),
   ]);
   if (row && row.ends_at > now && row.count >= allowance.most) {
@@ -78,7 +78,7 @@ export async function count(
   now: number,
 ): Promise<Usage> {
   await db.run("delete from attempts where ends_at <= ?", [now]);
-  const [row] = await db.all<Row>(
+  const row = await db.one<Row>(
     `insert into attempts (key, count, ends_at) values (?, ?, ?)
      on conflict (key) do update set count = attempts.count + excluded.count returning count, ends_at`,
     [keyOf(allowance), by, now + allowance.window],

@@ -1,9 +1,10 @@
 import { digestOf } from "../core/auth.ts";
+import type { Part } from "../core/pagination.ts";
 import { newVisitor, SESSION_LIFETIME } from "../core/session.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 
 /** A session as its owner sees it. */
-interface Session {
+export interface Session {
   id: number;
   ip: string;
   user_agent: string;
@@ -43,12 +44,17 @@ export async function open(
   return value;
 }
 
-/** A user's sessions that still count, the newest first. */
-export function list(db: Reader, userId: number, now: number): Awaitable<Session[]> {
+/** A part of a user's sessions that still count, the newest first. */
+export function list(
+  db: Reader,
+  userId: number,
+  now: number,
+  { limit, offset }: Part,
+): Awaitable<Session[]> {
   return db.all<Session>(
     `select id, ip, user_agent, created_at, last_seen_at from sessions
-     where user_id = ? and expires_at > ? order by id desc`,
-    [userId, now],
+     where user_id = ? and expires_at > ? order by id desc limit ? offset ?`,
+    [userId, now, limit, offset],
   );
 }
 

@@ -21,7 +21,7 @@ interface State {
 
 /** What is known of a user's second factor; `undefined` where they never began to set one up. */
 export async function find(db: Reader, userId: number): Promise<State | undefined> {
-  const [found] = await db.all<State>(
+  const found = await db.one<State>(
     `select t.enabled_at, t.secret,
        (select count(*) from recovery_codes r where r.user_id = t.user_id) as recovery_codes
      from two_factor t where t.user_id = ?`,

@@ -132,9 +132,10 @@ export async function findSource(
     kind === "group"
       ? await findGroup(db, idOrPath, viewer)
       : await findProject(db, idOrPath, viewer);
-  if (!source || !(await canRead(db, source, viewer))) {
-    throw notFound(kind === "group" ? "Group" : "Project");
-  }
+  const readable =
+    source &&
+    (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
+  if (!readable) throw notFound(kind === "group" ? "Group" : "Project");
   return source;
 }
 
@@ -169,7 +170,7 @@ async function findGroup(
 ): Promise<Source | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
-  const [row] = await db.all<GroupRow>(GROUP_BY[by.column], [
+  const row = await db.one<GroupRow>(GROUP_BY[by.column], [
     viewer.caller?.id ?? 0,
     viewer.today,
     by.value,
@@ -217,7 +218,7 @@ async function findProject(
   const by = identity(idOrPath);
   if (!by) return undefined;
   const callerId = viewer.caller?.id ?? 0;
-  const [row] = await db.all<ProjectRow>(PROJECT_BY[by.column], [
+  const row = await db.one<ProjectRow>(PROJECT_BY[by.column], [
     callerId,
     viewer.today,
     callerId,
@@ -240,15 +241,13 @@ async function findProject(
   };
 }
 
-/** Whether the caller may know that a group or project exists. */
-async function canRead(db: Reader, source: Source, viewer: Viewer): Promise<boolean> {
-  if (source.level > 0 || isOpenTo(viewer, source)) return true;
-  if (source.kind === "project" || !viewer.caller) return false;
-  return (await db.rows(MEMBER_BELOW, [source.id, viewer.caller.id, viewer.today])).length > 0;
+/** Members of anything below a group may read the group (gitlab-facts §1.5; GitLab's `has_projects`). */
+async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): Promise<boolean> {
+  if (kind === "project" || !viewer.caller) return false;
+  return (await db.one(MEMBER_BELOW, [id, viewer.caller.id, viewer.today])) !== undefined;
 }
 
-/** Members of anything below a group may read the group (gitlab-facts §1.5; GitLab's `has_projects`). */
-const MEMBER_BELOW = `select 1 from namespace_ancestors a
+const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
   join members m on m.namespace_id = a.namespace_id
     or m.project_id in (select id from projects where namespace_id = a.namespace_id)
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;

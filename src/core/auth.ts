@@ -117,6 +117,7 @@ interface UserRow {
 
 /** What authentication asks of the application's settings. */
 export interface AuthSettings {
+  /** Where it is noted when sessions were used. */
   store: Store;
   /** Whether impersonation tokens are accepted (contract §5). */
   impersonation: boolean;
@@ -170,6 +171,7 @@ export type Authenticate = (request: HostRequest) => Awaitable<string | number |
 /**
  * Finds who calls, by the token a request carries, else by who is signed in.
  *
+ * @param db reads of this request
  * @param now epoch milliseconds
  * @param options `jobTokens`: whether CI job tokens count
  * @returns `undefined` for nobody: neither a token nor a session that counts
@@ -177,25 +179,26 @@ export type Authenticate = (request: HostRequest) => Awaitable<string | number |
  */
 export function findCaller(
   settings: AuthSettings,
+  db: Reader,
   incoming: Omit<Incoming, "body">,
   parameters: Parameters,
   now: number,
   options: { jobTokens: boolean },
 ): Awaitable<Caller | undefined> {
   const token = tokenOf(incoming, parameters);
-  if (token !== undefined) return byToken(settings, token, incoming.ip, now);
+  if (token !== undefined) return byToken(settings, db, token, incoming.ip, now);
   const jobToken = options.jobTokens ? jobTokenOf(incoming, parameters) : undefined;
-  if (jobToken !== undefined) return byJobToken(settings, jobToken, incoming.ip, now);
+  if (jobToken !== undefined) return byJobToken(settings, db, jobToken, incoming.ip, now);
   const isSafe = incoming.method === "GET" || incoming.method === "HEAD";
   if (settings.authenticate) {
     const counts = isSafe || !isCrossSite(incoming, settings.url);
-    return counts ? findSignedIn(settings, incoming, now) : undefined;
+    return counts ? findSignedIn(settings, db, incoming, now) : undefined;
   }
   const session = sessionOf(incoming);
   if (session === undefined) return undefined;
   // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9).
   return isSafe || hasCsrfToken(incoming, session)
-    ? findSignedIn(settings, incoming, now)
+    ? findSignedIn(settings, db, incoming, now)
     : undefined;
 }
 
@@ -210,17 +213,18 @@ interface TokenRow extends UserRow {
 
 async function byToken(
   settings: AuthSettings,
+  db: Reader,
   token: string,
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<TokenRow>(
+  const row = await db.one<TokenRow>(
     `select u.id, u.username, u.admin, u.external, u.state, t.id as token_id, t.scopes, t.impersonation,
        t.revoked, t.expires_at, t.last_used_at
      from tokens t join users u on u.id = t.user_id where t.digest = ?`,
     [digestOf(token)],
   );
-  if (!row) return byAccessToken(settings, token, ip, now);
+  if (!row) return byAccessToken(settings, db, token, ip, now);
   if (row.revoked === 1) throw new RevokedToken(row.token_id);
   // Expired from the start of its date on (gitlab-facts §9).
   const isOver = row.expires_at !== null && row.expires_at <= dayOf(now);
@@ -242,11 +246,12 @@ interface JobTokenRow extends UserRow {
 
 async function byJobToken(
   settings: AuthSettings,
+  db: Reader,
   token: string,
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<JobTokenRow>(
+  const row = await db.one<JobTokenRow>(
     `select u.id, u.username, u.admin, u.external, u.state, j.id as token_id, j.expires_at, j.project_id,
        p.full_path as project_path
      from job_tokens j join users u on u.id = j.user_id join projects p on p.id = j.project_id
@@ -263,11 +268,12 @@ async function byJobToken(
 /** Finds who allowed an application to call for them (contract §5, "OAuth2 token"). */
 async function byAccessToken(
   settings: AuthSettings,
+  db: Reader,
   token: string,
   ip: string,
   now: number,
 ): Promise<Caller> {
-  const [row] = await settings.store.all<
+  const row = await db.one<
     UserRow & {
       token_id: number;
       scopes: string;
@@ -295,24 +301,26 @@ const SEEN_EVERY = 60_000;
 /**
  * Finds who is signed in: at the embedding app where that has its own sign-in, else by the session cookie.
  *
+ * @param db reads of this request
  * @param now epoch milliseconds
  * @throws ApiError 403 for a blocked user, and for one of the embedding app whom nobody here is
  */
 export async function findSignedIn(
   { store, authenticate }: Pick<AuthSettings, "store" | "authenticate">,
+  db: Reader,
   incoming: Pick<Incoming, "header" | "host" | "ip">,
   now: number,
 ): Promise<Caller | undefined> {
   if (authenticate) {
     const name = await authenticate(incoming.host);
-    return name === undefined || name === null ? undefined : byName(store, name);
+    return name === undefined || name === null ? undefined : byName(db, name);
   }
   const session = sessionOf(incoming);
-  return session === undefined ? undefined : bySession(store, session, incoming.ip, now);
+  return session === undefined ? undefined : bySession(store, db, session, incoming.ip, now);
 }
 
-async function byName(store: Reader, name: string | number): Promise<Caller> {
-  const [row] = await store.all<UserRow>(
+async function byName(db: Reader, name: string | number): Promise<Caller> {
+  const row = await db.one<UserRow>(
     `select id, username, admin, external, state from users
      where ${typeof name === "number" ? "id = ?" : "lower(username) = lower(?)"}`,
     [name],
@@ -323,16 +331,19 @@ async function byName(store: Reader, name: string | number): Promise<Caller> {
 
 async function bySession(
   store: Store,
+  db: Reader,
   session: string,
   ip: string,
   now: number,
 ): Promise<Caller | undefined> {
-  const [row] = await store.all<UserRow & { session_id: number; last_seen_at: number }>(
-    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id, s.last_seen_at
-     from sessions s join users u on u.id = s.user_id where s.digest = ? and s.expires_at > ?`,
-    [digestOf(session), now],
+  const row = await db.one<
+    UserRow & { session_id: number; last_seen_at: number; expires_at: number }
+  >(
+    `select u.id, u.username, u.admin, u.external, u.state, s.id as session_id, s.last_seen_at, s.expires_at
+     from sessions s join users u on u.id = s.user_id where s.digest = ?`,
+    [digestOf(session)],
   );
-  if (!row) return undefined;
+  if (!row || row.expires_at <= now) return undefined;
   const caller = callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
   if (now - row.last_seen_at >= SEEN_EVERY) {
     await store.transaction((db) =>
@@ -399,12 +410,11 @@ async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undef
   if (idOrName.includes("\0")) return undefined;
   const isId = /^\d+$/.test(idOrName);
   if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
-  const [row] = await db.all<UserRow>(
+  return db.one<UserRow>(
     `select id, username, admin, external, state from users
      where ${isId ? "id = ?" : "lower(username) = lower(?)"}`,
     [isId ? Number(idOrName) : idOrName],
   );
-  return row;
 }
 
 /**

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
-import { ConstraintError, type Database, type Store, UnavailableError } from "../store/port.ts";
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Store,
+  UnavailableError,
+} from "../store/port.ts";
 import {
   findSource,
   type Part,
@@ -38,7 +44,7 @@ import {
   unreadable,
   unverified,
 } from "./errors.ts";
-import type { Incoming, Reply } from "./incoming.ts";
+import type { Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
@@ -122,9 +128,6 @@ export interface PipelineSettings extends AuthSettings {
   onError: (error: unknown) => void;
 }
 
-/** Answers a request, or gives `undefined` where its path is none of ours. */
-export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
-
 /** What travels through hattip's router beside its own context. */
 interface Exchange {
   incoming: Incoming;
@@ -151,6 +154,7 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
 const WRITE_SCOPES: readonly Scope[] = ["api"];
@@ -168,7 +172,8 @@ export function createPipeline(settings: PipelineSettings): Respond {
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    if (!BELOW_API.test(path) && !beside.has(path.split("/", 2)[1] as string)) return undefined;
+    const isOurs = path === "/" ? incoming.alone : beside.has(path.split("/", 2)[1] as string);
+    if (!isOurs && !BELOW_API.test(path)) return undefined;
     const exchange: Exchange = {
       incoming,
       requestId: requestIdOf(incoming),
@@ -206,7 +211,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
 function firstSegments({ door = API, routes }: Resource): string[] {
   return routes
     .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
-    .filter((segment) => segment !== "api");
+    .filter((segment) => segment !== "" && segment !== "api");
 }
 
 function requestIdOf(incoming: Incoming): string {
@@ -301,11 +306,17 @@ function byPrecedence(a: string, b: string): number {
   return rank(a) < rank(b) ? -1 : 1;
 }
 
-/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does. */
-function matcherOf(path: string): string | RegExp {
-  if (!path.includes("*")) return path;
-  const pattern = path.replace(/:(\w+)\*/g, "(?<$1>.+?)").replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  return new RegExp(`^${pattern}/*$`);
+/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
+function matcherOf(path: string): (exchange: unknown) => Record<string, string> | undefined {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+?)")
+    .replace(/:(\w+)/g, "(?<$1>[^/]+)");
+  const matcher = new RegExp(`^${pattern}/*$`);
+  return (exchange) => {
+    const match = matcher.exec((exchange as Exchange).url.pathname);
+    return match ? (match.groups ?? NO_PARAMS) : undefined;
+  };
 }
 
 /** A route with everything about it that can be worked out once. */
@@ -387,11 +398,12 @@ async function admitUpload(
   const now = settings.now();
   const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
-  const caller = await readCaller(settings, route, door, exchange, sent, now);
+  const db = settings.store.reader();
+  const caller = await readCaller(settings, db, route, door, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
-  const source = await findSource(settings.store, kind, id, { caller, today });
+  const source = await findSource(db, kind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
   if (part) requirePart(source, part);
   return source;
@@ -409,11 +421,12 @@ async function answerWith(
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
     : await readParameters(incoming, settings.body, upload);
-  // `:id` of a group or project is looked up by the pipeline; elsewhere it is an attribute like any other.
+  // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
-  const caller = await readCaller(settings, route, door, exchange, parameters, now);
+  const reader = settings.store.reader();
+  const caller = await readCaller(settings, reader, route, door, exchange, parameters, now);
   exchange.caller = caller;
   if (settings.limitRequests && door.credentials === "token") {
     exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
@@ -431,8 +444,7 @@ async function answerWith(
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
   const run = async (db: Database): Promise<Result> => {
     const source =
-      sourceKind &&
-      (await findSource(db, sourceKind, decodePath(exchange.params["id"] as string), viewer));
+      sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,
@@ -464,9 +476,7 @@ async function answerWith(
     return route.handle(context);
   };
   const result =
-    route.method === "GET"
-      ? await run(settings.store as unknown as Database)
-      : await settings.store.transaction(run);
+    route.method === "GET" ? await run(reader as Database) : await settings.store.transaction(run);
   upload?.keep((input as Record<string, unknown>)[upload.part]);
 
   return reply(route, result, present ?? NOTHING, view, page, incoming);
@@ -507,6 +517,7 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
 
 async function readCaller(
   settings: PipelineSettings,
+  db: Reader,
   route: Route,
   door: Door,
   exchange: Exchange,
@@ -518,8 +529,8 @@ async function readCaller(
   if (door.credentials === "token") {
     const options = { jobTokens: route.jobTokens === true };
     try {
-      const caller = await findCaller(settings, incoming, parameters, now, options);
-      return await actAs(settings.store, caller, incoming, parameters);
+      const caller = await findCaller(settings, db, incoming, parameters, now, options);
+      return await actAs(db, caller, incoming, parameters);
     } catch (error) {
       if (error instanceof RevokedToken) {
         await route.onRevoked?.(settings.store, error.tokenId, now);
@@ -531,7 +542,7 @@ async function readCaller(
   exchange.session = sessionOf(incoming) ?? newVisitor();
   requireVerified(incoming, parameters, exchange.session, settings.url);
   try {
-    return await findSignedIn(settings, incoming, now);
+    return await findSignedIn(settings, db, incoming, now);
   } catch (error) {
     // Who may not come in with this cookie gets another, or could not sign in as somebody else.
     if (error instanceof ApiError) exchange.session = newVisitor();

@@ -23,6 +23,8 @@ export interface Incoming {
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */
   readonly ip: string;
+  /** Whether `/` is ours, where that is asked for. Default false: it is the host's. */
+  readonly alone?: boolean;
   /** The adapter's own request object, such as Express's `req`. */
   readonly host: HostRequest;
 }
@@ -47,4 +49,15 @@ export interface Bytes {
   readonly length: number;
   /** Begins to read; called only where the body is sent. */
   chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** Answers a request, or gives `undefined` where its path is none of ours. */
+export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
+
+/** An application that has a server to itself: there is no host whose `/` it would be. */
+export function alone(app: { respond: Respond }): { respond: Respond } {
+  return {
+    respond: (incoming) =>
+      app.respond(incoming.path === "/" ? { ...incoming, alone: true } : incoming),
+  };
 }

@@ -22,6 +22,12 @@ export interface Page {
   readonly limits: PageLimits;
 }
 
+/** A part of a list: so many rows, after so many others. */
+export interface Part {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 /** One page of a collection. `total` is `undefined` where it is above the counted one. */
 export interface Listed {
   rows: Value[][];
@@ -141,11 +147,11 @@ export async function countUpTo(
   values: readonly Value[],
 ): Promise<number | undefined> {
   const most = page.limits.countedTotal;
-  const [counted] = await db.rows(
-    `select count(*) from (select 1 from ${from} limit ${most + 1}) as counted`,
+  const counted = await db.one<{ total: number }>(
+    `select count(*) as total from (select 1 from ${from} limit ${most + 1}) as counted`,
     values,
   );
-  const total = counted?.[0] as number;
+  const total = counted?.total as number;
   return total > most ? undefined : total;
 }
 

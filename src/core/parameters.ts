@@ -181,9 +181,7 @@ export function tooMany(): ApiError {
  * @throws ApiError 400 for a malformed escape
  */
 function decode(text: string): string {
-  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
-  if (!spaced.includes("%")) return spaced;
-  return decodePath(spaced);
+  return decodePath(text.includes("+") ? text.replaceAll("+", " ") : text);
 }
 
 /**
@@ -192,6 +190,7 @@ function decode(text: string): string {
  * @throws ApiError 400 for a malformed escape
  */
 export function decodePath(segment: string): string {
+  if (!segment.includes("%")) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {

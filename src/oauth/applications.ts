@@ -1,6 +1,6 @@
 import { record } from "../accounts/audit.ts";
 import { newOpaque } from "../core/auth.ts";
-import { type Listed, type Page, paginate } from "../core/pagination.ts";
+import { type Listed, type Page, type Part, paginate } from "../core/pagination.ts";
 import type { Shape } from "../core/present.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
@@ -50,14 +50,27 @@ const APPLICATION = `select a.id, a.user_id, u.username, a.uid, a.secret_digest,
 
 /** An application by its id, or `undefined`. */
 export async function find(db: Reader, id: number): Promise<Application | undefined> {
-  const [found] = await db.all<Application>(`${APPLICATION} where a.id = ?`, [id]);
+  const found = await db.one<Application>(`${APPLICATION} where a.id = ?`, [id]);
   return found;
 }
 
 /** An application by its `client_id`, or `undefined`. */
 export async function findByUid(db: Reader, uid: string): Promise<Application | undefined> {
-  const [found] = await db.all<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
+  const found = await db.one<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
   return found;
+}
+
+/** A part of the applications of one owner, in the order they were made. */
+export function ownedBy(
+  db: Reader,
+  userId: number,
+  { limit, offset }: Part,
+): Awaitable<Application[]> {
+  return db.all<Application>(`${APPLICATION} where a.user_id = ? order by a.id limit ? offset ?`, [
+    userId,
+    limit,
+    offset,
+  ]);
 }
 
 /** Every application, or those of one owner, in the order they were made. */

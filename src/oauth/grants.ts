@@ -1,5 +1,7 @@
 import { record } from "../accounts/audit.ts";
 import { digestOf, newOpaque } from "../core/auth.ts";
+import type { Part } from "../core/pagination.ts";
+import { placeholders } from "../store/placeholders.ts";
 import type { Database, Reader } from "../store/port.ts";
 import type { Actor, Application } from "./applications.ts";
 
@@ -111,7 +113,7 @@ const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, 
 
 /** A grant by its code, used or not, or `undefined`. */
 export async function findByCode(db: Reader, code: string): Promise<Grant | undefined> {
-  const [found] = await db.all<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
+  const found = await db.one<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
   return found;
 }
 
@@ -136,12 +138,12 @@ async function findByToken(
   column: "digest" | "refresh_digest",
   secret: string,
 ): Promise<{ grant: Grant; token: Token } | undefined> {
-  const [token] = await db.all<Token>(
+  const token = await db.one<Token>(
     `select id, grant_id, scopes, replaced, created_at, expires_at from oauth_tokens where ${column} = ?`,
     [digestOf(secret)],
   );
   if (!token) return undefined;
-  const [grant] = await db.all<Grant>(`${GRANT} where g.id = ?`, [token.grant_id]);
+  const grant = await db.one<Grant>(`${GRANT} where g.id = ?`, [token.grant_id]);
   return grant && { grant, token };
 }
 
@@ -239,28 +241,34 @@ export interface AuthorizedApplication {
   since: number;
 }
 
-/** The applications that have access to a user's account, by name. */
+/** A part of the applications that have access to a user's account, by name. */
 export async function authorizedBy(
   db: Reader,
   userId: number,
   now: number,
+  { limit, offset }: Part,
 ): Promise<AuthorizedApplication[]> {
-  const rows = await db.all<Omit<AuthorizedApplication, "scopes"> & { scopes: string }>(
-    `select a.id as application_id, a.name, u.username as owner, g.scopes, min(g.created_at) as since
+  const found = await db.all<Omit<AuthorizedApplication, "scopes">>(
+    `select a.id as application_id, a.name, u.username as owner, min(g.created_at) as since
      from oauth_grants g join oauth_applications a on a.id = g.application_id
      left join users u on u.id = a.user_id
      where g.user_id = ? and g.ends_at > ? and ${REDEEMED}
-     group by a.id, a.name, u.username, g.scopes order by a.name, a.id, g.scopes`,
-    [userId, now],
+     group by a.id, a.name, u.username order by a.name, a.id limit ? offset ?`,
+    [userId, now, limit, offset],
   );
-  const byId = new Map<number, AuthorizedApplication>();
-  for (const row of rows) {
-    const known = byId.get(row.application_id);
-    const scopes = new Set([...(known?.scopes ?? []), ...row.scopes.split(" ")]);
-    const since = Math.min(known?.since ?? row.since, row.since);
-    byId.set(row.application_id, { ...row, scopes: [...scopes], since });
-  }
-  return [...byId.values()];
+  if (found.length === 0) return [];
+  const these = placeholders(found.map(({ application_id }) => application_id));
+  const allowed = await db.rows(
+    `select distinct g.application_id, g.scopes from oauth_grants g
+     where g.user_id = ? and g.application_id in (${these.sql}) and g.ends_at > ? and ${REDEEMED}
+     order by g.application_id, g.scopes`,
+    [userId, ...these.values, now],
+  );
+  return found.map((application) => {
+    const own = allowed.filter(([id]) => id === application.application_id);
+    const scopes = own.flatMap(([, text]) => String(text).split(" "));
+    return { ...application, scopes: [...new Set(scopes)] };
+  });
 }
 
 /**

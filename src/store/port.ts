@@ -10,6 +10,14 @@ export interface Reader {
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
   /** Rows as arrays in select order: what presenters take, since making objects is the larger cost of a list. */
   rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
+  /**
+   * The first row, as an object that is not to be changed, or `undefined`. A small one may have been kept from earlier:
+   * by a SQLite file, and by {@link Store.reader}, until anybody commits anything.
+   */
+  one<Row extends object>(
+    sql: string,
+    values?: readonly Value[],
+  ): Awaitable<Readonly<Row> | undefined>;
 }
 
 /** A running transaction. `insert … returning` is read with `all` or `rows`. */
@@ -21,6 +29,11 @@ export interface Database extends Reader {
 /** An open database: reads outside a transaction, and the only way to write. */
 export interface Store extends Reader {
   readonly dialect: "sqlite" | "postgres";
+  /**
+   * Reads of one request, none of which is of a state from before this was called. PostgreSQL is asked once for all of
+   * them whether anything has changed.
+   */
+  reader(): Reader;
   /**
    * Runs `work` in one transaction, isolated as if it ran alone, and commits what it did unless it throws.
    * `work` may run more than once (PostgreSQL's serialization failures), so it touches nothing but `db`.

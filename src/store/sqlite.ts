@@ -1,3 +1,4 @@
+import { KeptRows, keyOf } from "./kept.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -90,11 +91,16 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     return queue.idle ? query(write) : queue.add(() => query(write));
   };
 
-  return {
+  const store: Store = {
     dialect: "sqlite",
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
+      (reader
+        ? reader.one(sql, values)
+        : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
+    reader: () => store,
     transaction: (work) => {
       const asked = performance.now();
       return queue.add(async () => {
@@ -102,7 +108,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         try {
           const result = await work(write as Database);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
-          reader?.end();
+          endSnapshots();
           write.run("commit");
           return result;
         } catch (error) {
@@ -127,35 +133,63 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         write.close();
       }),
   };
+  return store;
+}
+
+/** Those of all stores of this process that are in a read transaction. */
+const reading = new Set<Snapshots>();
+
+function endSnapshots(): void {
+  for (const snapshots of reading) snapshots.end();
 }
 
 /**
  * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
- * statement (docs/performance.md). A turn is over before the next request is read, and a commit ends it too, so nobody
- * reads what was before their own write.
+ * statement (docs/performance.md). A turn is over before the next request is read, and a commit of this process ends it
+ * too, so nobody reads what was before their own write.
+ *
+ * Single rows are kept as long as the database tells, by `data_version`, that no other connection has committed: then
+ * they are what they were, whoever writes.
  */
 class Snapshots {
   readonly #statements: Statements;
-  #open = false;
+  readonly #kept = new KeptRows();
+  /** Whether the kept rows are of the open snapshot's version. */
+  #current = false;
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
   read<T>(query: (statements: Statements) => T): T {
-    if (!this.#open) {
+    if (!reading.has(this)) {
       this.#statements.run("begin");
-      this.#open = true;
-      process.nextTick(() => this.end());
+      reading.add(this);
+      this.#current = false;
+      process.nextTick(this.end);
     }
     return query(this.#statements);
   }
 
-  end(): void {
-    if (!this.#open) return;
-    this.#open = false;
-    this.#statements.run("commit");
+  one(sql: string, values: readonly Value[]): object | undefined {
+    return this.read((statements) => {
+      if (!this.#current) {
+        this.#kept.meet(statements.rows("pragma data_version")[0]?.[0] as Value);
+        this.#current = true;
+      }
+      const key = keyOf(values);
+      const kept = this.#kept.find(sql, key);
+      if (kept) return kept;
+      const found = statements.one(sql, values);
+      if (found) this.#kept.keep(sql, key, found);
+      return found;
+    });
   }
+
+  /** Ends the read transaction, if there is one. */
+  readonly end = (): void => {
+    if (reading.delete(this)) this.#statements.run("commit");
+  };
 
   close(): void {
     this.end();
@@ -197,6 +231,9 @@ function unusable(file: string, cause: unknown): StoreError {
   return new StoreError(`cannot open the database ${file}: ${reason}`, { cause });
 }
 
+/** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
+const LIMIT = /\blimit \?/g;
+
 /** Prepared statements of one connection, kept by their text. */
 class Statements {
   readonly #db: Connection;
@@ -231,6 +268,10 @@ class Statements {
     }
   }
 
+  one(sql: string, values: readonly Value[] = []): object | undefined {
+    return this.all(sql, values)[0];
+  }
+
   run(sql: string, values: readonly Value[] = []): number {
     try {
       return this.#prepare(sql).run(values);
@@ -253,7 +294,7 @@ class Statements {
     const kept = this.#kept.get(sql);
     if (kept) return kept;
     if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
-    const statement = this.#db.prepare(sql);
+    const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
     this.#kept.set(sql, statement);
     return statement;
   }

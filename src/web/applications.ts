@@ -1,6 +1,7 @@
 import type { Caller } from "../core/auth.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
+import { type Page, readPage } from "../core/pagination.ts";
 import {
   type Answer,
   type Asked,
@@ -17,6 +18,7 @@ import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, tried } from "./form.ts";
 import { type Html, html } from "./html.ts";
+import { back, keepingPlace, leafOf, list } from "./lists.ts";
 import { page, redirect } from "./page.ts";
 import { mountOf } from "./places.ts";
 import { instant } from "./words.ts";
@@ -38,7 +40,11 @@ export const applicationPages: Resource = {
   door: PAGES,
   migrations: [],
   routes: [
-    get(PATH, { summary: "Applications page", handle: (context) => listPage(context) }),
+    get(PATH, {
+      summary: "Applications page",
+      input: { authorized_page: is.optional(is.anyText()) },
+      handle: (context) => listPage(context, { authorizedPage: context.input.authorized_page }),
+    }),
     post(PATH, {
       summary: "Register an application; only this answer shows its secret",
       input: sentData,
@@ -101,14 +107,14 @@ export const applicationPages: Resource = {
       summary: "Take back what an application was allowed",
       input: applicationId,
       handle: async (context) => {
-        const { db, input, now, view } = context;
+        const { db, input, now } = context;
         const application = await applications.find(db, input.application_id);
         const userId = (context.caller as Caller).id;
         const by = actorOf(context);
         if (!application || !(await grants.revokeAccess(db, by, { userId, application }, now))) {
           throw notFound();
         }
-        return redirect(mountOf(view) + PATH);
+        return back(context, PATH);
       },
     }),
   ],
@@ -142,54 +148,54 @@ interface Sent {
 
 const NEW: ApplicationData = { name: "", redirectUris: [], scopes: [], confidential: true };
 
+/** The parameter that turns the pages of those that were let in; `page` is for one's own. */
+const AUTHORIZED_PAGE = "authorized_page";
+
 async function listPage(
-  visit: Visit & { db: Reader; now: number },
-  { data = NEW, errors }: Sent = {},
+  visit: Visit & { db: Reader; now: number; page: Page },
+  { data = NEW, errors, authorizedPage }: Sent & { authorizedPage?: string | undefined } = {},
 ): Promise<Answer> {
   const { db, now, view } = visit;
   const { id } = visit.caller as Caller;
-  const [allowed, own] = [await grants.authorizedBy(db, id, now), await applications.all(db, id)];
+  const { number } = readPage({ page: authorizedPage }, visit.page.limits);
+  const allowed = await leafOf({ ...visit.page, number }, (part) =>
+    grants.authorizedBy(db, id, now, part),
+  );
+  const own = await leafOf(visit.page, (part) => applications.ownedBy(db, id, part));
   const body = html`<section>
 <h2>Allowed to act as you</h2>
-${rows(
-  allowed.map(
-    ({ application_id, name, owner, scopes, since }) => html`<li>
+${list(visit, allowed, {
+  path: PATH,
+  none: "No application is.",
+  parameter: AUTHORIZED_PAGE,
+  row: ({ application_id, name, owner, scopes, since }) => html`<li>
 <div><h3>${name}</h3>
 <p>${owner === null ? "registered by the administrators" : `registered by @${owner}`} · since ${instant(since)}<br>
 ${scopes.join(", ")}</p></div>
 ${confirmed(visit, {
   label: "Revoke",
   question: `${name} will no longer get in. It can ask you again.`,
-  action: `${PATH}/${application_id}/revoke_access`,
+  action: `${PATH}/${application_id}/revoke_access${keepingPlace(visit)}`,
 })}
 </li>`,
-  ),
-  "No application is.",
-)}
+})}
 </section>
 <section>
 <h2>Your applications</h2>
-${rows(
-  own.map(
-    ({ id: ownId, name, uid, confidential }) => html`<li>
+${list(visit, own, {
+  path: PATH,
+  none: "You have registered none.",
+  row: ({ id: ownId, name, uid, confidential }) => html`<li>
 <div><h3><a href="${mountOf(view)}${PATH}/${ownId}">${name}</a></h3>
 <p>${confidential === 1 ? "confidential" : "public"} · <code>${uid}</code></p></div>
 </li>`,
-  ),
-  "You have registered none.",
-)}
+})}
 </section>
 <section>
 <h2>Register an application</h2>
 ${dataForm(visit, PATH, "Register", { data, ...(errors && { errors }) })}
 </section>`;
   return page(visit, { title: "Applications", status: errors ? 422 : 200, body });
-}
-
-function rows(items: readonly Html[], none: string): Html {
-  return items.length === 0
-    ? html`<p class="lead">${none}</p>`
-    : html`<ul class="rows">${items}</ul>`;
 }
 
 function applicationPage(

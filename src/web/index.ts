@@ -1,6 +1,8 @@
 import type { Resource, Site } from "../core/resource.ts";
 import { applicationPages } from "./applications.ts";
+import { home } from "./home.ts";
 import { passwordPages } from "./password.ts";
+import { hasHome } from "./places.ts";
 import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
 import { signInPages } from "./sign-in.ts";
@@ -29,8 +31,13 @@ const OF_OUR_SIGN_IN: readonly PageName[] = [
   "two_factor",
 ];
 
-/** The pages. */
-export const pages: readonly Resource[] = Object.values(PAGES_BY_NAME);
+/** The names of all pages. */
+export const PAGE_NAMES = Object.keys(PAGES_BY_NAME) as readonly PageName[];
+
+/** The pages of these names, and the way to them where one is to start at. */
+export function pages(names: readonly PageName[]): readonly Resource[] {
+  return [...names.map((name) => PAGES_BY_NAME[name]), ...(hasHome(names) ? [home] : [])];
+}
 
 /** Which pages there are to be, and who signs people in. */
 export interface SiteOptions {
@@ -40,25 +47,26 @@ export interface SiteOptions {
   signInUrl?: string | undefined;
 }
 
+/** What an application shows, by the names of this folder's pages. */
+interface ChosenSite extends Site {
+  readonly pages: readonly PageName[];
+}
+
 /**
  * Works out what an application shows.
  *
  * @param ownSignIn whether we sign people in, and not the embedding app
- * @returns the site, and the resources that are not part of it
  * @throws TypeError for a name that no page has, or one that can't be had
  */
-export function siteOf(
-  { pages: chosen, signInUrl }: SiteOptions,
-  ownSignIn: boolean,
-): { site: Site; off: ReadonlySet<Resource> } {
-  const all = Object.keys(PAGES_BY_NAME) as PageName[];
-  const possible = all.filter((name) => ownSignIn || !OF_OUR_SIGN_IN.includes(name));
+export function siteOf({ pages: chosen, signInUrl }: SiteOptions, ownSignIn: boolean): ChosenSite {
+  const possible = PAGE_NAMES.filter((name) => ownSignIn || !OF_OUR_SIGN_IN.includes(name));
   const wanted = chosen === false ? [] : (chosen ?? possible);
   const wrong = wanted.find((name) => !possible.includes(name));
   if (wrong !== undefined) {
-    const why = all.includes(wrong) ? "is ours alone, and `authenticate` is yours" : "is no page";
+    const why = PAGE_NAMES.includes(wrong)
+      ? "is ours alone, and `authenticate` is yours"
+      : "is no page";
     throw new TypeError(`pages: ${wrong} ${why}. There are ${possible.join(", ")}.`);
   }
-  const off = all.filter((name) => !wanted.includes(name)).map((name) => PAGES_BY_NAME[name]);
-  return { site: { pages: wanted, signInUrl }, off: new Set(off) };
+  return { pages: wanted, signInUrl };
 }

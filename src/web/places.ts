@@ -21,6 +21,11 @@ export function placesOf({ site }: Pick<Visit, "site">): Place[] {
   return PLACES.filter(({ page }) => site.pages.includes(page));
 }
 
+/** Whether there is a page to start at. @param pages the names of those there are */
+export function hasHome(pages: readonly string[]): boolean {
+  return PLACES.some(({ page }) => pages.includes(page));
+}
+
 /** Where who is signed in starts: a path below the mount. */
 export function homeOf(visit: Pick<Visit, "site">): string {
   return placesOf(visit)[0]?.path ?? "/";

@@ -7,6 +7,7 @@ import { get, post, type Resource } from "../core/resource.ts";
 import { PAGES } from "./door.ts";
 import { confirmed, form } from "./form.ts";
 import { html } from "./html.ts";
+import { back, keepingPlace, leafOf, list } from "./lists.ts";
 import { page, redirect } from "./page.ts";
 import { mountOf } from "./places.ts";
 import { browser, instant } from "./words.ts";
@@ -25,18 +26,22 @@ export const sessionPages: Resource = {
         const { db, now } = context;
         const caller = context.caller as Caller;
         const current = currentOf(caller);
-        const all = await sessions.list(db, caller.id, now);
-        const rows = all.map(
-          ({ id, ip, user_agent, created_at, last_seen_at }) => html`<li>
+        const leaf = await leafOf(context.page, (part) => sessions.list(db, caller.id, now, part));
+        const row = ({
+          id,
+          ip,
+          user_agent,
+          created_at,
+          last_seen_at,
+        }: sessions.Session) => html`<li>
 <div><h3>${browser(user_agent)}${id === current && html`<span class="tag">This session</span>`}</h3>
 <p>${ip !== "" && `${ip} · `}last seen ${instant(last_seen_at)}<br>signed in ${instant(created_at)}</p></div>
-${id !== current && form(context, `${PATH}/${id}/revoke`, html`<button class="quiet">End</button>`)}
-</li>`,
-        );
+${id !== current && form(context, `${PATH}/${id}/revoke${keepingPlace(context)}`, html`<button class="quiet">End</button>`)}
+</li>`;
         const body = html`<p class="lead">Where you are signed in. End what you don't know, and change your password then.</p>
-<section><ul class="rows">${rows}</ul></section>
+<section>${list(context, leaf, { path: PATH, none: "You are signed in nowhere.", row })}</section>
 ${
-  all.length > 1 &&
+  (leaf.rows.length > 1 || leaf.hasNext || leaf.page.number > 1) &&
   confirmed(context, {
     label: "End all others",
     question: "Everywhere else you will have to sign in again.",
@@ -54,7 +59,7 @@ ${
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();
         const author = { id, name };
         await record(db, { action: "session ended", author, ip: asked.ip }, now);
-        return redirect(mountOf(view) + PATH);
+        return back({ asked, view }, PATH);
       },
     }),
     post(`${PATH}/revoke_others`, {

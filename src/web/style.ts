@@ -80,13 +80,15 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .question { margin-top: .75rem; padding: 1rem; background: var(--bad-page); border-radius: .5rem; }
 .question p { margin: 0 0 .75rem; color: inherit; font-size: 1rem; }
 
-.rows { margin: 0; padding: 0; list-style: none; }
+.rows { margin: 0; padding: 0; list-style: none; scroll-margin: 4rem; }
 .rows > li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: start; gap: .5rem 1rem; padding: 1rem 0; border-top: 1px solid var(--line); }
 .rows > li:first-child { padding-top: 0; border-top: 0; }
 .rows > li:last-child { padding-bottom: 0; }
 .rows > li > :first-child { flex: 1 1 16rem; min-width: 0; }
 .rows div:not(.question) > p { margin: 0; color: var(--soft); font-size: .875rem; }
 .rows .confirm[open] { flex: 1 0 100%; }
+.pager { display: flex; align-items: center; gap: .5rem; margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft); }
+.pager a { background: var(--line); color: var(--ink); }
 .tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; font-size: .8125rem; font-weight: 500; color: var(--good); background: var(--good-page); border-radius: 1rem; }
 
 .note { margin: 0 0 1.5rem; padding: .75rem 1rem; border-left: 4px solid; border-radius: .25rem .5rem .5rem .25rem; }

@@ -2,6 +2,7 @@ import { record } from "../accounts/audit.ts";
 import { type Caller, newSecret, SCOPES } from "../core/auth.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
+import type { Page } from "../core/pagination.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
 import { dayOf } from "../core/time.ts";
 import { APPLICATION_SCOPES } from "../oauth/rules.ts";
@@ -10,8 +11,8 @@ import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, readForm } from "./form.ts";
 import { type Html, html } from "./html.ts";
-import { page, redirect } from "./page.ts";
-import { mountOf } from "./places.ts";
+import { back, keepingPlace, leafOf, list } from "./lists.ts";
+import { page } from "./page.ts";
 import { day, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/personal_access_tokens";
@@ -88,7 +89,7 @@ export const tokenPages: Resource = {
           { action: "token revoked", author, target: found.name, ip: asked.ip },
           now,
         );
-        return redirect(mountOf(view) + PATH);
+        return back({ asked, view }, PATH);
       },
     }),
   ],
@@ -107,11 +108,13 @@ interface Shown {
 }
 
 async function tokensPage(
-  visit: Visit & { db: Reader; now: number },
+  visit: Visit & { db: Reader; now: number; page: Page },
   { sent, errors = {}, made }: Shown,
 ): Promise<Answer> {
   const caller = visit.caller as Caller;
-  const active = await tokens.active(visit.db, caller.id, dayOf(visit.now));
+  const active = await leafOf(visit.page, (part) =>
+    tokens.active(visit.db, caller.id, dayOf(visit.now), part),
+  );
   const body = html`${made && madeNote(made)}
 <p class="lead">Programs sign in with a token instead of your password: as <code>Private-Token</code> or
 <code>Authorization: Bearer</code>.</p>
@@ -153,11 +156,7 @@ ${choices({
 </section>
 <section>
 <h2>Active tokens</h2>
-${
-  active.length === 0
-    ? html`<p class="lead">You have none.</p>`
-    : html`<ul class="rows">${active.map((token) => tokenRow(visit, token))}</ul>`
-}
+${list(visit, active, { path: PATH, none: "You have none.", row: (token) => tokenRow(visit, token) })}
 </section>`;
   const status = Object.keys(errors).length > 0 ? 422 : 200;
   return page(visit, { title: "Personal access tokens", status, body });
@@ -179,7 +178,7 @@ made ${instant(created_at)} · ${last_used_at === null ? "never used" : html`las
 ${confirmed(visit, {
   label: "Revoke",
   question: `What uses ${name} will no longer get in. This can't be undone.`,
-  action: `${PATH}/${id}/revoke`,
+  action: `${PATH}/${id}/revoke${keepingPlace(visit)}`,
 })}
 </li>`;
 }

@@ -1,10 +1,10 @@
 // Serves an application by the adapter of the runtime it is run on, and prints where. Of the lines on standard input the
-// first is the seed; each other asks what was read of files; the end closes it.
+// first is the seed; each other asks what was read of files; the end closes it, and the process `linger` milliseconds later.
 import { createInterface } from "node:readline";
 import { createApp } from "pm-api";
 
 const { serve } = await (process.versions.bun ? import("pm-api/bun") : import("pm-api/deno"));
-const options = JSON.parse(process.argv[2]);
+const { linger = 0, ...options } = JSON.parse(process.argv[2]);
 
 const app = await createApp();
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -18,6 +18,7 @@ while (!(await lines.next()).done) console.log(JSON.stringify({ pieces, ended })
 await server.close();
 console.log("closed");
 await app.close();
+await new Promise((resolve) => setTimeout(resolve, linger));
 process.exit(0);
 
 async function respond(incoming) {

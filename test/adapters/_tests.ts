@@ -21,6 +21,8 @@ interface Served {
 export interface Adapter {
   name: string;
   start(): Promise<Served>;
+  /** Whether it serves alone, with no host to pass anything on to. */
+  alone?: boolean;
   /** The method whose answers don't say how long a file is: of a stream Bun tells no length, hattip on Node none of nothing. */
   withoutLength?: "GET" | "HEAD";
 }
@@ -29,7 +31,7 @@ const TOKEN = { "private-token": "token-of-owner" };
 const FIVE_MEGABYTES = 5 * 1024 * 1024;
 
 /** What every way of serving an application has to do. */
-export function adapterTests({ name, start, withoutLength }: Adapter): void {
+export function adapterTests({ name, start, alone = false, withoutLength }: Adapter): void {
   describe(name, () => {
     let served: Served;
     let api: string;
@@ -113,9 +115,24 @@ export function adapterTests({ name, start, withoutLength }: Adapter): void {
       });
 
       it("outside the API are not its own", async () => {
-        for (const path of ["", "/", "/apis/v4/user", "/api", "/index.html?x=/api/v4/user"]) {
+        for (const path of ["/apis/v4/user", "/api", "/index.html?x=/api/v4/user", "//"]) {
           expect([path, (await fetch(served.url + path)).status]).toEqual([path, 404]);
         }
+      });
+
+      it(`at / ${alone ? "lead to the pages" : "are the host's"}`, async () => {
+        for (const path of ["", "/", "/?a=b"]) {
+          const { status, headers } = await fetch(served.url + path, { redirect: "manual" });
+          const led = [303, "/-/profile"];
+          expect([path, status, headers.get("location")]).toEqual([
+            path,
+            ...(alone ? led : [404, null]),
+          ]);
+        }
+        if (!alone) return;
+        expect(await (await fetch(served.url)).text()).toContain("<h1>Sign in</h1>");
+        const head = await fetch(served.url, { method: "HEAD", redirect: "manual" });
+        expect(head.status).toBe(303);
       });
     });
 

@@ -4,6 +4,7 @@ import { adapterTests } from "./_tests.ts";
 
 adapterTests({
   name: "serve of pm-api/node",
+  alone: true,
   start: async () => {
     const app = await testApp();
     const server = await serve(app, { port: 0 });

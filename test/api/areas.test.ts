@@ -186,6 +186,28 @@ describe("a project without issues", () => {
   });
 });
 
+it("issues that are off are not counted in the project", async () => {
+  type Shown = { path: string; open_issues_count?: number };
+  const counts = async () => {
+    const shown: Shown[] = [
+      (await app.call(`GET ${SITE}`, { as })).json,
+      ...(await app.call("GET /projects", { as })).json,
+      ...(await app.call("GET /groups/acme/projects", { as })).json,
+      ...(await app.call("GET /groups/acme", { as })).json.projects,
+    ];
+    return shown
+      .filter(({ path }) => path === "site")
+      .map((one) => ("open_issues_count" in one ? one.open_issues_count : "left out"));
+  };
+  const on = await counts();
+  expect(on).toEqual([1, 1, 1, 1]);
+  const changed = await app.call(`PUT ${SITE}`, { as, json: { issues_enabled: false } });
+  expect(changed.json).not.toHaveProperty("open_issues_count");
+  expect(await counts()).toEqual(on.map(() => "left out"));
+  await change({ issues_enabled: true });
+  expect(await counts()).toEqual(on);
+});
+
 describe("a project without merge requests", () => {
   beforeEach(() => change({ merge_requests_enabled: false }));
 

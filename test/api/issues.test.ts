@@ -675,6 +675,10 @@ it("a list costs as many queries for many issues as for one", async () => {
         queries += 1;
         return store.rows(sql, values);
       },
+      one: (sql, values) => {
+        queries += 1;
+        return store.one(sql, values);
+      },
     };
     const caller = { id: 1, username: "ada", admin: true, external: false };
     const viewer = { caller, today: "2026-11-21" };

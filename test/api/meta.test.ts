@@ -42,12 +42,9 @@ describe("health", () => {
   });
 
   it("needs the database only where it says whether that answers", async () => {
+    const gone = () => Promise.reject(new Error("gone"));
     const failing = await createAppOn(
-      {
-        ...app.store,
-        rows: () => Promise.reject(new Error("gone")),
-        all: () => Promise.reject(new Error("gone")),
-      },
+      { ...app.store, reader: () => ({ rows: gone, all: gone, one: gone }) },
       { onError: () => undefined },
     );
     const ask = async (path: string) =>

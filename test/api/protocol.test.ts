@@ -1092,6 +1092,8 @@ describe("a failure of our own", () => {
       dialect: "sqlite",
       all: fail,
       rows: fail,
+      one: fail,
+      reader: () => broken,
       // Migrating, the one transaction there is.
       transaction: (async () => []) as Store["transaction"],
       snapshot: fail,

@@ -1,5 +1,6 @@
-// `npm run bench:engines`: how fast PostgreSQL on a socket is beside SQLite, and two workers beside one. It measures and
-// never fails for being slow. `--only workers` or `--only engines` measures one of them.
+// `npm run bench:engines`: how fast every engine and runtime is beside better-sqlite3 on Node, PostgreSQL being on a
+// socket, and two workers beside one. It measures and never fails for being slow. `--only workers` or `--only engines`
+// measures one of them.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -11,9 +12,10 @@ import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { copyDatabase, createApp } from "../../src/index.ts";
 import { startPostgres } from "../postgres-server.ts";
+import { runtimes } from "../runtimes.mjs";
 import { hasWrk, load, loadByWrk } from "./load.ts";
 import { type Operation, operationsOn } from "./operations.ts";
-import { freePort, pinDriver, startServer } from "./processes.ts";
+import { freePort, pinDriver, type Runtime, startServer } from "./processes.ts";
 import { median } from "./report.ts";
 import { mediumSeed } from "./seed.ts";
 
@@ -34,16 +36,15 @@ const TICK = 10_000;
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 
-/** What is asked, and the least share of the first one's rate that is good enough for the second. */
-const FLOORS = { single: 0.3, list: 0.5, workers: 1.6 };
-
 interface Contender {
   name: string;
   url: string;
   /** CPU time used until now, in microseconds, by all its processes. */
   cpu(): number | Promise<number>;
-  /** How many cores it can use. */
-  cores: number;
+  /** How many cores it can use. Default 1. */
+  cores?: number;
+  /** The least share of the first contender's rate that is good enough. */
+  floor?: (operation: Operation) => number | undefined;
   stop(): Promise<unknown>;
 }
 
@@ -56,81 +57,103 @@ try {
   await app.admin.seed(mediumSeed());
   const operations = await operationsOn(app);
   await app.close();
-  const onSocket = `postgres://postgres:postgres@/postgres?host=${postgres.socket}&port=${postgres.port}`;
-  await copyDatabase({ from: file, to: onSocket });
 
-  const table = new Table({
-    head: ["", "first", "req/s", "second", "req/s", "ratio", "by CPU", "floor", ""],
-    style: { head: [], border: [], compact: true },
-  });
+  console.log(
+    `Medians of ${rounds} rounds of ${duration} s, ratios within a round, to the first. In brackets those by CPU time: what each
+could answer with its cores to itself.`,
+  );
   if (parts.includes("workers")) {
     const reads = operations.filter(({ method }) => method === "GET");
-    const workers = [await served(file, 1), await served(file, 2)] as const;
-    for (const operation of reads) {
-      table.push(await compared(operation, workers, FLOORS.workers, hasWrk ? loadByWrk : load));
-    }
-    for (const { stop } of workers) await stop();
+    const workers = [await served(file, 1), { ...(await served(file, 2)), floor: () => 1.6 }];
+    const driver = hasWrk
+      ? "wrk"
+      : "autocannon, which takes a third of what they take (wrk takes less)";
+    console.log(`\nWorkers, which share the cores with what asks them: ${driver}.`);
+    console.log(await compared(reads, workers, hasWrk ? loadByWrk : load));
   }
   if (parts.includes("engines")) {
+    const onSocket = `postgres://postgres:postgres@/postgres?host=${postgres.socket}&port=${postgres.port}`;
+    await copyDatabase({ from: file, to: onSocket });
     pinDriver();
+    const start = async (name: string, database: string, runtime?: Runtime) => ({
+      name,
+      ...(await startServer([script("app"), database], runtime)),
+    });
     const engines = [
-      { name: "SQLite", cores: 1, ...(await startServer([script("app"), file])) },
-      { name: "PostgreSQL", cores: 1, ...(await startServer([script("app"), onSocket])) },
-    ] as const;
-    for (const operation of operations) {
-      const isSingle = operation.name.startsWith("one ");
-      const floor = operation.method === "POST" ? undefined : FLOORS[isSingle ? "single" : "list"];
-      table.push(await compared(operation, engines, floor));
+      await start("Node, better-sqlite3", file),
+      { ...(await start("Node, PostgreSQL", onSocket)), floor: floorOfPostgres },
+    ];
+    for (const { name, command, env = {} } of runtimes) {
+      if (command) engines.push(await start(name, file, { command, env }));
     }
-    for (const { stop } of engines) await stop();
+    console.log(
+      "\nEngines and runtimes, on one core. PostgreSQL itself is on either, and not counted.",
+    );
+    console.log(await compared(operations, engines));
   }
-  console.log(
-    `Medians of ${rounds} rounds of ${duration} s, ratios within a round. Workers share the cores with what asks them,
-${hasWrk ? "wrk" : "autocannon, which takes a third of what they take: wrk, where it is installed, takes less"}.
-PostgreSQL shares them with both. "By CPU" is what each could answer with its cores to itself: their number by the CPU
-time that its processes, not PostgreSQL's, use for a request.`,
-  );
-  console.log(table.toString());
 } finally {
   await postgres.remove();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Asks two servers in turn, and gives the row that compares them. */
+function floorOfPostgres({ name, method }: Operation): number | undefined {
+  if (method !== "GET") return undefined;
+  return name.startsWith("one ") ? 0.3 : 0.5;
+}
+
+/** Asks all contenders in turn, ends them, and gives a table of how the others do beside the first. */
 async function compared(
-  operation: Operation,
-  [first, second]: readonly [Contender, Contender],
-  floor: number | undefined,
+  operations: readonly Operation[],
+  contenders: readonly Contender[],
   ask: typeof loadByWrk = load,
-): Promise<string[]> {
-  for (const { url } of [first, second]) await load(url, operation, { amount: WARM_UP });
-  const rates: [number, number][] = [];
-  const capacities: [number, number][] = [];
-  const rateOf = async ({ url, cpu, cores }: Contender) => {
-    const before = await cpu();
-    const { total, duration: took } = await ask(url, operation, { duration });
-    const used = (await cpu()) - before;
-    return { rate: total / took, capacity: (cores * total) / used };
-  };
-  for (let round = 0; round < rounds; round += 1) {
-    process.stderr.write(`${operation.name}: round ${round + 1} of ${rounds}\n`);
-    const one = await rateOf(first);
-    const other = await rateOf(second);
-    rates.push([one.rate, other.rate]);
-    capacities.push([one.capacity, other.capacity]);
+): Promise<string> {
+  const [first, ...others] = contenders as [Contender, ...Contender[]];
+  const table = new Table({
+    head: ["", `${first.name}, req/s`, ...others.map(({ name }) => name)],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const operation of operations) {
+    for (const { url } of contenders) await load(url, operation, { amount: WARM_UP });
+    const measured: Measured[][] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      process.stderr.write(`${operation.name}: round ${round + 1} of ${rounds}\n`);
+      const results: Measured[] = [];
+      for (const contender of contenders) results.push(await rateOf(contender, operation, ask));
+      measured.push(results);
+    }
+    const ratioOf = (at: number, of: keyof Measured) =>
+      median(measured.map((results) => (results[at]?.[of] ?? 0) / (results[0] as Measured)[of]));
+    table.push([
+      operation.name,
+      median(measured.map(([one]) => (one as Measured).rate)).toFixed(0),
+      ...others.map(({ floor }, index) => {
+        const ratio = ratioOf(index + 1, "rate");
+        const least = floor?.(operation);
+        const mark =
+          least === undefined ? "" : ratio >= least ? `, ≥ ${least}` : `, NOT ≥ ${least}`;
+        return `${ratio.toFixed(2)} (${ratioOf(index + 1, "capacity").toFixed(2)})${mark}`;
+      }),
+    ]);
   }
-  const ratio = median(rates.map(([one, other]) => other / one));
-  return [
-    operation.name,
-    first.name,
-    median(rates.map(([one]) => one)).toFixed(0),
-    second.name,
-    median(rates.map(([, other]) => other)).toFixed(0),
-    ratio.toFixed(2),
-    median(capacities.map(([one, other]) => other / one)).toFixed(2),
-    floor === undefined ? "" : `≥ ${floor}`,
-    floor === undefined ? "" : ratio >= floor ? "met" : "NOT MET",
-  ];
+  for (const { stop } of contenders) await stop();
+  return table.toString();
+}
+
+/** Answers in a second, and how many there could be if it had its cores to itself. */
+interface Measured {
+  rate: number;
+  capacity: number;
+}
+
+async function rateOf(
+  { url, cpu, cores = 1 }: Contender,
+  operation: Operation,
+  ask: typeof loadByWrk,
+): Promise<Measured> {
+  const before = await cpu();
+  const { total, duration: took } = await ask(url, operation, { duration });
+  const used = (await cpu()) - before;
+  return { rate: total / took, capacity: (cores * total) / used };
 }
 
 /** The command, on as many cores as there are. */

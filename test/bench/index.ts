@@ -6,9 +6,10 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { createApp } from "../../src/index.ts";
+import { type App, createApp } from "../../src/index.ts";
+import { MANY, type Where, withEvents } from "./events.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
-import { HEADERS, type Operation, operationsOn } from "./operations.ts";
+import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
 import {
   freePort,
@@ -49,13 +50,18 @@ const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
 try {
   pinDriver();
   const { operations, callerId, copy } = await seeded();
-  const wanted = operations.filter(({ name }) => name.includes(options.operations as string));
-  const rates = parts.includes("rates") ? await compare(wanted, callerId, copy) : [];
+  const wanted = ({ name }: Operation) => name.includes(options.operations as string);
+  const scale: Scale = {};
+  const where = { folder, rounds, say };
+  const rates = parts.includes("rates")
+    ? [
+        ...(await compare(operations.filter(wanted), callerId, copy)),
+        ...(await compareEvents(EVENT_OPERATIONS.filter(wanted), where)),
+      ]
+    : [];
   const footprint = parts.includes("start")
     ? await footprints(operations, callerId, copy)
     : undefined;
-  const scale: Scale = {};
-  const where = { folder, rounds, say };
   if (parts.includes("events")) scale.firstPages = await firstPages(where);
   if (parts.includes("attachments")) {
     scale.attachments = await attachments(script("app"), copy("attachments"), where);
@@ -89,18 +95,30 @@ async function seeded() {
   const app = await createApp({ database: original });
   await app.admin.seed(mediumSeed());
   const operations = await operationsOn(app);
-  const response = await app.fetch(new Request("http://pm.test/api/v4/user", { headers: HEADERS }));
-  const { id: callerId } = (await response.json()) as { id: number };
+  const callerId = await idOfCaller(app);
   await app.close();
   return {
     operations,
-    callerId: String(callerId),
+    callerId,
     copy: (name: string) => {
       const file = join(folder, `${name}.db`);
       copyFileSync(original, file);
       return file;
     },
   };
+}
+
+/** The same for what is asked of a million events, which are only read. */
+async function compareEvents(
+  operations: readonly Operation[],
+  where: Where,
+): Promise<Figures["rates"]> {
+  if (operations.length === 0) return [];
+  const file = await withEvents(MANY, where);
+  const app = await createApp({ database: file });
+  const callerId = await idOfCaller(app);
+  await app.close();
+  return compare(operations, callerId, () => file);
 }
 
 /** What reads take while people sign in. */
@@ -115,12 +133,19 @@ async function passwords(file: string): Promise<PasswordFigures> {
   return figures;
 }
 
+async function idOfCaller(app: App): Promise<string> {
+  const response = await app.fetch(new Request("http://pm.test/api/v4/user", { headers: HEADERS }));
+  const { id } = (await response.json()) as { id: number };
+  return String(id);
+}
+
 /** Lets the contenders answer in turn, each round beginning with another. */
 async function compare(
   operations: readonly Operation[],
   callerId: string,
   copy: (name: string) => string,
 ): Promise<Figures["rates"]> {
+  if (operations.length === 0) return [];
   const contenders: [name: string, server: Server][] = [
     ["bare", await startServer([script("bare"), copy("bare"), callerId])],
     ["app", await startServer([script("app"), copy("app")])],

@@ -17,11 +17,15 @@ export interface Rate {
 }
 
 function requestOf(operation: Operation) {
-  const { method, path, body } = operation;
+  const { method, path, token, body } = operation;
   return {
     method,
     path: `/api/v4${path}`,
-    headers: body === undefined ? HEADERS : { ...HEADERS, "content-type": "application/json" },
+    headers: {
+      ...HEADERS,
+      ...(token !== undefined && { "private-token": token }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
     body,
   };
 }
@@ -78,7 +82,11 @@ export async function loadByWrk(
   return { total: Number(total), duration: Number(took) };
 }
 
-/** What a server answers to an operation. */
+/**
+ * What a server answers to an operation.
+ *
+ * @throws Error where it ends the connection before its answer
+ */
 export async function answerOf(server: Server, operation: Operation): Promise<string> {
   const { path, method, headers, body } = requestOf(operation);
   return new Promise((resolve, reject) => {
@@ -88,7 +96,8 @@ export async function answerOf(server: Server, operation: Operation): Promise<st
       response.on("data", (chunk: string) => {
         text += chunk;
       });
-      response.on("end", () => resolve(`${response.statusCode} ${text}`));
+      response.once("error", reject);
+      response.once("end", () => resolve(`${response.statusCode} ${text}`));
     })
       .once("error", reject)
       .end(body?.replace("[<id>]", "compared"));

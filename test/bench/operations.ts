@@ -1,4 +1,5 @@
 import type { App } from "../../src/index.ts";
+import { MEMBER_OF_ALL } from "./events.ts";
 import { CALLER } from "./seed.ts";
 
 /** What every request of the bench carries. The host is the same for all contenders, since answers have links. */
@@ -10,6 +11,8 @@ export interface Operation {
   method: "GET" | "POST";
   /** Below `/api/v4`. */
   path: string;
+  /** Whose it is, where it is not the caller's of {@link HEADERS}. */
+  token?: string;
   /** JSON with `[<id>]` where each request has another text. */
   body?: string;
   /** The least share of the bare server's rate that is good enough. */
@@ -75,3 +78,23 @@ export async function operationsOn(app: App): Promise<Operation[]> {
     },
   ];
 }
+
+/** The operations on events, among a million of them: see {@link withEvents} in events.ts. */
+export const EVENT_OPERATIONS: readonly Operation[] = [
+  {
+    name: "20 events of a project",
+    method: "GET",
+    path: "/projects/acme%2Fproject-0/events",
+    floor: 0.5,
+  },
+  {
+    name: "20 events of a user",
+    method: "GET",
+    path: "/users/user2/events",
+    // Who may see all of them, as the bare server takes it for granted.
+    token: MEMBER_OF_ALL.token,
+    floor: 0.5,
+  },
+  { name: "20 events of the caller", method: "GET", path: "/events", floor: 0.5 },
+  { name: "20 events of 30 projects", method: "GET", path: "/events?scope=all", floor: 0.5 },
+];

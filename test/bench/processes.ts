@@ -17,11 +17,28 @@ export function pinDriver(): void {
   if (pinned) spawnSync("taskset", ["-acp", String(DRIVER_CORE), String(process.pid)]);
 }
 
-/** Starts Node on the servers' core. */
-function start(args: readonly string[], stdio: "pipe" | "ignore"): ChildProcess {
-  const command = [...(pinned ? ["taskset", "-c", String(SERVER_CORE)] : []), process.execPath];
+/** What runs a script: a command with its first arguments, and what its environment has beside ours. */
+export interface Runtime {
+  command: readonly string[];
+  env?: Record<string, string>;
+}
+
+const NODE: Runtime = { command: [process.execPath] };
+
+/** Starts a script on the servers' core. */
+function start(args: readonly string[], stdio: "pipe" | "ignore", runtime = NODE): ChildProcess {
+  const onCore = pinned ? ["taskset", "-c", String(SERVER_CORE)] : [];
+  const [command, ...before] = [...onCore, ...runtime.command] as [string, ...string[]];
   const io = stdio === "pipe" ? (["pipe", "pipe", "inherit"] as const) : "ignore";
-  return spawn(command[0] as string, [...command.slice(1), ...args], { stdio: io as "pipe" });
+  const child = spawn(command, [...before, ...args], {
+    stdio: io as "pipe",
+    env: { ...process.env, ...runtime.env },
+  });
+  // A server that outlives the bench keeps what it writes errors to open, for which a shell waits.
+  const end = () => child.kill();
+  process.once("exit", end);
+  child.once("exit", () => process.off("exit", end));
+  return child;
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -42,15 +59,15 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts a script of `servers/` and waits until it listens. */
-export async function startServer(args: readonly string[]): Promise<Server> {
-  const child = start(args, "pipe");
+/** Starts a script of `servers/`, by default on this Node, and waits until it listens. */
+export async function startServer(args: readonly string[], runtime?: Runtime): Promise<Server> {
+  const child = start(args, "pipe", runtime);
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error("the server has no pipes");
   const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
   const hear = async () => {
     const { value, done } = await lines.next();
-    if (done) throw new Error(`node ${args.join(" ")} ended early`);
+    if (done) throw new Error(`${args.join(" ")} ended early`);
     return JSON.parse(value) as { url: string; cpu: number; purged: number };
   };
   const { url } = await hear();

@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { type App, createApp } from "../../src/index.ts";
-import { insertMany, type PastEvent } from "../../src/resources/events/queries.ts";
-import { openStore } from "../../src/store/open.ts";
+import { FEW, MANY, MEMBER_OF_ALL, OTHERS, PROJECTS, type Where, withEvents } from "./events.ts";
 import { HEADERS } from "./operations.ts";
 import { startServer } from "./processes.ts";
 import { median } from "./report.ts";
@@ -17,68 +15,12 @@ export interface Scale {
   purge?: { removed: number; seconds: number; quiet: number; during: number };
 }
 
-interface Where {
-  folder: string;
+interface Measuring extends Where {
   rounds: number;
-  say: (text: string) => void;
 }
 
-const MANY = 1_000_000;
-const FEW = 1_000;
-const PROJECTS = 30;
-const USERS = 10;
 /** Reads a round of a list. */
 const READS = 50;
-const YEAR = 31_557_600_000;
-
-/**
- * A database of events, a tenth of them in one project, whose member asks. Half of them are older than two years.
- *
- * @returns its file
- */
-async function withEvents(count: number, { folder, say }: Where): Promise<string> {
-  say(`seeding ${count} events…`);
-  const file = join(folder, `events-${count}.db`);
-  const app = await createApp({ database: file });
-  await app.admin.seed({
-    users: Array.from({ length: USERS }, (_, index) => ({
-      username: `user${index}`,
-      tokens: index === 1 ? [{ token: HEADERS["private-token"] }] : [],
-    })),
-    groups: [
-      {
-        path: "acme",
-        members: { user1: "developer" },
-        projects: Array.from({ length: PROJECTS }, (_, index) => ({ path: `project-${index}` })),
-      },
-    ],
-  });
-  await app.close();
-  const store = await openStore(file, {});
-  const ids = async (sql: string) => (await store.rows(sql)).map(([id]) => id as number);
-  const projects = await ids("select id from projects order by id");
-  const users = await ids("select id from users where username like 'user%' order by id");
-  const now = Date.now();
-  const eventAt = (index: number): PastEvent => ({
-    project_id: projects[index % 10 === 0 ? 0 : 1 + (index % (PROJECTS - 1))] as number,
-    author_id: users[index % USERS] as number,
-    ref: "main",
-    ref_type: "branch",
-    push_action: "pushed",
-    commit_count: 1,
-    commit_from: "a".repeat(40),
-    commit_to: "b".repeat(40),
-    commit_title: "Change something",
-    at: Math.round(now - 4 * YEAR * (1 - index / count)),
-  });
-  for (let start = 0; start < count; start += 20_000) {
-    const length = Math.min(20_000, count - start);
-    const batch = Array.from({ length }, (_, index) => eventAt(start + index));
-    await store.transaction((db) => insertMany(db, batch));
-  }
-  await store.close();
-  return file;
-}
 
 async function timed(url: string, init: RequestInit = {}): Promise<number> {
   const started = performance.now();
@@ -92,8 +34,9 @@ async function timed(url: string, init: RequestInit = {}): Promise<number> {
 }
 
 /** In process, since a client's own time would hide differences. */
-async function timedIn(app: App, path: string): Promise<number> {
-  const request = new Request(`http://pm.test/api/v4${path}`, { headers: HEADERS });
+async function timedIn(app: App, path: string, token: string): Promise<number> {
+  const headers = { ...HEADERS, "private-token": token };
+  const request = new Request(`http://pm.test/api/v4${path}`, { headers });
   const started = performance.now();
   const response = await app.fetch(request);
   const took = performance.now() - started;
@@ -102,25 +45,39 @@ async function timedIn(app: App, path: string): Promise<number> {
 }
 
 /** The first page of each list of events among a thousand and among a million, in turn. */
-export async function firstPages(where: Where): Promise<NonNullable<Scale["firstPages"]>> {
+export async function firstPages(where: Measuring): Promise<NonNullable<Scale["firstPages"]>> {
   const few = await createApp({ database: await withEvents(FEW, where) });
   const many = await createApp({ database: await withEvents(MANY, where) });
+  const own = HEADERS["private-token"];
+  const all = PROJECTS + OTHERS;
   const lists = [
-    ["a project that holds a tenth", "/projects/acme%2Fproject-0/events"],
-    ["a user", "/users/user2/events"],
-    ["the caller", "/events"],
-    [`the caller's ${PROJECTS} projects`, "/events?scope=all"],
+    ["a project that holds a tenth", "/projects/acme%2Fproject-0/events", own],
+    [`a user, as far as ${PROJECTS} projects show`, "/users/user2/events", own],
+    [`a user, as far as ${all} projects show`, "/users/user2/events", MEMBER_OF_ALL.token],
+    ["the caller", "/events", own],
+    [`the caller's ${PROJECTS} projects`, "/events?scope=all", own],
+    [`the caller's ${all} projects`, "/events?scope=all", MEMBER_OF_ALL.token],
+    [
+      `pushes to the caller's ${all} projects`,
+      "/events?scope=all&action=pushed",
+      MEMBER_OF_ALL.token,
+    ],
+    [
+      `merges in the caller's ${all} projects`,
+      "/events?scope=all&action=merged",
+      MEMBER_OF_ALL.token,
+    ],
   ] as const;
   const pages: NonNullable<Scale["firstPages"]> = [];
-  for (const [name, path] of lists) {
+  for (const [name, path, token] of lists) {
     where.say(`first page of ${name}`);
     const rounds: [number, number][] = [];
     // One round more, which only warms up.
     for (let round = 0; round <= where.rounds; round += 1) {
       const times: [number[], number[]] = [[], []];
       for (let read = 0; read < READS; read += 1) {
-        times[0].push(await timedIn(few, path));
-        times[1].push(await timedIn(many, path));
+        times[0].push(await timedIn(few, path, token));
+        times[1].push(await timedIn(many, path, token));
       }
       if (round > 0) rounds.push([median(times[0]), median(times[1])]);
     }

@@ -138,6 +138,8 @@ describe("serve --workers", () => {
       workers: 2,
     });
     expect(await workersOf(server)).toHaveLength(2);
+    const start = await fetch(server.url, { redirect: "manual" });
+    expect([start.status, start.headers.get("location")]).toEqual([303, "/-/profile"]);
     await writeAndRead([server.url], "seen", 15);
     expect(await server.stop()).toBe(0);
     expect(server.stderr).toBe("");

@@ -28,6 +28,7 @@ describe("serve", () => {
       url: expect.stringMatching(/^http:\/\/localhost:\d+$/),
     });
     expect((await fetch(`${server.url}/-/readiness`)).status).toBe(200);
+    expect(await (await fetch(server.url)).text()).toContain("<h1>Sign in</h1>");
     expect(await server.stop("SIGINT")).toBe(0);
     expect(server.stderr).toBe("");
   });

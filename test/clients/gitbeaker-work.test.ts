@@ -1,14 +1,9 @@
-import { Gitlab } from "@gitbeaker/rest";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Seed, startTestServer, type TestServer } from "../../src/testing.ts";
-import { refusal } from "./gitbeaker.ts";
+import { describe, expect, it } from "vitest";
+import type { Seed } from "../../src/testing.ts";
+import { refusal, serving, users } from "./gitbeaker.ts";
 
 const seed: Seed = {
-  users: [
-    { username: "root", admin: true, tokens: [{ token: "root-token" }] },
-    { username: "ann", name: "Ann", tokens: [{ token: "ann-token" }] },
-    { username: "bob", tokens: [{ token: "bob-token" }] },
-  ],
+  users,
   groups: [
     {
       path: "acme",
@@ -58,16 +53,7 @@ const seed: Seed = {
 
 const SITE = "acme/site";
 
-let server: TestServer;
-let gitlab: InstanceType<typeof Gitlab>;
-let bob: InstanceType<typeof Gitlab>;
-beforeAll(async () => {
-  server = await startTestServer({ seed, now: "2026-03-01T12:00:00Z", limits: { perPage: 2 } });
-  gitlab = new Gitlab({ host: server.url, token: "ann-token" });
-  bob = new Gitlab({ host: server.url, token: "bob-token" });
-});
-afterEach(() => server.reset());
-afterAll(() => server.close());
+const { server, ann: gitlab, bob } = await serving(seed, 2);
 
 describe("issues", () => {
   it("are made, shown, changed, closed, reopened and removed", async () => {

@@ -5,16 +5,12 @@ import {
   GitbeakerTimeoutError,
   Gitlab,
 } from "@gitbeaker/rest";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Seed, startTestServer, type TestServer } from "../../src/testing.ts";
-import { refusal } from "./gitbeaker.ts";
+import { describe, expect, it } from "vitest";
+import { type Seed, startTestServer } from "../../src/testing.ts";
+import { refusal, serving, users } from "./gitbeaker.ts";
 
 const seed: Seed = {
-  users: [
-    { username: "root", admin: true, tokens: [{ token: "root-token" }] },
-    { username: "ann", name: "Ann", tokens: [{ token: "ann-token" }] },
-    { username: "bob", tokens: [{ token: "reader", scopes: ["read_api"] }] },
-  ],
+  users,
   groups: [
     {
       path: "acme",
@@ -32,16 +28,7 @@ const seed: Seed = {
   projects: [{ namespace: "ann", path: "notes" }],
 };
 
-let server: TestServer;
-let gitlab: InstanceType<typeof Gitlab>;
-let root: InstanceType<typeof Gitlab>;
-beforeAll(async () => {
-  server = await startTestServer({ seed, now: "2026-03-01T12:00:00Z", limits: { perPage: 4 } });
-  gitlab = new Gitlab({ host: server.url, token: "ann-token" });
-  root = new Gitlab({ host: server.url, token: "root-token" });
-});
-afterEach(() => server.reset());
-afterAll(() => server.close());
+const { server, ann: gitlab, root } = await serving(seed, 4);
 
 describe("boards", () => {
   it("are listed with their lists, and shown", async () => {

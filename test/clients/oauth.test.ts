@@ -1,5 +1,6 @@
 import { Gitlab } from "@gitbeaker/rest";
 import * as oauth from "oauth4webapi";
+import * as openid from "openid-client";
 import { AuthorizationCode, ResourceOwnerPassword } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
@@ -179,6 +180,73 @@ describe("oauth4webapi", () => {
     expect(() => oauth.validateAuthResponse(as, { client_id }, to, "s")).toThrow(
       expect.objectContaining({ error: "invalid_scope" }),
     );
+  });
+});
+
+describe("openid-client, for OAuth2 alone", () => {
+  // By the issuer and `/.well-known/oauth-authorization-server` alone.
+  const discovered = ({ client_id }: Client, auth: openid.ClientAuth) =>
+    openid.discovery(new URL(server.url), client_id, undefined, auth, {
+      algorithm: "oauth2",
+      execute: [openid.allowInsecureRequests],
+    });
+  const ways: [string, () => Promise<openid.Configuration>][] = [
+    [
+      "Basic",
+      () =>
+        discovered(confidential, openid.ClientSecretBasic(confidential.client_secret as string)),
+    ],
+    [
+      "a secret in the body",
+      () => discovered(confidential, openid.ClientSecretPost(confidential.client_secret as string)),
+    ],
+    ["no secret", () => discovered(open, openid.None())],
+  ];
+
+  it.each(ways)(
+    "finds the server, and gets, refreshes and revokes tokens with %s",
+    async (_, way) => {
+      const config = await way();
+      expect(config.serverMetadata()).toMatchObject({ issuer: server.url });
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+      const expectedState = openid.randomState();
+      const url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT,
+        scope: "api read_user",
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: "S256",
+        state: expectedState,
+      });
+      const to = await consent(url);
+      const checks = { pkceCodeVerifier, expectedState };
+      const first = await openid.authorizationCodeGrant(config, to, checks);
+      expect(first).toMatchObject({ token_type: "bearer", scope: "api read_user" });
+      expect(first.expiresIn()).toBeGreaterThan(7100);
+      expect(first.claims()).toBeUndefined();
+      const asked = await openid.fetchProtectedResource(
+        config,
+        first.access_token,
+        new URL(`${server.url}/api/v4/user`),
+        "GET",
+      );
+      expect(await asked.json()).toMatchObject({ username: "ada" });
+
+      const second = await openid.refreshTokenGrant(config, first.refresh_token as string);
+      expect((await userOf(first.access_token)).username).toBeUndefined();
+      expect((await userOf(second.access_token)).username).toBe("ada");
+      await openid.tokenRevocation(config, second.access_token);
+      expect((await userOf(second.access_token)).username).toBeUndefined();
+      const refused = openid.refreshTokenGrant(config, first.refresh_token as string);
+      await expect(refused).rejects.toMatchObject({ error: "invalid_grant", status: 400 });
+    },
+  );
+
+  it("is told of a denial", async () => {
+    const config = await discovered(open, openid.None());
+    const url = openid.buildAuthorizationUrl(config, { redirect_uri: REDIRECT, scope: "openid" });
+    await expect(openid.authorizationCodeGrant(config, await consent(url))).rejects.toMatchObject({
+      error: "invalid_scope",
+    });
   });
 });
 

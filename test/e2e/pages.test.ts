@@ -172,4 +172,37 @@ describe.each([
     const unexpected = complaints.filter((text) => !/status of (401|403|422)/.test(text));
     expect(unexpected).toEqual([]);
   }, 120_000);
+
+  it("long lists can be leafed through", async () => {
+    const name = `${username}-of-much`;
+    const account = { username: name, name, email: `${name}@example.com`, password: "a password" };
+    await app.admin.createUser(account);
+    for (let number = 1; number <= 45; number += 1) {
+      await app.admin.createToken({ user: name, name: `token ${number}`, scopes: ["api"] });
+      await app.admin.createApplication({
+        user: name,
+        name: `application ${number}`,
+        redirect_uris: ["https://charts.example.com/"],
+        scopes: ["api"],
+      });
+    }
+    const { page } = await visit(browser, { width, dark });
+    await page.goto(`${server.url}/-/user_settings/personal_access_tokens`);
+    await signIn(page, name, "a password");
+    await look(page, at("tokens-many"));
+    await page.getByRole("link", { name: "Next" }).click();
+    await page.getByRole("link", { name: "Next" }).click();
+    expect(await page.locator(".rows h3").allTextContents()).toEqual(
+      [5, 4, 3, 2, 1].map((number) => `token ${number}`),
+    );
+    expect(await page.getByRole("link", { name: "Next" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Previous" }).click();
+    await look(page, at("tokens-many-second"));
+    await page.locator("summary", { hasText: "Revoke" }).first().click();
+    await page.getByRole("button", { name: "Revoke" }).first().click();
+    expect(await page.locator(".pager").textContent()).toContain("Page 2");
+    await page.getByRole("link", { name: "Applications" }).first().click();
+    await page.getByRole("link", { name: "Next" }).click();
+    await look(page, at("applications-many-second"));
+  }, 60_000);
 });

@@ -13,8 +13,7 @@ afterAll(() => app.dispose());
 /** A new access token of `developer` with these scopes. */
 async function tokenWith(scope: string): Promise<string> {
   const client = await app.register({ scopes: scope.split(" ") });
-  const code = await codeFor(visitor, client, { scope });
-  return (await app.token(redemption(client, code))).json.access_token;
+  return (await app.pair(visitor, client, { scope })).access_token;
 }
 
 describe("the API takes an access token", () => {

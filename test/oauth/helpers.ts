@@ -19,8 +19,21 @@ export interface OAuthApp extends TestApp {
   signedIn(login?: string): Promise<Visitor>;
   /** Asks the token endpoint. */
   token(form: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
+  /** The tokens that a user gives a client: by a code, with PKCE. */
+  pair(visitor: Visitor, client: Client, more?: Record<string, string>): Promise<Tokens>;
+  /** Asks for new tokens for a refresh token. */
+  refresh(client: Client, refreshToken: string, more?: Record<string, string>): Promise<Answer>;
+  /** Asks for a token by the name and password of `developer`. */
+  byPassword(more?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
   /** Asks the API who an access token is for. */
   user(token: string): Promise<Answer>;
+}
+
+/** What the token endpoint gives for a code. */
+interface Tokens {
+  access_token: string;
+  refresh_token: string;
+  scope: string;
 }
 
 /** Makes an {@link OAuthApp} on the engine under test. */
@@ -30,6 +43,8 @@ export async function oauthApp(options: AppOptions = {}): Promise<OAuthApp> {
     const { json } = await app.call(`GET /users?username=${username}`, { as: "admin" });
     await app.call(`PUT /users/${json[0].id}`, { as: "admin", json: { password: PASSWORD } });
   }
+  const token: OAuthApp["token"] = (form, headers = {}) =>
+    app.call("POST /oauth/token", { form, headers });
   return Object.assign(app, {
     register: (data = {}) =>
       app.admin.createApplication({
@@ -44,8 +59,20 @@ export async function oauthApp(options: AppOptions = {}): Promise<OAuthApp> {
       await visitor.signIn(login, PASSWORD);
       return visitor;
     },
-    token: (form, headers = {}) => app.call("POST /oauth/token", { form, headers }),
-    user: (token) => app.call("GET /user", { headers: { authorization: `Bearer ${token}` } }),
+    token,
+    pair: async (visitor, client, more = {}) => {
+      const { verifier, ...challenge } = pkce();
+      const code = await codeFor(visitor, client, { ...challenge, ...more });
+      return (await token({ ...redemption(client, code), code_verifier: verifier })).json;
+    },
+    refresh: (client, refresh_token, more = {}) =>
+      token({ grant_type: "refresh_token", ...credentials(client), refresh_token, ...more }),
+    byPassword: (more = {}, headers = {}) =>
+      token(
+        { grant_type: "password", username: "developer", password: PASSWORD, ...more },
+        headers,
+      ),
+    user: (accessToken) => app.call("GET /user", bearer(accessToken)),
   } satisfies Omit<OAuthApp, keyof TestApp>);
 }
 
@@ -108,12 +135,19 @@ export async function codeFor(
   return (await approve(visitor, client, more)).searchParams.get("code") as string;
 }
 
+/** The call options of who has an access token. */
+export const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+/** How a client says who it is, in the body. */
+export function credentials({ client_id, client_secret }: Client): Record<string, string> {
+  return { client_id, ...(client_secret === null ? {} : { client_secret }) };
+}
+
 /** What a client sends with a code. */
 export function redemption(client: Client, code: string): Record<string, string> {
   return {
     grant_type: "authorization_code",
-    client_id: client.client_id,
-    ...(client.client_secret === null ? {} : { client_secret: client.client_secret }),
+    ...credentials(client),
     redirect_uri: client.redirect_uris[0] as string,
     code,
   };

@@ -1,15 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Visitor } from "../visitor.ts";
-import {
-  approve,
-  type Client,
-  codeFor,
-  type OAuthApp,
-  oauthApp,
-  PASSWORD,
-  pkce,
-  redemption,
-} from "./helpers.ts";
+import { approve, bearer, type Client, credentials, type OAuthApp, oauthApp } from "./helpers.ts";
 
 let clock = Date.UTC(2026, 10, 21);
 let app: OAuthApp;
@@ -26,20 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-const pairOf = async (own: Client, more: Record<string, string> = {}) => {
-  const { verifier, ...challenge } = pkce();
-  const code = await codeFor(visitor, own, { ...challenge, ...more });
-  return (await app.token({ ...redemption(own, code), code_verifier: verifier })).json;
-};
-const byPassword = async () => {
-  const sent = { grant_type: "password", username: "developer", password: PASSWORD };
-  return (await app.token(sent)).json;
-};
-const credentials = ({ client_id, client_secret }: Client) => ({
-  client_id,
-  client_secret: client_secret ?? "",
-});
-const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const pairOf = (own: Client, more: Record<string, string> = {}) => app.pair(visitor, own, more);
 
 describe("token info", () => {
   it("tells whose a token is, what for, and of which application", async () => {
@@ -69,7 +47,7 @@ describe("token info", () => {
     const token = new URLSearchParams(to.hash.slice(1)).get("access_token") as string;
     const implicit = await app.call("GET /oauth/token/info", bearer(token));
     expect(implicit.json.application.uid).toBe(client.client_id);
-    const { access_token } = await byPassword();
+    const { access_token } = (await app.byPassword()).json;
     const own = await app.call("GET /oauth/token/info", bearer(access_token));
     expect([own.status, own.json.application]).toEqual([200, { uid: null }]);
   });
@@ -193,7 +171,7 @@ describe("revocation", () => {
     const { client_id } = open;
     expect((await revoke({ client_id, token: access_token })).status).toBe(200);
     expect((await app.user(access_token)).status).toBe(401);
-    const own = await byPassword();
+    const own = (await app.byPassword()).json;
     expect((await revoke({ token: own.access_token })).status).toBe(200);
     expect((await app.user(own.access_token)).status).toBe(401);
   });

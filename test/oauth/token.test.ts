@@ -291,8 +291,7 @@ describe("what is missing is named", () => {
   });
 
   it.each(["username", "password"])("%s", async (name) => {
-    const sent = { grant_type: "password", username: "developer", password: PASSWORD, [name]: "" };
-    const { json } = await app.token(sent);
+    const { json } = await app.byPassword({ [name]: "" });
     expect(json.error_description).toBe(`Missing required parameter: ${name}.`);
   });
 
@@ -388,16 +387,9 @@ describe("proof of who asked (PKCE)", () => {
 });
 
 describe("a refresh token", () => {
-  const pair = async (own = client, more = {}) =>
-    (await app.token(redemption(own, await codeFor(visitor, own, more)))).json;
+  const pair = (own = client, more: Record<string, string> = {}) => app.pair(visitor, own, more);
   const refresh = (refresh_token: string, more: Record<string, string> = {}, own = client) =>
-    app.token({
-      grant_type: "refresh_token",
-      client_id: own.client_id,
-      client_secret: own.client_secret ?? "",
-      refresh_token,
-      ...more,
-    });
+    app.refresh(own, refresh_token, more);
 
   it("gives a new pair, and the old one is over", async () => {
     const first = await pair();
@@ -504,12 +496,10 @@ describe("a refresh token", () => {
 
   it("of a public application needs no secret", async () => {
     const open = await app.register({ confidential: false });
-    const { verifier, ...challenge } = pkce();
-    const code = await codeFor(visitor, open, challenge);
-    const { json } = await app.token({ ...redemption(open, code), code_verifier: verifier });
-    const second = await refresh(json.refresh_token, {}, open);
+    const { refresh_token } = await pair(open);
+    const second = await refresh(refresh_token, {}, open);
     expect(second.status).toBe(200);
-    expect((await refresh(json.refresh_token, {}, open)).json).toEqual(INVALID_GRANT);
+    expect((await refresh(refresh_token, {}, open)).json).toEqual(INVALID_GRANT);
     expect((await app.user(second.json.access_token)).status).toBe(401);
   });
 
@@ -522,11 +512,7 @@ describe("a refresh token", () => {
 });
 
 describe("the password grant", () => {
-  const grant = (more: Record<string, string> = {}, headers = {}) =>
-    app.token(
-      { grant_type: "password", username: "developer", password: PASSWORD, ...more },
-      headers,
-    );
+  const grant: OAuthApp["byPassword"] = (more, headers) => app.byPassword(more, headers);
 
   it.each(["developer", "Developer", "developer@example.com"])("as %s", async (username) => {
     const { status, json } = await grant({ username });

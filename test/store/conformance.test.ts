@@ -53,6 +53,7 @@ const add = (name: string, number: Value = null) =>
   store.transaction((db) =>
     db.run("insert into things (name, number) values (?, ?)", [name, number]),
   );
+const counting = "select count(*) as total from things";
 const count = async (from: Store = store) =>
   (await from.rows("select count(*) from things"))[0]?.[0];
 const names = async (order = "name") =>
@@ -73,6 +74,40 @@ describe("statements", () => {
     ]);
     expect(await store.rows(sql, [3])).toEqual([]);
     expect(await store.all(sql, [3])).toEqual([]);
+  });
+
+  it("give the first row alone", async () => {
+    await add("one", 1);
+    await add("two", 2);
+    const sql = "select name from things where number > ? order by number";
+    const reader = store.reader();
+    for (const from of [store, store, reader, reader]) {
+      expect(await from.one(sql, [0])).toEqual({ name: "one" });
+      expect(await from.one(sql, [1])).toEqual({ name: "two" });
+      expect(await from.one(sql, [2])).toBeUndefined();
+    }
+    await store.transaction(async (db) => {
+      await db.run("update things set number = 3 where name = 'one'");
+      expect(await db.one(sql, [2])).toEqual({ name: "one" });
+      expect(await store.one(sql, [2])).toBeUndefined();
+    });
+    expect(await store.one(sql, [2])).toEqual({ name: "one" });
+  });
+
+  it("give the row of these values, however alike others are", async () => {
+    const sql = "select lower(?) as a, lower(?) as b";
+    const reader = store.reader();
+    const alike = [
+      ["1:a", ""],
+      ["1", "a"],
+      ["", "1:a"],
+      ["1:1", "a0:"],
+      ["0", "1:a0:"],
+      ["null ;", "x"],
+    ];
+    for (const [a, b] of [...alike, ...alike]) {
+      expect(await reader.one(sql, [a as string, b as string])).toEqual({ a, b });
+    }
   });
 
   it("give the number of rows they changed", async () => {
@@ -401,18 +436,92 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("see a commit of another process at once", async () => {
+  it("see a commit of another store at once", async () => {
     const other = await openStore(database.database);
     try {
       for (let index = 0; index < 20; index += 1) {
         expect(await count(other)).toBe(index);
         await add(`thing ${index}`);
-        await new Promise((resolve) => setImmediate(resolve));
         expect(await count(other)).toBe(index + 1);
       }
     } finally {
       await other.close();
     }
+  });
+
+  it("see a commit of another store at once in what they keep", async () => {
+    const other = await openStore(database.database);
+    try {
+      for (let index = 0; index < 20; index += 1) {
+        expect(await other.one(counting)).toEqual({ total: index });
+        expect(await store.one(counting)).toEqual({ total: index });
+        await add(`thing ${index}`);
+        expect(await store.one(counting)).toEqual({ total: index + 1 });
+        expect(await other.one(counting)).toEqual({ total: index + 1 });
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("of a request look up what was committed before it", async () => {
+    const other = await openStore(database.database);
+    try {
+      for (let index = 0; index < 20; index += 1) {
+        const requests = [store.reader(), other.reader(), store.reader(), other.reader()];
+        for (const request of requests)
+          expect(await request.one(counting)).toEqual({ total: index });
+        await (index % 2 ? other : store).transaction((db) =>
+          db.run("insert into things (name) values (?)", [`thing ${index}`]),
+        );
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("of a request, however many there are at once, look up no less than what was committed before it", async () => {
+    const other = await openStore(database.database);
+    let committed = 0;
+    const request = async (from: Store) => {
+      const before = committed;
+      const reader = from.reader();
+      for (let again = 0; again < 2; again += 1) {
+        const found = await reader.one<{ total: number }>(counting);
+        expect(found?.total).toBeGreaterThanOrEqual(before);
+      }
+    };
+    try {
+      const writing = (async () => {
+        for (; committed < 60; committed += 1) await add(`thing ${committed}`);
+      })();
+      const asking = Array.from({ length: 8 }, async (_, index) => {
+        while (committed < 60) {
+          await request(index % 2 ? other : store);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      });
+      await Promise.all([writing, ...asking]);
+      expect(await store.reader().one(counting)).toEqual({ total: 60 });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("give single rows whatever their number and size", async () => {
+    const long = "x".repeat(5000);
+    await add(long, 1);
+    const sql = "select name, number from things where number < ?";
+    const reader = store.reader();
+    for (let index = 2; index < 2500; index += 1) {
+      expect(await reader.one(sql, [index])).toEqual({ name: long, number: 1 });
+    }
+    await store.transaction((db) => db.run("update things set name = 'short'"));
+    const later = store.reader();
+    for (let index = 2; index < 2500; index += 1) {
+      expect(await later.one(sql, [index])).toEqual({ name: "short", number: 1 });
+    }
+    expect(await later.one(sql, [1])).toBeUndefined();
   });
 });
 

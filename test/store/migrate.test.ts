@@ -59,6 +59,11 @@ const FROZEN: Record<string, string> = {
     "441f74fbea4e98689a0fa293ec2a383954faa15ee5ada9559036cec3270c12b8",
   "20261121-70-forks": "55f6db00cfead63aff177ce7dac0c028b1aa042b38f967ead69c4f8e8254d5db",
   "20261121-71-snippets": "456fac8b2a88aa7ff13d9d422f8d35d3c0e5a13e769bddebb7b97bcc68e57d76",
+  "20261121-72-event-counts-of-project":
+    "f862c887003b06f2ed8256b3d26bafa8cccc9eb8b5c688544ce8a13ab9a6c5da",
+  "20261121-73-events-by-author-in-project":
+    "1b9a33669594f377be728b275ff8616f4b663e69a24b64f4a2a210152e80fa71",
+  "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);

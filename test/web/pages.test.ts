@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageName } from "../../src/index.ts";
-import { pages } from "../../src/web/index.ts";
+import { serve } from "../../src/node.ts";
+import { PAGE_NAMES, pages } from "../../src/web/index.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
@@ -15,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-const routes = pages.flatMap((resource) => resource.routes);
+const routes = pages(PAGE_NAMES).flatMap((resource) => resource.routes);
 const pathOf = ({ path }: { path: string }) => path.replace(/:\w+/g, "1");
 const forms = routes.filter(({ method }) => method === "POST").map(pathOf);
-const shown = routes.filter(({ method }) => method === "GET").map(pathOf);
+const shown = routes.filter(({ method, path }) => method === "GET" && path !== "/").map(pathOf);
 const own = shown.filter((path) => path.startsWith("/-/"));
 
 describe("every form", () => {
@@ -160,6 +161,25 @@ describe("pages", () => {
       expect([...new Set(links)]).toEqual(["/-/user_settings/personal_access_tokens"]);
       expect((await visitor.get("/-/profile")).status).toBe(404);
     }));
+
+  it.each([
+    { chosen: undefined, leads: "/-/profile" },
+    {
+      chosen: ["applications", "active_sessions"] as const,
+      leads: "/-/user_settings/applications",
+    },
+    { chosen: ["sign_in"] as const, leads: undefined },
+    { chosen: false as const, leads: undefined },
+  ])("$chosen: / of a server of its own leads to $leads", async ({ chosen, leads }) => {
+    const other = await testApp({ pages: chosen, url: "https://pm.example.com/x" });
+    const server = await serve(other, { port: 0 });
+    const answer = await fetch(server.url, { redirect: "manual" });
+    expect([answer.status, answer.headers.get("location")]).toEqual(
+      leads === undefined ? [404, null] : [303, `/x${leads}`],
+    );
+    await server.close();
+    await other.dispose();
+  });
 
   it("refuses names that no page has", async () => {
     await expect(testApp({ pages: ["wiki" as PageName] })).rejects.toThrow(

@@ -33,7 +33,7 @@ export async function find(
   to: Awardable,
   awardId: number,
 ): Promise<{ id: number; user_id: number; updated_at: number } | undefined> {
-  const [found] = await db.all<{ id: number; user_id: number; updated_at: number }>(
+  const found = await db.one<{ id: number; user_id: number; updated_at: number }>(
     `select id, user_id, updated_at from award_emoji where id = ? and ${to.column} = ?`,
     [awardId, to.id],
   );

@@ -78,7 +78,7 @@ export async function find(
   badgeId: number,
 ): Promise<Badge | undefined> {
   const scope = within(source);
-  const [found] = await db.all<Badge>(
+  const found = await db.one<Badge>(
     `select b.id, b.namespace_id, b.updated_at from badges b where ${scope.sql} and b.id = ?`,
     [...scope.values, badgeId],
   );
@@ -117,7 +117,7 @@ export async function placeholderValues(
   db: Reader,
   projectId: number,
 ): Promise<PlaceholderValues | undefined> {
-  const [found] = await db.all<PlaceholderValues>(
+  const found = await db.one<PlaceholderValues>(
     "select full_path as path, id, default_branch from projects where id = ?",
     [projectId],
   );

@@ -29,7 +29,7 @@ export async function find(
   groupId: number,
   boardId: number,
 ): Promise<{ id: number; updated_at: number } | undefined> {
-  const [found] = await db.all<{ id: number; updated_at: number }>(
+  const found = await db.one<{ id: number; updated_at: number }>(
     "select id, updated_at from boards where id = ? and namespace_id = ?",
     [boardId, groupId],
   );
@@ -140,7 +140,7 @@ export async function findList(
   boardId: number,
   listId: number,
 ): Promise<{ id: number; position: number; updated_at: number } | undefined> {
-  const [found] = await db.all<{ id: number; position: number; updated_at: number }>(
+  const found = await db.one<{ id: number; position: number; updated_at: number }>(
     "select id, position, updated_at from board_lists where id = ? and board_id = ?",
     [listId, boardId],
   );

@@ -295,56 +295,117 @@ async function pick(
 ): Promise<Value[]> {
   const { sort } = filter;
   const some = filtered(filter);
-  const order = `order by e.created_at ${sort}, e.id ${sort} limit ? offset ?`;
-  const offset = offsetOf(page);
-  const limits = [page.size + 1, offset];
-  if (scope !== "callers-projects") {
+  const order = `order by e.created_at ${sort}, e.id ${sort}`;
+  const limits = [page.size + 1, offsetOf(page)];
+  const ids = async (from: string, values: readonly Value[]) => {
+    const sql = `select e.id from ${from} ${order} limit ? offset ?`;
+    return (await db.rows(sql, [...values, ...limits])).map(([id]) => id as Value);
+  };
+  const among = amongProjects(viewer, scope, filter);
+  if (!among) {
     const own = scoped(viewer, scope);
-    const rows = await db.rows(
-      `select e.id from ${own.from} where ${own.sql}${some.sql} ${order}`,
-      [...own.values, ...some.values, ...limits],
+    return ids(`${own.from} where ${own.sql}${some.sql}`, [...own.values, ...some.values]);
+  }
+  const { whose, seen, projects } = among;
+  const most = offsetOf(page) + page.size + 1;
+  const walked = Math.min(among.steps * most, MOST_STEPS);
+  if (most <= walked) {
+    // Who sees much of what goes on finds enough among the newest events, seen or not.
+    const dated = filtered({ ...filter, action: undefined, targetType: undefined });
+    const newest = await ids(
+      `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
+        where ${whose.sql}${dated.sql} ${order} limit ?) as e
+       cross join projects p where p.id = e.project_id and ${seen.sql}${some.sql}`,
+      [...whose.values, ...dated.values, walked, ...seen.values, ...some.values],
     );
-    return rows.map(([id]) => id as Value);
+    if (newest.length > page.size) return newest;
   }
   // The newest events of many projects are among the newest of those that were last active: of each of as many
-  // projects as there can be on the page, as many events as there can be.
-  const most = offset + page.size + 1;
-  const mine = memberProjects(viewer);
+  // projects as there can be on the page, and of those that were active at the same instant as the last of them, as
+  // many events as there can be.
   const edge = sort === "desc" ? "max" : "min";
-  const rows = await db.rows(
-    `select e.id from (
-       select id, latest from (
-         select p.id, (select ${edge}(e.created_at) from events e where e.project_id = p.id${some.sql}) as latest
-         from projects p where ${mine.sql}) as active
-       where latest is not null order by latest ${sort} limit ?) as recent
+  return ids(
+    `(select id from (
+       select id, rank() over (order by latest ${sort}) as place from (
+         select p.id, (
+           select ${edge}(e.created_at) from events e where e.project_id = p.id and ${whose.sql}${some.sql}) as latest
+         from ${projects.from} where ${projects.sql}) as known
+       where latest is not null) as active where place <= ?) as recent
      join events e on e.id in (
-       select e.id from events e where e.project_id = recent.id${some.sql}
-       order by e.created_at ${sort}, e.id ${sort} limit ?)
-     ${order}`,
-    [...some.values, ...mine.values, most, ...some.values, most, ...limits],
+       select e.id from events e where e.project_id = recent.id and ${whose.sql}${some.sql}
+       ${order} limit ?)`,
+    [
+      ...[...whose.values, ...some.values, ...projects.values, most],
+      ...[...whose.values, ...some.values, most],
+    ],
   );
-  return rows.map(([id]) => id as Value);
 }
 
+/** A condition and the tables it is about. */
+type Source = Condition & { from: string };
+
 /** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
-function scoped(
-  viewer: Viewer,
-  scope: Exclude<EventScope, "callers-projects">,
-): Condition & { from: string } {
-  if ("projectId" in scope) {
+function scoped(viewer: Viewer, scope: EventScope): Source {
+  if (scope !== "callers-projects" && "projectId" in scope) {
     return { from: "events e", sql: "e.project_id = ?", values: [scope.projectId] };
   }
-  if (scope.authorId === viewer.caller?.id) {
-    return { from: "events e", sql: "e.author_id = ?", values: [scope.authorId] };
+  const joined = "events e join projects p on p.id = e.project_id";
+  if (scope === "callers-projects") return { from: joined, ...memberProjects(viewer) };
+  const byAuthor = { sql: "e.author_id = ?", values: [scope.authorId] };
+  if (scope.authorId === viewer.caller?.id) return { from: "events e", ...byAuthor };
+  return { from: joined, ...both(byAuthor, visibleProjects(viewer)) };
+}
+
+/** Events of many projects, of which the caller may not see all. */
+interface AmongProjects {
+  /** Which events they are, wherever. */
+  whose: Condition;
+  /** Which projects `p` the caller sees. */
+  seen: Condition;
+  /** Those of them that can have such events. */
+  projects: Source;
+  /** How many events are looked at for each that a page needs, before projects are. */
+  steps: number;
+}
+
+const MOST_STEPS = 10_000;
+
+/** `undefined` where an index has the events of a scope in their order, and all of them can be seen or few are there. */
+function amongProjects(
+  viewer: Viewer,
+  scope: EventScope,
+  { action, targetType }: EventFilter,
+): AmongProjects | undefined {
+  if (scope === "callers-projects") {
+    const mine = memberProjects(viewer);
+    const everyones = { sql: "1 = 1", values: [] };
+    return { whose: everyones, seen: mine, projects: { from: "projects p", ...mine }, steps: 10 };
   }
+  if ("projectId" in scope || scope.authorId === viewer.caller?.id) return undefined;
+  // An author's events of a kind are found by index; where their projects are hidden, they are walked through.
+  if (action || targetType) return undefined;
   const visible = visibleProjects(viewer);
+  const theirs = {
+    sql: "c.author_id = ? and c.events > 0 and p.id = c.project_id",
+    values: [scope.authorId],
+  };
   return {
-    from: "events e join projects p on p.id = e.project_id",
-    sql: `e.author_id = ? and ${visible.sql}`,
-    values: [scope.authorId, ...visible.values],
+    whose: { sql: "e.author_id = ?", values: [scope.authorId] },
+    seen: visible,
+    projects: { from: "event_counts c cross join projects p", ...both(theirs, visible) },
+    // The index that has them tells their projects as well, which makes a step cheaper.
+    steps: 50,
   };
 }
 
+function both(one: Condition, other: Condition): Condition {
+  return { sql: `${one.sql} and ${other.sql}`, values: [...one.values, ...other.values] };
+}
+
+/** How many pairs of a project and an author are summed at first, and how many times more each time after that. */
+const SUMMED = { first: 100, growth: 5 };
+
+/** Counts the events of a scope, exactly or until there are more than are counted. */
 async function countAll(
   db: Reader,
   page: Page,
@@ -353,18 +414,29 @@ async function countAll(
   filter: EventFilter,
 ): Promise<number | undefined> {
   const some = filtered(filter);
-  const mine = memberProjects(viewer);
-  const own =
-    scope === "callers-projects"
-      ? { from: "events e join projects p on p.id = e.project_id", ...mine }
-      : scoped(viewer, scope);
+  const own = scoped(viewer, scope);
   if (some.sql !== "") {
-    const values = [...own.values, ...some.values];
-    return countUpTo(db, page, `${own.from} where ${own.sql}${some.sql}`, values);
+    const among = amongProjects(viewer, scope, filter);
+    const { from, sql, values } = among
+      ? {
+          from: `${among.projects.from} cross join events e`,
+          ...both(both({ sql: "e.project_id = p.id", values: [] }, among.whose), among.projects),
+        }
+      : own;
+    return countUpTo(db, page, `${from} where ${sql}${some.sql}`, [...values, ...some.values]);
   }
   const counts = own.from.replace("events e", "event_counts e");
-  const [found] = await db.rows(`select sum(e.events) from ${counts} where ${own.sql}`, own.values);
-  return (found?.[0] as number | null) ?? 0;
+  // Each pair has an event at least. Mostly a few of them have more than are counted.
+  for (let most = SUMMED.first; ; most *= SUMMED.growth) {
+    const [found] = await db.rows(
+      `select count(*), coalesce(sum(events), 0) from (
+         select e.events from ${counts} where ${own.sql} and e.events > 0 limit ?) as counted`,
+      [...own.values, most],
+    );
+    const [pairs, total] = found as [number, number];
+    if (total > page.limits.countedTotal) return undefined;
+    if (pairs < most) return total;
+  }
 }
 
 /** What is told of something is for those who may read that; of what is switched off, for nobody (gitlab-facts §7.5). */

@@ -55,4 +55,18 @@ create index events_by_author_and_type on events (author_id, target_type, create
   where target_type is not null;
 `,
   },
+  {
+    // So that the events of many projects are counted without reading the pairs themselves.
+    id: "20261121-72-event-counts-of-project",
+    sql: `
+create index event_counts_of_project on event_counts (project_id, events);
+`,
+  },
+  {
+    // So that somebody who may see little of what a user did doesn't wait until all of the rest is passed over.
+    id: "20261121-73-events-by-author-in-project",
+    sql: `
+create index events_by_author_in_project on events (author_id, project_id, created_at, id);
+`,
+  },
 ];

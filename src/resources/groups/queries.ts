@@ -94,13 +94,13 @@ const NAMESPACE =
 
 /** A namespace by its id, or `undefined`. */
 export async function find(db: Reader, namespaceId: number): Promise<Namespace | undefined> {
-  const [found] = await db.all<Namespace>(`${NAMESPACE} where id = ?`, [namespaceId]);
+  const found = await db.one<Namespace>(`${NAMESPACE} where id = ?`, [namespaceId]);
   return found;
 }
 
 /** A namespace by its full path, whatever its case, or `undefined`. */
 export async function findByPath(db: Reader, fullPath: string): Promise<Namespace | undefined> {
-  const [found] = await db.all<Namespace>(`${NAMESPACE} where lower(full_path) = lower(?)`, [
+  const found = await db.one<Namespace>(`${NAMESPACE} where lower(full_path) = lower(?)`, [
     fullPath,
   ]);
   return found;
@@ -108,7 +108,7 @@ export async function findByPath(db: Reader, fullPath: string): Promise<Namespac
 
 /** The namespace of a user's own projects. */
 export async function findPersonal(db: Reader, userId: number): Promise<Namespace | undefined> {
-  const [found] = await db.all<Namespace>(`${NAMESPACE} where owner_id = ?`, [userId]);
+  const found = await db.one<Namespace>(`${NAMESPACE} where owner_id = ?`, [userId]);
   return found;
 }
 

@@ -375,7 +375,7 @@ export async function find(
 ): Promise<Target | undefined> {
   const { alias } = kind;
   const visible = kind.visible(viewer);
-  const [found] = await db.all<Target>(
+  const found = await db.one<Target>(
     `select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
        ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
        ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
@@ -574,7 +574,7 @@ export async function details(
   due_date: string | null;
   milestone_title: string | null;
 }> {
-  const [found] = await db.all<{
+  const found = await db.one<{
     confidential: number;
     weight: number | null;
     due_date: string | null;

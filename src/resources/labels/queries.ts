@@ -149,7 +149,7 @@ export async function find(
 ): Promise<Label | undefined> {
   const scope = within(source, options.inherited);
   const id = /^\d{1,15}$/.test(idOrName) ? Number(idOrName) : 0;
-  const [found] = await db.all<Label>(
+  const found = await db.one<Label>(
     `select l.id, l.name, l.updated_at from labels l where ${scope.sql} and (l.id = ? or l.name = ?)
      order by case when l.id = ? then 0 else 1 end, l.id limit 1`,
     [...scope.values, id, idOrName, id],
@@ -164,7 +164,7 @@ export async function findInherited(
   by: { id: number } | { name: string },
 ): Promise<Label | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["name", by.name];
-  const [found] = await db.all<Label>(
+  const found = await db.one<Label>(
     `select l.id, l.name, l.updated_at from labels l
      join namespace_ancestors a on a.ancestor_id = l.namespace_id
      where a.namespace_id = ? and l.${column} = ? order by a.depth limit 1`,

@@ -81,7 +81,7 @@ export async function row(db: Reader, shape: Shape, memberId: number): Promise<V
 
 /** A user's direct membership of a group or project, or `undefined`. */
 export async function find(db: Reader, owner: Owner, userId: number): Promise<Member | undefined> {
-  const [found] = await db.all<Member>(
+  const found = await db.one<Member>(
     `select id, user_id, access_level, expires_at, updated_at from members where ${owner.column} = ? and user_id = ?`,
     [owner.id, userId],
   );
@@ -94,7 +94,7 @@ export async function findBest(
   source: Source,
   userId: number,
 ): Promise<Member | undefined> {
-  const [found] = await db.all<Member>(
+  const found = await db.one<Member>(
     `select id, user_id, access_level, expires_at, updated_at from members
      where user_id = ? and (project_id = ?
        or namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
@@ -111,7 +111,7 @@ export async function inherited(
   userId: number,
   today: string,
 ): Promise<{ access_level: number; full_name: string } | undefined> {
-  const [found] = await db.all<{ access_level: number; full_name: string }>(
+  const found = await db.one<{ access_level: number; full_name: string }>(
     `select m.access_level, n.full_name from members m
      join namespace_ancestors a on a.ancestor_id = m.namespace_id
      join namespaces n on n.id = m.namespace_id

@@ -81,7 +81,7 @@ export interface Branches {
 
 /** The branches of a merge request. */
 export async function branchesOf(db: Reader, id: number): Promise<Branches> {
-  const [found] = await db.all<Branches>(
+  const found = await db.one<Branches>(
     "select source_branch, target_branch, sha from merge_requests where id = ?",
     [id],
   );

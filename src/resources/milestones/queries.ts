@@ -78,7 +78,7 @@ export async function find(
   owner: Owner,
   milestoneId: number,
 ): Promise<Milestone | undefined> {
-  const [found] = await db.all<Milestone>(
+  const found = await db.one<Milestone>(
     `select id, iid, title, state, due_date, start_date, updated_at from milestones
      where id = ? and ${owner.column} = ?`,
     [milestoneId, owner.id],
@@ -92,7 +92,7 @@ export async function findInherited(
   groupId: number,
   milestoneId: number,
 ): Promise<{ id: number } | undefined> {
-  const [found] = await db.all<{ id: number }>(
+  const found = await db.one<{ id: number }>(
     `select m.id from milestones m join namespace_ancestors a on a.ancestor_id = m.namespace_id
      where a.namespace_id = ? and m.id = ?`,
     [groupId, milestoneId],
@@ -156,7 +156,7 @@ export async function findFor(
   by: { id: number } | { title: string },
 ): Promise<{ id: number; title: string } | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
-  const [found] = await db.all<{ id: number; title: string }>(
+  const found = await db.one<{ id: number; title: string }>(
     `select m.id, m.title from milestones m where m.${column} = ? and (m.project_id = ?
        or m.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
      order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,

@@ -46,7 +46,7 @@ export async function find(
   id: number,
   noteId: number,
 ): Promise<Note | undefined> {
-  const [found] = await db.all<Note>(
+  const found = await db.one<Note>(
     `select id, author_id, body, system, updated_at from notes where id = ? and ${column} = ?`,
     [noteId, id],
   );

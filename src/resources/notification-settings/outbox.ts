@@ -107,7 +107,7 @@ export async function claim(
     [now, id],
   );
   if (claimed === 0) return undefined;
-  const [mail] = await db.all<OutgoingMail>(
+  const mail = await db.one<OutgoingMail>(
     `select o.id, o.event_id, o.attempts, o.email, o.reason, e.action, u.name as author, p.full_path as project,
        case when i.id is null then 'MergeRequest' else 'Issue' end as subject_type,
        coalesce(i.iid, mr.iid) as iid, coalesce(i.title, mr.title) as title, nt.body

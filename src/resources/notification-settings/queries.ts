@@ -54,7 +54,7 @@ function where(scope: Scope): { sql: string; values: number[] } {
 /** A user's settings for a scope. */
 export async function find(db: Reader, userId: number, scope: Scope): Promise<Settings> {
   const { sql, values } = where(scope);
-  const [found] = await db.all<{ level: Level; notification_email: string | null; flags: string }>(
+  const found = await db.one<{ level: Level; notification_email: string | null; flags: string }>(
     `select level, notification_email, flags from notification_settings where user_id = ? and ${sql}`,
     [userId, ...values],
   );

@@ -39,7 +39,7 @@ const FLAG_OF: Readonly<Record<string, Flag>> = {
 
 /** The event with this id, or `undefined`. */
 export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent | undefined> {
-  const [found] = await db.all<NotifiableEvent>(
+  const found = await db.one<NotifiableEvent>(
     "select id, project_id, author_id, action, target_type, target_id from events where id = ?",
     [id],
   );
@@ -117,7 +117,7 @@ function reasonFor(
 async function subjectOf(db: Reader, event: NotifiableEvent): Promise<Subject> {
   const id = event.target_id as number;
   if (event.target_type === "Note") {
-    const [note] = await db.all<{
+    const note = await db.one<{
       body: string;
       issue_id: number | null;
       merge_request_id: number | null;
@@ -129,7 +129,7 @@ async function subjectOf(db: Reader, event: NotifiableEvent): Promise<Subject> {
     };
   }
   const isIssue = event.target_type === "Issue";
-  const [target] = await db.all<{ title: string; description: string | null }>(
+  const target = await db.one<{ title: string; description: string | null }>(
     `select title, description from ${isIssue ? "issues" : "merge_requests"} where id = ?`,
     [id],
   );

@@ -69,7 +69,7 @@ const fullFields = {
   creator_id: show.integer("p.creator_id"),
   forked_from_project: show.omittedIfNull(show.json("p.forked_from_project_id", "object")),
   import_status: show.constant("none"),
-  open_issues_count: show.embedded("open_issues_count", "integer", "null"),
+  open_issues_count: show.omittedIfNull(show.embedded("open_issues_count", "integer", "null")),
   public_jobs: show.flag("p.public_jobs"),
   shared_with_groups: show.constant([]),
   merge_method: show.text("p.merge_method"),

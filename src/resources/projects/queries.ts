@@ -193,7 +193,10 @@ async function embedForkSources(
   for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
 }
 
-/** Puts into each row how many open issues there are, the confidential ones aside, in one query for all. */
+/**
+ * Puts into each row how many open issues there are, the confidential ones aside, in one query for all. As in GitLab,
+ * a project that has switched its issues off has no count.
+ */
 async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promise<void> {
   const at = shape.at("open_issues_count");
   if (at < 0) return;
@@ -205,7 +208,10 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promi
     among.values,
   );
   const counts = new Map(counted.map(([id, count]) => [id as Value, String(count)]));
-  for (const row of rows) row[at] = counts.get(row[idAt] as Value) ?? "0";
+  const enabledAt = shape.at("issues_enabled");
+  for (const row of rows) {
+    if (row[enabledAt] === 1) row[at] = counts.get(row[idAt] as Value) ?? "0";
+  }
 }
 
 /** Puts into each row what the caller may do there, in one query for all. */
@@ -251,13 +257,13 @@ const PROJECT =
 
 /** A project by id, or `undefined`. */
 export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where id = ?`, [projectId]);
+  const found = await db.one<Project>(`${PROJECT} where id = ?`, [projectId]);
   return found;
 }
 
 /** A project by its full path, whatever its case, or `undefined`. */
 export async function findByPath(db: Reader, fullPath: string): Promise<Project | undefined> {
-  const [found] = await db.all<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
+  const found = await db.one<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
   return found;
 }
 

@@ -65,7 +65,7 @@ export async function find(
   snippetId: number,
   where: Condition,
 ): Promise<Snippet | undefined> {
-  const [found] = await db.all<Snippet>(
+  const found = await db.one<Snippet>(
     `select s.id, s.author_id, s.file_name, s.content, s.updated_at from snippets s
      where s.id = ? and ${where.sql}`,
     [snippetId, ...where.values],

@@ -1,5 +1,5 @@
 import type { Secret } from "../../core/auth.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Listed, type Page, type Part, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -105,7 +105,7 @@ export async function row(db: Reader, shape: Shape, tokenId: number): Promise<Va
 
 /** A token by its id, or `undefined`. */
 export async function find(db: Reader, tokenId: number): Promise<Token | undefined> {
-  const [found] = await db.all<Token>(
+  const found = await db.one<Token>(
     `select id, user_id, name, description, scopes, impersonation, revoked, expires_at, family_id,
        created_at, updated_at
      from tokens where id = ?`,
@@ -245,12 +245,17 @@ export interface ActiveToken {
   last_used_at: number | null;
 }
 
-/** A user's own tokens that count, the newest first. @param today `YYYY-MM-DD` */
-export function active(db: Reader, userId: number, today: string): Awaitable<ActiveToken[]> {
+/** A part of a user's own tokens that count, the newest first. @param today `YYYY-MM-DD` */
+export function active(
+  db: Reader,
+  userId: number,
+  today: string,
+  { limit, offset }: Part,
+): Awaitable<ActiveToken[]> {
   return db.all<ActiveToken>(
     `select id, name, scopes, created_at, expires_at, last_used_at from tokens
      where user_id = ? and impersonation = 0 and revoked = 0 and (expires_at is null or expires_at > ?)
-     order by id desc`,
-    [userId, today],
+     order by id desc limit ? offset ?`,
+    [userId, today, limit, offset],
   );
 }

@@ -77,19 +77,19 @@ const USER =
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {
-  const [found] = await db.all<User>(`${USER} where id = ?`, [userId]);
+  const found = await db.one<User>(`${USER} where id = ?`, [userId]);
   return found;
 }
 
 /** A user by user name, whatever its case, or `undefined`. */
 export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
-  const [found] = await db.all<User>(`${USER} where lower(username) = lower(?)`, [username]);
+  const found = await db.one<User>(`${USER} where lower(username) = lower(?)`, [username]);
   return found;
 }
 
 /** A user by e-mail address, whatever its case, or `undefined`. */
 export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
-  const [found] = await db.all<User>(`${USER} where lower(email) = lower(?)`, [email]);
+  const found = await db.one<User>(`${USER} where lower(email) = lower(?)`, [email]);
   return found;
 }
 
@@ -99,7 +99,7 @@ export async function findByLogin(
   login: string,
 ): Promise<(User & { password_hash: string | null }) | undefined> {
   const column = login.includes("@") ? "email" : "username";
-  const [found] = await db.all<User & { password_hash: string | null }>(
+  const found = await db.one<User & { password_hash: string | null }>(
     `${USER.replace(" from", ", password_hash from")} where lower(${column}) = lower(?)`,
     [login],
   );

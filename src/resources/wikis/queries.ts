@@ -44,7 +44,7 @@ export async function find(
   projectId: number,
   slug: string,
 ): Promise<WikiPage | undefined> {
-  const [found] = await db.all<WikiPage>(
+  const found = await db.one<WikiPage>(
     `select id, slug, title, format, content from wiki_pages where project_id = ? and slug = ?`,
     [projectId, slug],
   );
@@ -228,7 +228,7 @@ export async function findAttachment(
   secret: string,
   fileName: string,
 ): Promise<Blob | undefined> {
-  const [found] = await db.all<Blob>(
+  const found = await db.one<Blob>(
     `select b.id, b.sha256, b.size from wiki_attachments a join wiki_blobs b on b.id = a.blob_id
      where a.project_id = ? and a.secret = ? and a.file_name = ?`,
     [projectId, secret, fileName],

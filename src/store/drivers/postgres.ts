@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { KeptRows, keyOf } from "../kept.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -93,6 +94,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
   const reads = reading((query) => sent(() => readers.query(query)));
+  const kept = new KeptRows();
   const running = new Set<Promise<unknown>>();
   const noted = async <T>(result: Promise<T>): Promise<T> => {
     running.add(result);
@@ -106,6 +108,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return {
     dialect: "postgres",
     ...reads,
+    reader: () => keeping(reads, kept),
     transaction: (work, { exclusive = false } = {}) =>
       noted(retried(() => attempt(pool, exclusive ? EXCLUSIVE : SERIALIZABLE, work))),
     snapshot: (work) => noted(attempt(pool, SNAPSHOT, work)),
@@ -246,14 +249,46 @@ function numbered(sql: string): { name?: string; text: string } {
 type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
 
 function reading(send: Send): Reader {
+  const all = async <Row extends object>(sql: string, values: readonly Value[] = []) => {
+    const { rows } = await send({ ...numbered(sql), values: [...values] });
+    return rows as Row[];
+  };
   return {
-    async all<Row extends object>(sql: string, values: readonly Value[] = []) {
-      const { rows } = await send({ ...numbered(sql), values: [...values] });
-      return rows as Row[];
+    all,
+    async one<Row extends object>(sql: string, values?: readonly Value[]) {
+      const [first] = await all<Row>(sql, values);
+      return first as Readonly<Row> | undefined;
     },
     async rows(sql, values = []) {
       const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
       return rows as unknown as Value[][];
+    },
+  };
+}
+
+/**
+ * Reads of one request, which look up nothing that others have while nothing is committed: equal snapshots see the same
+ * rows (PostgreSQL's documentation, 9.28.8).
+ */
+function keeping(reads: Reader, kept: KeptRows): Reader {
+  const look = async () => {
+    const [row] = await reads.rows("select cast(pg_current_snapshot() as text)");
+    kept.meet(row?.[0] as Value);
+  };
+  let looked: Promise<void> | undefined;
+  return {
+    ...reads,
+    async one<Row extends object>(sql: string, values: readonly Value[] = []) {
+      looked ??= look();
+      await looked;
+      const key = keyOf(values);
+      const known = kept.find(sql, key);
+      if (known) return known as Readonly<Row>;
+      const { version } = kept;
+      const found = await reads.one<Row>(sql, values);
+      // Where another request has met a later version meanwhile, this may be of the one before.
+      if (found && kept.version === version) kept.keep(sql, key, found);
+      return found;
     },
   };
 }

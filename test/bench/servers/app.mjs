@@ -1,8 +1,13 @@
-// This application as the package serves it.
+// This application as the package serves it, on the runtime that runs this.
 import { createApp } from "../../../dist/index.js";
-import { serve } from "../../../dist/node.js";
 import { ready } from "./control.mjs";
 
+const { bun, deno } = process.versions;
+const { serve } = await (bun
+  ? import("../../../dist/bun.js")
+  : deno
+    ? import("../../../dist/deno.js")
+    : import("../../../dist/node.js"));
 const [database, port = "0"] = process.argv.slice(2);
 const app = await createApp({ database });
 const { url } = await serve(app, { port: Number(port) });

@@ -154,6 +154,65 @@ const dependencyJson = (row) => ({
   vulnerabilities: JSON.parse(row.vulnerabilities),
 });
 
+const EVENT = `select e.*, i.title as issue_title, u.name, u.username, u.state, u.avatar_url
+  from events e join users u on u.id = e.author_id
+  left join issues i on e.target_type = 'Issue' and i.id = e.target_id`;
+const LAST = "order by e.created_at desc, e.id desc limit 20";
+const ofProject = db.prepare(
+  `${EVENT} where e.project_id = (select id from projects where full_path = ?) ${LAST}`,
+);
+const ofCaller = db.prepare(`${EVENT} where e.author_id = ? ${LAST}`);
+const ofUser = db.prepare(
+  `${EVENT} where e.author_id = (select id from users where username = ?) ${LAST}`,
+);
+// The + keeps SQLite from sorting all that the projects hold.
+const ofProjects = db.prepare(
+  `${EVENT} where +e.project_id in (select p.id from projects p
+    join members m on m.namespace_id = p.namespace_id where m.user_id = ?) ${LAST}`,
+);
+
+const avatarOf = (username) => {
+  let hue = 0;
+  for (let index = 0; index < username.length; index += 1) {
+    hue = (hue * 31 + username.charCodeAt(index)) % 360;
+  }
+  return `${BASE}/-/avatars/${username[0]}-${hue}.svg`;
+};
+
+const eventJson = (row) => ({
+  id: row.id,
+  title: null,
+  project_id: row.project_id,
+  action_name: row.action,
+  target_id: row.target_id,
+  target_iid: row.target_iid,
+  target_type: row.target_type,
+  target_title: row.issue_title ?? row.target_title,
+  author_id: row.author_id,
+  created_at: new Date(row.created_at).toISOString(),
+  author: {
+    id: row.author_id,
+    name: row.name,
+    username: row.username,
+    state: row.state,
+    avatar_url: row.avatar_url ?? avatarOf(row.username),
+    web_url: `${BASE}/${row.username}`,
+  },
+  author_username: row.username,
+  ...(row.action === "pushed" && {
+    push_data: {
+      commit_count: row.commit_count,
+      action: row.push_action,
+      ref_type: row.ref_type,
+      commit_from: row.commit_from,
+      commit_to: row.commit_to,
+      ref: row.ref,
+      commit_title: row.commit_title,
+    },
+  }),
+});
+const projectEventJson = (row) => ({ ...eventJson(row), data: null });
+
 function send(res, status, value) {
   const body = JSON.stringify(value);
   res.writeHead(status, {
@@ -165,9 +224,15 @@ function send(res, status, value) {
 
 const server = createServer((req, res) => {
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
-  const [, , , , id, below, boardId, , listId] = req.url.split("/");
+  const [, , , kind, id, below, boardId, , listId] = req.url.split("/");
   const path = id?.replace("%2F", "/");
-  if (below === "badges") send(res, 200, badges.all(path).map(badgeJson));
+  if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
+  else if (kind === "events?scope=all") send(res, 200, ofProjects.all(callerId).map(eventJson));
+  else if (below === "events") {
+    const events =
+      kind === "users" ? ofUser.all(id).map(eventJson) : ofProject.all(path).map(projectEventJson);
+    send(res, 200, events);
+  } else if (below === "badges") send(res, 200, badges.all(path).map(badgeJson));
   else if (below?.startsWith("dependencies")) {
     send(res, 200, dependencies.all(path).map(dependencyJson));
   } else if (below === "wikis") send(res, 200, page.get(path, boardId));
