@@ -12,6 +12,9 @@ export interface Answered extends Offered {
   taken: boolean;
 }
 
+/** A worker that has left so many unanswered does nothing at all: its turns are the others'. */
+const STALLED = 50;
+
 /**
  * Accepts connections and hands each to the worker whose turn it is. One is kept until the worker has answered: where
  * it dies before, or is about to end, another gets it (docs/decisions/0011).
@@ -66,8 +69,8 @@ export class Reception {
   }
 
   #offer(connection: Socket): void {
-    // Who answers late gets less.
-    const [next] = [...this.#workers].sort(([, one], [, other]) => one.size - other.size);
+    const turns = [...this.#workers];
+    const next = turns.find(([, { size }]) => size < STALLED) ?? turns[0];
     if (!next) {
       if (this.#server.listening) this.#waiting.push(connection);
       else connection.destroy();

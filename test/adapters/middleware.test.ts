@@ -358,9 +358,13 @@ describe("on the wire", () => {
     expect(answer).toContain("<http://proxy.test:81/api/v4/projects?page=1&per_page=1>");
   });
 
+  it.each(["http://pm.test", "http://pm.test?x", "/"])("the target %s is /", async (target) => {
+    const answer = await exchange(`GET ${target} HTTP/1.1`, "Host: pm.test");
+    expect(answer).toMatch(/^HTTP\/1\.1 303 /);
+    expect(answer).toMatch(/^location: \/-\/[a-z]/im);
+  });
+
   it.each([
-    "http://pm.test",
-    "http://pm.test?x",
     "http:///api/v4/projects",
     "http://u:p@pm.test/api/v4/projects",
     "pm.test:443",
