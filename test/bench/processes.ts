@@ -29,9 +29,10 @@ const NODE: Runtime = { command: [process.execPath] };
 function start(args: readonly string[], stdio: "pipe" | "ignore", runtime = NODE): ChildProcess {
   const onCore = pinned ? ["taskset", "-c", String(SERVER_CORE)] : [];
   const [command, ...before] = [...onCore, ...runtime.command] as [string, ...string[]];
-  const io = stdio === "pipe" ? (["pipe", "pipe", "inherit"] as const) : "ignore";
+  // The servers end with their standard input, so it is open in any case.
+  const io = stdio === "pipe" ? ["pipe", "inherit"] : ["ignore", "ignore"];
   const child = spawn(command, [...before, ...args], {
-    stdio: io as "pipe",
+    stdio: ["pipe", ...io] as ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...runtime.env },
   });
   // A server that outlives the bench keeps what it writes errors to open, for which a shell waits.
