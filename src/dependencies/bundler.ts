@@ -1,6 +1,6 @@
 import { linesOf, type Package } from "./read.ts";
 
-/** `    rack (2.2.8)`, in a section's specs; what a spec needs is indented further. */
+/** `    rack (2.2.8)`, in a section's specs; a spec's own dependencies are indented further. */
 const SPEC = /^ {4}([^\s()]+) \(([^()]+)\)$/;
 const SECTIONS = ["GEM", "GIT", "PATH", "PLUGIN SOURCE"];
 
@@ -15,7 +15,7 @@ export function parseGemfileLock(text: string): Package[] {
       sections += 1;
     }
     const spec = SECTIONS.includes(section) ? SPEC.exec(line) : null;
-    // A gem's version has no hyphen: one begins the platform.
+    // Versions of gems have no hyphen: the first one begins the platform.
     if (spec) packages.push({ name: `${spec[1]}`, version: `${spec[2]?.split("-")[0]}` });
   }
   if (sections === 0 && text.trim() !== "") throw new Error("has no section such as GEM");

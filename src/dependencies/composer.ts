@@ -1,6 +1,6 @@
 import { objectsIn, type Package, parseObject, textOf } from "./read.ts";
 
-/** composer.lock, what is needed for development included. */
+/** composer.lock, including development dependencies. */
 export function parseComposerLock(text: string): Package[] {
   const lock = parseObject(text);
   if (lock["packages"] === undefined) throw new Error("has no packages");

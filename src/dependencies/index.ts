@@ -13,12 +13,12 @@ export interface TextFile {
   content: string;
 }
 
-/** A dependency file or report that can't be used: the message names the file and what is wrong there. */
+/** A dependency file or report can't be used; the message names the file and the mistake. */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
 }
 
-/** Characters of the largest file that is read. */
+/** The size of the largest file that is read, in characters. */
 const LARGEST = 64 * 1024 * 1024;
 
 interface Format {
@@ -26,7 +26,7 @@ interface Format {
   parse: Parse;
 }
 
-/** What reads each file, by its name. Loaded when the first file is read. */
+/** The reader of each file, by file name. Loaded when the first file is read. */
 async function formats(): Promise<ReadonlyMap<string, Format>> {
   const [bundler, composer, maven, npm, pip, yarn] = await Promise.all([
     import("./bundler.ts"),
@@ -47,7 +47,7 @@ async function formats(): Promise<ReadonlyMap<string, Format>> {
   ]);
 }
 
-/** Names of the files that say what a project depends on. */
+/** Names of the files that state a project's dependencies. */
 export const DEPENDENCY_FILES = [
   "Gemfile.lock",
   "Pipfile.lock",
@@ -60,9 +60,9 @@ export const DEPENDENCY_FILES = [
 type DependencyFileName = (typeof DEPENDENCY_FILES)[number];
 
 /**
- * Reads what dependency files say.
+ * Reads dependency files.
  *
- * @throws DependencyError for a file of another name, and one that can't be read
+ * @throws DependencyError for a file with another name or that can't be read
  */
 export async function readDependencyFiles(files: readonly TextFile[]): Promise<DependencyFile[]> {
   const known = await formats();
@@ -88,7 +88,7 @@ export async function readDependencyFiles(files: readonly TextFile[]): Promise<D
   return unite(read);
 }
 
-/** What a report says, by file, and how many of its packages are of managers the API has no word for. */
+/** A report's dependencies by file, and how many of its packages belong to managers the API does not know. */
 export interface ReadReport {
   files: DependencyFile[];
   skipped: number;
@@ -97,7 +97,7 @@ export interface ReadReport {
 /**
  * Reads a CycloneDX SBOM (JSON, 1.4 to 1.7) or GitLab's dependency scanning report.
  *
- * @throws DependencyError where it is neither, or malformed
+ * @throws DependencyError if it is neither, or malformed
  */
 export async function readDependencyReport(file: TextFile): Promise<ReadReport> {
   const { parseReport } = await import("./reports.ts");
@@ -110,7 +110,7 @@ export async function readDependencyReport(file: TextFile): Promise<ReadReport> 
   return { files: unite(files), skipped };
 }
 
-/** Lets `read` read a file; whatever it throws becomes an error that names the file. */
+/** Runs `read` on a file; anything it throws becomes an error that names the file. */
 async function naming(
   { path, content }: TextFile,
   read: (text: string) => DependencyFile[] | Promise<DependencyFile[]>,
@@ -126,7 +126,7 @@ async function naming(
 }
 
 function reasonOf(error: unknown): string {
-  // A stack that overflowed, as the parsers of others let it.
+  // Third-party parsers can overflow the stack.
   if (error instanceof RangeError) return "is nested too deeply";
   const { message } = error as Error;
   return message.replace(/\s+/g, " ").slice(0, 200);
@@ -140,7 +140,7 @@ function requireStorable({ path, dependencies }: DependencyFile): void {
   }
 }
 
-/** Text that both engines store and a terminal shows. */
+/** Text that both engines can store and a terminal can show. */
 function requireText(what: string, text: string, longest: number): void {
   if (text.trim() === "") throw new Error(`${what} is empty`);
   if (text.length > longest) throw new Error(`${what} is longer than ${longest} characters`);
@@ -149,7 +149,7 @@ function requireText(what: string, text: string, longest: number): void {
   }
 }
 
-/** One entry a path, each package of one version once, sorted by name. */
+/** One entry per path, each version of a package once, sorted by name. */
 function unite(files: readonly DependencyFile[]): DependencyFile[] {
   const byPath = new Map<string, Map<string, Dependency>>();
   for (const file of files) {

@@ -6,21 +6,21 @@ const LONGEST_VALUE = 255;
 const DEEPEST_REFERENCE = 10;
 
 /**
- * pom.xml: its dependencies, named `group/artifact`, their versions found in its properties and its own dependency
- * management. What a parent POM that isn't here, or an imported one, would say stays `""`.
+ * pom.xml: its dependencies, named `group/artifact`, with versions from its properties and its own dependency
+ * management. Versions set in a parent or imported POM stay `""`.
  */
 export async function parsePom(text: string): Promise<Package[]> {
   const { XMLParser, XMLValidator } = await import("fast-xml-parser");
   const valid = XMLValidator.validate(text);
   if (valid !== true) throw new Error(`line ${valid.err.line}: ${valid.err.msg}`);
   const parser = new XMLParser({
-    // Text stays text: no entity is expanded, and 1.10 is not 1.1.
+    // Values stay text: no entity is expanded, and 1.10 is not 1.1.
     processEntities: false,
     parseTagValue: false,
     removeNSPrefix: true,
   });
   const parsed = parser.parse(text) as { project?: unknown };
-  // An element without any in it is text.
+  // An element without child elements is text.
   const project = parsed.project === "" ? {} : parsed.project;
   if (!isObject(project)) throw new Error("has no <project>");
 
@@ -42,7 +42,7 @@ function child(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** `<properties>`, and what Maven itself calls the project's coordinates. */
+/** `<properties>`, and the properties by which Maven names the project's coordinates. */
 function propertiesOf(project: Record<string, unknown>): Properties {
   const properties = new Map<string, string>();
   const parent = project["parent"];
@@ -70,7 +70,7 @@ function dependenciesIn(list: unknown, properties: Properties): Package[] {
   });
 }
 
-/** Fills in `${name}`, and what that refers to; `""` where something isn't known, or grows without end. */
+/** Replaces `${name}`, recursively; `""` if a name is unknown or the text grows without end. */
 function resolve(text: string, properties: Properties): string {
   if (text.length > LONGEST_VALUE) return "";
   let resolved = text;

@@ -2,7 +2,7 @@ import { entriesOf, type Package, parseObject, textOf } from "./read.ts";
 
 const FOLDER = "node_modules/";
 
-/** package-lock.json of versions 1 to 3. The project's own workspaces and links are none of its dependencies. */
+/** package-lock.json of versions 1 to 3. The project's own workspaces and links are not dependencies. */
 export function parsePackageLock(text: string): Package[] {
   const lock = parseObject(text);
   if (lock["packages"] !== undefined) return fromPaths(lock["packages"]);
@@ -12,20 +12,20 @@ export function parsePackageLock(text: string): Package[] {
   return fromTree(lock["dependencies"]);
 }
 
-/** Versions 2 and 3: by the path where each is installed. */
+/** Versions 2 and 3: keyed by installation path. */
 function fromPaths(packages: unknown): Package[] {
   const found: Package[] = [];
   for (const [path, entry] of entriesOf(packages, "packages")) {
     const at = path.lastIndexOf(FOLDER);
     if (at < 0 || entry["link"] === true) continue;
-    // An alias is installed where the alias says, and says what it really is.
+    // An alias is installed under its own name; its entry has the real one.
     const name = textOf(entry["name"]) || path.slice(at + FOLDER.length);
     found.push({ name, version: textOf(entry["version"]) });
   }
   return found;
 }
 
-/** Version 1: each within what needs it. */
+/** Version 1: each package is nested in its dependent. */
 function fromTree(dependencies: unknown): Package[] {
   const found: Package[] = [];
   const waiting = [dependencies];
@@ -41,7 +41,7 @@ function fromTree(dependencies: unknown): Package[] {
   return found;
 }
 
-/** A URL may hold a password, so only the commit it ends in is kept. */
+/** URLs may hold passwords, so only the commit at the end is kept. */
 function withoutUrl(version: string): string {
   if (!/[/:]/.test(version)) return version;
   return version.includes("#") ? version.slice(version.lastIndexOf("#") + 1) : "";

@@ -1,14 +1,14 @@
 import { entriesOf, linesOf, type Package, parseObject, textOf } from "./read.ts";
 
-/** A name with what follows it (PEP 508): extras, then a version or a URL, then a marker. */
+/** A name and the rest (PEP 508): extras, then a version or a URL, then a marker. */
 const REQUIREMENT = /^([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])? ?([^;]*)/;
 /** One condition on a version. */
 const CONDITION = /^(===|==|~=|!=|<=|>=|<|>) ?[^\s,()=<>]+$/;
 const ARCHIVE = /\.(whl|zip|tar|tgz|gz|bz2|xz)$/i;
 
 /**
- * requirements.txt: pinned versions as they are, other requirements as they are written (`>=2,<3`). Included files,
- * options and local paths are left out; of a URL only its name is kept.
+ * requirements.txt: pinned versions as versions, other requirements as written (`>=2,<3`). Included files, options and
+ * local paths are skipped; a URL requirement keeps only its name.
  */
 export function parseRequirements(text: string): Package[] {
   return logicalLines(text).flatMap(([line, number]) => {
@@ -18,7 +18,7 @@ export function parseRequirements(text: string): Package[] {
   });
 }
 
-/** Lines with those that a backslash continues, without comments, and the number each begins at. */
+/** Logical lines (continued by backslashes) without comments, with the number of their first line. */
 function logicalLines(text: string): [line: string, number: number][] {
   const logical: [string, number][] = [];
   let before = "";
@@ -44,11 +44,11 @@ function tidy(line: string): string {
     .trim();
 }
 
-/** `undefined` for what names no package, `null` for what pip would not understand. */
+/** `undefined` for a line that names no package, `null` for one pip would not understand. */
 function parseRequirement(line: string): Package | undefined | null {
   const editable = /^(?:-e|--editable)[ =](.*)$/.exec(line)?.[1];
   if (editable === undefined && line.startsWith("-")) return undefined;
-  // Options of one requirement come after it: --hash=sha256:…
+  // A requirement's options follow it: --hash=sha256:…
   const bare = (editable ?? line).split(/ --?[a-z]/, 1)[0] as string;
   if (/^[\w+.-]+:\/\//.test(bare)) {
     const name = /[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)/.exec(bare)?.[1];

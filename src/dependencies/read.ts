@@ -1,19 +1,19 @@
 /** A package as a dependency file names it. */
 export interface Package {
   name: string;
-  /** As the file has it; a requirement where nothing is pinned, `""` where the file doesn't say. */
+  /** As written in the file; a requirement if nothing is pinned, `""` if the file doesn't state one. */
   version: string;
 }
 
-/** Makes packages of a file's text. Throws an Error that says what is wrong with the text. */
+/** Reads packages from a file's text. Throws an Error that says what is wrong with the text. */
 export type Parse = (text: string) => Package[] | Promise<Package[]>;
 
-/** Whether a value is an object that keys lead into. */
+/** Whether a value is an object with keys, not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @throws Error where the text is no JSON object */
+/** @throws Error if the text is not a JSON object */
 export function parseObject(text: string): Record<string, unknown> {
   const parsed: unknown = JSON.parse(text);
   if (!isObject(parsed)) throw new Error("is no JSON object");
@@ -21,10 +21,10 @@ export function parseObject(text: string): Record<string, unknown> {
 }
 
 /**
- * The objects under an object's own keys; none where there is no object.
+ * The objects under an object's own keys; none without an object.
  *
  * @param what how an error names it
- * @throws Error where it or one of them is something else
+ * @throws Error if the value or one of its values is something else
  */
 export function entriesOf(value: unknown, what: string): [string, Record<string, unknown>][] {
   if (value === undefined || value === null) return [];
@@ -38,9 +38,9 @@ export function entriesOf(value: unknown, what: string): [string, Record<string,
 }
 
 /**
- * The objects in an array; none where there is no array.
+ * The objects in an array; none without an array.
  *
- * @throws Error where it is something else, or holds something else
+ * @throws Error if it is, or holds, something else
  */
 export function objectsIn(value: unknown, what: string): Record<string, unknown>[] {
   if (value === undefined || value === null) return [];
@@ -51,12 +51,12 @@ export function objectsIn(value: unknown, what: string): Record<string, unknown>
   return value;
 }
 
-/** A value that is text, or `""`. */
+/** A value if it is text, otherwise `""`. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Lines of a text, whatever ends them. */
+/** Lines of a text, with any kind of line ending. */
 export function linesOf(text: string): string[] {
   return text.split(/\r?\n/);
 }

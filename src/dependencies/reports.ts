@@ -11,7 +11,7 @@ import { isObject, objectsIn, type Package, parseObject, textOf } from "./read.t
 
 type Json = Record<string, unknown>;
 
-/** Managers as scanners call them, those that use another's packages included. */
+/** Package managers by the names scanners use; some share another manager's registry. */
 const MANAGERS: ReadonlyMap<string, PackageManager> = new Map([
   ["bundler", "bundler"],
   ["composer", "composer"],
@@ -28,7 +28,7 @@ const MANAGERS: ReadonlyMap<string, PackageManager> = new Map([
   ["yarn", "yarn"],
 ]);
 
-/** Managers by the type of their packages' URLs. */
+/** Package managers by package URL type. */
 const PURL_TYPES: ReadonlyMap<string, PackageManager> = new Map([
   ["composer", "composer"],
   ["gem", "bundler"],
@@ -40,7 +40,7 @@ const PURL_TYPES: ReadonlyMap<string, PackageManager> = new Map([
 /**
  * Reads a CycloneDX SBOM or GitLab's dependency scanning report.
  *
- * @param fileName stands for the dependency file where an SBOM names none
+ * @param fileName the dependency file's name if an SBOM names none
  * @throws Error that says what is wrong
  */
 export function parseReport(text: string, fileName: string): ReadReport {
@@ -53,7 +53,7 @@ export function parseReport(text: string, fileName: string): ReadReport {
   throw new Error("is neither a CycloneDX SBOM nor a dependency scanning report, both as JSON");
 }
 
-/** Gathers dependencies by file. */
+/** Collects dependencies by file. */
 class Gathering {
   readonly #byPath = new Map<string, Dependency[]>();
   skipped = 0;
@@ -66,7 +66,7 @@ class Gathering {
     return list;
   }
 
-  /** @param fallback the file that is said to be empty where none was named */
+  /** @param fallback the file to report as empty if none was named */
   done(fallback?: string): ReadReport {
     if (fallback !== undefined && this.#byPath.size === 0) this.file(fallback);
     const files: DependencyFile[] = [...this.#byPath].map(([path, dependencies]) => ({
@@ -85,7 +85,7 @@ function fromCycloneDx(bom: Json, fileName: string): ReadReport {
   const gathering = new Gathering();
   const known = vulnerabilitiesByRef(bom);
   const overall = propertiesOf(isObject(bom["metadata"]) ? bom["metadata"] : {});
-  // A report that found nothing in its file empties it.
+  // A report without findings empties its file.
   if (overall.file) gathering.file(overall.file);
 
   const waiting = objectsIn(bom["components"], "components").map((component) => ({
@@ -116,7 +116,7 @@ function fromCycloneDx(bom: Json, fileName: string): ReadReport {
   return gathering.done(fileName);
 }
 
-/** GitLab's own properties; those of a component win over those of the whole. */
+/** GitLab's own properties; a component's override the document's. */
 interface BomProperties {
   file: string;
   manager: string;
@@ -150,7 +150,7 @@ function readPurl(purl: string): Package & { type: string } {
   if (!type || !rest) throw new Error(`${purl.slice(0, 60)} is no package URL`);
   const slash = rest.lastIndexOf("/");
   const at = rest.lastIndexOf("@");
-  // In npm's names an @ that was not encoded begins the scope.
+  // In npm names an unencoded @ begins the scope.
   const end = at > slash + 1 ? at : rest.length;
   try {
     return {
@@ -168,7 +168,7 @@ function readPurl(purl: string): Package & { type: string } {
   }
 }
 
-/** What somebody has looked at and found harmless here. */
+/** Analysis states of vulnerabilities that don't affect the project. */
 const HARMLESS = ["resolved", "resolved_with_pedigree", "false_positive", "not_affected"];
 
 function vulnerabilitiesByRef(bom: Json): Map<string, Vulnerability[]> {
@@ -190,7 +190,7 @@ function vulnerabilitiesByRef(bom: Json): Map<string, Vulnerability[]> {
   return byRef;
 }
 
-/** A reference within the SBOM, or by the SBOM's own address: `urn:cdx:…/1#ref`. */
+/** A reference within the SBOM, or qualified by the SBOM's own URN: `urn:cdx:…/1#ref`. */
 function refOf(ref: string): string {
   if (!ref.startsWith("urn:cdx:") || !ref.includes("#")) return ref;
   const fragment = ref.slice(ref.indexOf("#") + 1);
@@ -213,7 +213,7 @@ function severityOf(word: unknown): Severity {
   return SEVERITIES.find((severity) => severity === lower) ?? "unknown";
 }
 
-/** By its word, or by its CVSS score (the qualitative scale of CVSS 3.1 §5). */
+/** Severity by name, or by CVSS score (the qualitative scale of CVSS 3.1 §5). */
 function severityOfRating({ severity, score }: Json): Severity {
   if (severity !== undefined || typeof score !== "number") return severityOf(severity);
   if (score >= 9) return "critical";
@@ -222,7 +222,7 @@ function severityOfRating({ severity, score }: Json): Severity {
   return score > 0 ? "low" : "info";
 }
 
-/** Known words before unknown ones, then the worst. */
+/** Known severities before unknown ones, then the worst first. */
 function worst(severities: readonly Severity[]): Severity {
   const certain = SEVERITIES.filter((one) => one !== "unknown" && one !== "undefined");
   return certain.find((one) => severities.includes(one)) ?? "unknown";

@@ -1,6 +1,6 @@
 import { isObject, type Package, textOf } from "./read.ts";
 
-/** yarn.lock of Yarn 1 and of Yarn 2 and later. The project's own workspaces are none of its dependencies. */
+/** yarn.lock of Yarn 1 and of Yarn 2 and later. The project's own workspaces are not dependencies. */
 export async function parseYarnLock(text: string): Promise<Package[]> {
   const { parseSyml } = await import("@yarnpkg/parsers");
   const found: Package[] = [];
@@ -20,13 +20,13 @@ export async function parseYarnLock(text: string): Promise<Package[]> {
   return found;
 }
 
-/** The name that a key of Yarn 1 stands for: `left@npm:leftpad@0.0.1, left@…` is leftpad. */
+/** The package name of a Yarn 1 key: `left@npm:leftpad@0.0.1, left@…` is leftpad. */
 function nameOf(key: string): string {
   const { name, range } = splitAtRange(key.split(", ", 1)[0] as string);
   return range.startsWith("npm:") ? splitAtRange(range.slice("npm:".length)).name : name;
 }
 
-/** `@scope/name@range` in two. */
+/** Splits `@scope/name@range` into name and range. */
 function splitAtRange(descriptor: string): { name: string; range: string } {
   const at = descriptor.indexOf("@", 1);
   if (at < 0) return { name: descriptor, range: "" };

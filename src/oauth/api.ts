@@ -18,7 +18,7 @@ const fields = {
 };
 const application = show.shape(fields);
 
-/** The only answers that have the secret; public applications have none. */
+/** The only answers with the secret; public applications have none. */
 const withSecret = show.shape({ ...fields, secret: show.embedded("secret", "string", "null") });
 
 const applicationId = { application_id: is.recordId() };
@@ -29,7 +29,7 @@ async function find({ db, input }: { db: Reader; input: { application_id: number
   return found;
 }
 
-/** Applications, for administrators: as GitLab has them, with `trusted` and `scopes` added. */
+/** Applications, for administrators: GitLab's fields plus `trusted` and `scopes`. */
 export const applicationApi: Resource = {
   name: "Applications",
   migrations: [],
@@ -45,7 +45,7 @@ export const applicationApi: Resource = {
       access: "admin",
       input: {
         name: is.text(),
-        /** One a line. */
+        /** One per line. */
         redirect_uri: is.text({ max: 100_000 }),
         /** Separated by spaces. */
         scopes: is.text(),

@@ -6,10 +6,10 @@ import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
 import { type ApplicationData, requireApplication } from "./rules.ts";
 
-/** An application as handlers look at it. */
+/** An application as stored. */
 export interface Application {
   id: number;
-  /** Whose it is; `null` where an administrator registered it for everybody. */
+  /** The owner's id; `null` if an administrator registered it for everybody. */
   user_id: number | null;
   /** The owner's user name. */
   username: string | null;
@@ -18,18 +18,18 @@ export interface Application {
   /** The SHA-256 of the secret; `null` for public applications. */
   secret_digest: string | null;
   name: string;
-  /** One a line. */
+  /** One per line. */
   redirect_uris: string;
   /** Separated by spaces. */
   scopes: string;
   confidential: number;
-  /** Whether users are not asked for their consent. */
+  /** Whether the consent page is skipped. */
   trusted: number;
   created_at: number;
   updated_at: number;
 }
 
-/** Who does something to an application, for the audit log. */
+/** Who acts on an application, for the audit log. */
 export interface Actor {
   id: number | null;
   name: string;
@@ -37,7 +37,7 @@ export interface Actor {
   ip: string;
 }
 
-/** An application with its secret, which is nowhere else; public ones have none. */
+/** An application with its secret, which is not stored; public ones have none. */
 export interface Registered {
   id: number;
   uid: string;
@@ -60,7 +60,7 @@ export async function findByUid(db: Reader, uid: string): Promise<Application | 
   return found;
 }
 
-/** A part of the applications of one owner, in the order they were made. */
+/** One page of an owner's applications, oldest first. */
 export function ownedBy(
   db: Reader,
   userId: number,
@@ -73,19 +73,19 @@ export function ownedBy(
   ]);
 }
 
-/** Every application, or those of one owner, in the order they were made. */
+/** All applications, or those of one owner, oldest first. */
 export function all(db: Reader, userId?: number): Awaitable<Application[]> {
   return userId === undefined
     ? db.all<Application>(`${APPLICATION} order by a.id`)
     : db.all<Application>(`${APPLICATION} where a.user_id = ? order by a.id`, [userId]);
 }
 
-/** Applications for the API, in the order they were made. */
+/** Applications as rows for the API's presenter, oldest first. */
 export function list(db: Reader, shape: Shape, page: Page): Promise<Listed> {
   return paginate(db, shape, page, { from: "oauth_applications a", values: [], order: "a.id" });
 }
 
-/** One application as a row of its shape. */
+/** One application as a row for its presenter. */
 export async function row(db: Reader, shape: Shape, id: number): Promise<Value[]> {
   const [found] = await db.rows(
     `select ${shape.columns} from oauth_applications a where a.id = ?`,
@@ -135,8 +135,8 @@ export async function register(
 }
 
 /**
- * Changes what an owner says of an application. One that becomes public loses its secret; one that becomes
- * confidential has to be given one ({@link renewSecret}) before it gets tokens.
+ * Changes an application's settings. One that becomes public loses its secret; one that becomes confidential needs a
+ * new one ({@link renewSecret}) before it gets tokens.
  *
  * @throws ApiError 400
  */
@@ -160,9 +160,9 @@ export async function change(
 }
 
 /**
- * Gives an application another secret: the one before is refused from then on.
+ * Replaces an application's secret; the old one is refused from then on.
  *
- * @returns `null` for public applications, which have none
+ * @returns the new secret; `null` for public applications, which have none
  */
 export async function renewSecret(
   db: Database,
@@ -177,7 +177,7 @@ export async function renewSecret(
   return secret;
 }
 
-/** Removes an application with every access it was given. */
+/** Deletes an application and every grant it was given. */
 export async function remove(
   db: Database,
   by: Actor,

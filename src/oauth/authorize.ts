@@ -37,15 +37,15 @@ const NAMES = Object.keys(input) as (keyof typeof input)[];
 
 type Sent = { [K in keyof typeof input]?: string | undefined };
 
-/** Where an answer goes, and how. */
+/** Where the response is sent, and how. */
 interface Way {
   redirectUri: string;
-  /** Implicit answers are in the fragment, which no server is sent. */
+  /** Implicit responses use the fragment, which browsers send to no server. */
   inFragment: boolean;
   state: string | undefined;
 }
 
-/** A request that can be put before the user. */
+/** A valid request, which the user can be asked about. */
 interface Wanted {
   application: Application;
   way: Way;
@@ -53,17 +53,17 @@ interface Wanted {
   challenge: Challenge | undefined;
 }
 
-/** What a request turned out to be: only where its redirect URI is registered does anybody hear of it there. */
+/** The result of reading a request. Errors are sent to a redirect URI only if it is registered. */
 type Read =
   | { wanted: Wanted; refused?: undefined; way?: undefined }
   | { refused: Problem; way: Way | undefined; wanted?: undefined };
 
-/** What an answer to the application says, in order. */
+/** The parameters of a response to the application, in order. */
 type Words = Readonly<Record<string, string | number | undefined>>;
 
-/** Where users are asked what an application may do. */
+/** The consent page. */
 export function authorizationEndpoint(flows: Flows): Resource {
-  /** Approves or denies: both answer at the application. */
+  /** Approves or denies; either way the browser returns to the application. */
   const decide = async (context: Context<typeof input, Database>, approved: boolean) => {
     const { db, asked, now } = context;
     const caller = context.caller as Caller;
@@ -84,7 +84,7 @@ export function authorizationEndpoint(flows: Flows): Resource {
       get(PATH, {
         summary: "Ask the user to authorize an application",
         input,
-        // A reading route can't write, and who was asked before is answered at once.
+        // A reading route can't write, so a consent given before is redirected here at once.
         prepare: async (sent, { store, asked, caller, now }) => {
           const read = await readRequest(store, sent, asked.query, flows);
           if (!read.wanted || !caller) return { read, given: undefined };
@@ -118,8 +118,8 @@ export function authorizationEndpoint(flows: Flows): Resource {
 }
 
 /**
- * Reads a request, in the order of RFC 6749 §4.1.2.1: first who asks and where they are answered, since before that is
- * known nobody may be sent anywhere.
+ * Reads a request, in the order of RFC 6749 §4.1.2.1: the application and redirect URI come first, since nobody may be
+ * redirected before both are known.
  */
 async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows): Promise<Read> {
   const stop = (refused: Problem): Read => ({ refused, way: undefined });
@@ -169,7 +169,7 @@ async function needsNoConsent(
   return grants.isAuthorized(db, { userId: caller.id, applicationId, scopes }, now);
 }
 
-/** Keeps what the user allows and makes what the application gets. */
+/** Stores the consent and issues the code or token. */
 async function give(
   db: Database,
   { application, way, scopes, challenge }: Wanted,
@@ -190,7 +190,7 @@ async function give(
   return { code: await grants.insertWithCode(db, grant, { redirectUri, challenge }, now) };
 }
 
-/** Tells the application, where that is known to be one; else the user. */
+/** Reports an error to the application if its redirect URI is known, otherwise to the user. */
 function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way | undefined }) {
   const { error, description } = refused;
   if (way) return send(context, way, { error, error_description: description });
@@ -200,7 +200,7 @@ it. Tell those who run it.</p>`;
   return page(context, { title: "Request not accepted", status: 400, body });
 }
 
-/** Sends the browser to the application. Who answered is told as RFC 9207 asks, against mixed-up servers. */
+/** Redirects to the application. `iss` names the server, against mix-up attacks (RFC 9207). */
 function send({ view }: Visit, { redirectUri, inFragment, state }: Way, words: Words): Answer {
   const said = Object.entries({ ...words, state, iss: view.base }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
@@ -214,13 +214,13 @@ function send({ view }: Visit, { redirectUri, inFragment, state }: Way, words: W
 }
 
 /**
- * Who asks, for what, as whom. The page's policy names no `form-action`: Chromium applies it to the redirect that
- * follows the form, and to those after it, which are the application's own.
+ * The consent page: which application asks for what, and as whom. Its policy has no `form-action`, since Chromium
+ * applies that to the redirects after the form, which are the application's own.
  */
 function consentPage(visit: Visit, { application, way, scopes }: Wanted, sent: Sent): Answer {
   const { name, username: owner } = application;
   const asked = NAMES.flatMap((key) => (sent[key] ? [[key, sent[key]] as const] : []));
-  // Line breaks would not come back from a field as they were.
+  // A form field would not return line breaks unchanged.
   const [inQuery, inFields] = [true, false].map((broken) =>
     asked.filter(([, value]) => /[\r\n]/.test(value) === broken),
   ) as [typeof asked, typeof asked];
@@ -243,7 +243,7 @@ ${button(html`<input type="hidden" name="_method" value="delete"><button class="
   return page(visit, { title: `Authorize ${name}?`, body });
 }
 
-/** What of a redirect URI tells people where they go. */
+/** The part of a redirect URI that tells people where they are going. */
 function placeOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri);
   return /^https?:$/.test(protocol) ? host : `an application on this device (${protocol})`;

@@ -8,10 +8,10 @@ import { problem, refusal } from "./errors.ts";
 
 const WINDOW = 10 * 60_000;
 const WRONG_SECRETS = 20;
-/** Compared with where there is no secret. Nothing hashes to it. */
+/** Compared with if there is no secret. Nothing hashes to it. */
 const NO_DIGEST = "-".repeat(64);
 
-/** How an application says who it is in the body; else it does in `Authorization: Basic`. */
+/** Credentials in the body; the alternative is `Authorization: Basic`. */
 export const clientInput = {
   client_id: is.optional(is.anyText()),
   client_secret: is.optional(is.anyText()),
@@ -23,11 +23,11 @@ interface ClientInput {
 }
 
 /**
- * Finds the application that calls and checks its secret, before the transaction opens. Public ones only say who they
- * are. Wrong secrets are counted per application and address.
+ * Finds the calling application and checks its secret, before the transaction opens. Public ones only give their id.
+ * Wrong secrets are counted per application and address.
  *
- * @returns `undefined` where the request names none
- * @throws ApiError 401 `invalid_client`, 400 where it is named twice, 429 after too many wrong secrets
+ * @returns `undefined` if the request names none
+ * @throws ApiError 401 `invalid_client`, 400 if it is named twice, 429 after too many wrong secrets
  */
 export async function authenticateClient(
   { store, asked, now }: Preparing,
@@ -36,7 +36,7 @@ export async function authenticateClient(
   const credentials = credentialsOf(asked, input);
   if (!credentials) return undefined;
   const found = await findByUid(store, credentials.id);
-  // A name that nobody has is not kept: there are too many of those.
+  // Unknown names are not stored: their number has no bound.
   const key = `secret of ${found?.uid ?? "unknown applications"} from ${networkOf(asked.ip)}`;
   const guesses: Allowance = { key, name: "client_secrets", most: WRONG_SECRETS, window: WINDOW };
   const isCounted = asked.ip !== "";
@@ -69,7 +69,7 @@ function credentialsOf(
   return basic;
 }
 
-/** Name and secret are form-encoded before they are put together (RFC 6749 §2.3.1). */
+/** Name and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
 function readBasic(authorization: string): { id: string; secret: string } {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)?.[1];
   const pair = Buffer.from(encoded ?? "", "base64").toString("utf8");

@@ -1,7 +1,7 @@
 import { ApiError } from "../core/errors.ts";
 import { Answer, type Door } from "../core/resource.ts";
 
-/** What each error code means, in the words clients know (RFC 6749 §4.1.2.1 and §5.2, gitlab-facts §8). */
+/** Descriptions of the error codes of RFC 6749 §4.1.2.1 and §5.2, in GitLab's words. */
 const MEANINGS = {
   invalid_request:
     "The request is missing a required parameter, includes an unsupported parameter value, or is otherwise malformed.",
@@ -26,7 +26,7 @@ export interface Problem {
   description: string;
 }
 
-/** A problem, described as always unless there is more to say. */
+/** A problem with its usual description, or a more specific one. */
 export function problem(error: Problem["error"], description?: string): Problem {
   return { error, description: description ?? MEANINGS[error] };
 }
@@ -36,7 +36,7 @@ export function missing(parameter: string): Problem {
   return problem("invalid_request", `Missing required parameter: ${parameter}.`);
 }
 
-/** The error answer that is thrown: RFC 6749 §5.2, with the challenge of a 401. */
+/** The error to throw: RFC 6749 §5.2, with the challenge of a 401. */
 export function refusal({ error, description }: Problem, status?: number): ApiError {
   const unauthenticated = error === "invalid_client" || error === "invalid_token";
   const challenge =
@@ -56,17 +56,17 @@ const HEADERS = {
   pragma: "no-cache",
 };
 
-/** A JSON answer that nobody may keep (RFC 6749 §5.1). */
+/** A JSON response that must not be cached (RFC 6749 §5.1). */
 export function answer(body: object): Answer {
   return new Answer(200, HEADERS, JSON.stringify(body));
 }
 
-/** The error answer that is returned: what was written before it stays. */
+/** The error as a response to return, which commits what was written before it. */
 export function refusalAnswer(of: Problem): Answer {
   return showError(refusal(of));
 }
 
-/** What other parts of the application threw is said in OAuth's words. */
+/** Turns errors of other parts of the application into OAuth errors. */
 function showError({ status, body, headers }: ApiError): Answer {
   const shown = "error_description" in body ? body : refusal(problem(codeOf(status))).body;
   return new Answer(status, { ...headers, ...HEADERS }, JSON.stringify(shown));
@@ -77,5 +77,5 @@ function codeOf(status: number): Problem["error"] {
   return status < 500 ? "invalid_request" : "server_error";
 }
 
-/** What applications call without a user: errors are RFC 6749's, credentials are looked at by each endpoint. */
+/** Endpoints that applications call without a user: errors are RFC 6749's, and each endpoint checks credentials. */
 export const OAUTH: Door = { base: "", credentials: "none", showError };

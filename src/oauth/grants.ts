@@ -7,14 +7,14 @@ import type { Actor, Application } from "./applications.ts";
 
 /** How long an authorization code can be redeemed, in milliseconds. */
 const CODE_LIFETIME = 10 * 60_000;
-/** How long an access token lasts, in milliseconds (design.md's settled readings). */
+/** How long an access token lasts, in milliseconds. */
 export const TOKEN_LIFETIME = 7200_000;
-/** How long a refresh token lasts that is not used, in milliseconds. */
+/** How long an unused refresh token lasts, in milliseconds. */
 const REFRESH_LIFETIME = 90 * 24 * 3_600_000;
-/** How long what has ended is still known, in milliseconds: using it is no guess (docs/authentication.md, "Limits"). */
+/** How long ended tokens are remembered, in milliseconds: using one is not a guess (docs/authentication.md, "Limits"). */
 const KEPT = 30 * 24 * 3_600_000;
 
-/** What a user allowed an application; without an application, by their password alone. */
+/** A user's consent to an application; without an application, one of the password grant. */
 export interface Grant {
   id: number;
   application_id: number | null;
@@ -28,13 +28,13 @@ export interface Grant {
   ends_at: number;
 }
 
-/** What an authorization code is bound to. */
+/** The request an authorization code is bound to. */
 export interface CodeBinding {
   redirectUri: string;
   challenge: { method: string; value: string } | undefined;
 }
 
-/** An access token as it is kept. */
+/** An access token as stored. */
 export interface Token {
   id: number;
   grant_id: number;
@@ -59,9 +59,9 @@ interface NewGrant {
 }
 
 /**
- * Keeps what a user allowed, and gives the code by which the application redeems it, once and for ten minutes.
+ * Stores a user's consent and returns the code the application redeems it with, once and within ten minutes.
  *
- * @returns the code, of which only a digest is kept
+ * @returns the code, of which only a digest is stored
  */
 export async function insertWithCode(
   db: Database,
@@ -74,7 +74,7 @@ export async function insertWithCode(
   return secret;
 }
 
-/** Keeps what a user allowed and gives its one token, which can't be refreshed. */
+/** Stores a user's consent and returns its only token, which can't be refreshed. */
 export async function insertWithToken(db: Database, grant: NewGrant, now: number): Promise<Issued> {
   const id = await insert(db, grant, now + TOKEN_LIFETIME, now);
   return insertToken(db, id, grant.scopes, { refreshable: false }, now);
@@ -86,7 +86,7 @@ async function insert(
   endsAt: number,
   now: number,
 ): Promise<number> {
-  // What ended long ago is forgotten here, so that nobody has to remember to.
+  // Grants that ended long ago are deleted here, so no sweep is needed.
   await db.run("delete from oauth_grants where ends_at <= ?", [now - KEPT]);
   await db.run("delete from oauth_tokens where created_at <= ?", [now - REFRESH_LIFETIME]);
   const [inserted] = await db.rows(
@@ -117,7 +117,7 @@ export async function findByCode(db: Reader, code: string): Promise<Grant | unde
   return found;
 }
 
-/** A grant by the refresh token of one of its tokens, with that token, replaced or not; or `undefined`. */
+/** A grant with one of its tokens, by that token's refresh token, even a replaced one; or `undefined`. */
 export async function findByRefreshToken(
   db: Reader,
   refreshToken: string,
@@ -125,7 +125,7 @@ export async function findByRefreshToken(
   return findByToken(db, "refresh_digest", refreshToken);
 }
 
-/** A grant by one of its access tokens, with that token, expired or replaced or not; or `undefined`. */
+/** A grant with one of its tokens, by the access token, even an expired or replaced one; or `undefined`. */
 export async function findByAccessToken(
   db: Reader,
   accessToken: string,
@@ -147,7 +147,7 @@ async function findByToken(
   return grant && { grant, token };
 }
 
-/** Redeems a grant's code: the first pair of its tokens. */
+/** Redeems a grant's code for its first pair of tokens. */
 export async function redeem(db: Database, grant: Grant, now: number): Promise<Issued> {
   await db.run("update oauth_grants set code_used = 1, ends_at = ? where id = ?", [
     now + REFRESH_LIFETIME,
@@ -156,7 +156,7 @@ export async function redeem(db: Database, grant: Grant, now: number): Promise<I
   return insertToken(db, grant.id, grant.scopes, { refreshable: true }, now);
 }
 
-/** Puts a new pair in the place of one, which is refused from then on. */
+/** Replaces a pair of tokens with a new one; the old pair is refused from then on. */
 export async function rotate(
   db: Database,
   token: Token,
@@ -188,12 +188,12 @@ async function insertToken(
   return { accessToken: access.secret, refreshToken: refresh?.secret, scopes, createdAt: now };
 }
 
-/** Takes back all that a grant gave: its code and every token of the family. */
+/** Revokes a grant: its code and every token of the family. */
 export function revoke(db: Database, grantId: number, now: number): Promise<number> {
   return end(db, "id = ?", [grantId], now);
 }
 
-/** @param where which grants, in SQL @returns how many had not ended yet */
+/** @param where which grants, in SQL @returns how many had not ended before */
 async function end(
   db: Database,
   where: string,
@@ -230,7 +230,7 @@ function sorted(scopes: string): string {
   return scopes.split(" ").sort().join(" ");
 }
 
-/** An application that has access to a user's account. */
+/** An application with access to a user's account. */
 export interface AuthorizedApplication {
   application_id: number;
   name: string;
@@ -241,7 +241,7 @@ export interface AuthorizedApplication {
   since: number;
 }
 
-/** A part of the applications that have access to a user's account, by name. */
+/** One page of the applications with access to a user's account, by name. */
 export async function authorizedBy(
   db: Reader,
   userId: number,
@@ -272,7 +272,7 @@ export async function authorizedBy(
 }
 
 /**
- * Takes back every access a user gave an application.
+ * Revokes every grant a user gave an application.
  *
  * @returns whether it had any
  */

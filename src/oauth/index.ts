@@ -7,7 +7,7 @@ import type { Flows } from "./rules.ts";
 import { migrations } from "./table.ts";
 import { tokenEndpoint } from "./token.ts";
 
-/** The OAuth2 provider (contract §5), with the flows that are switched on. */
+/** The OAuth2 provider (docs/oauth.md), with the enabled flows. */
 export function oauth(flows: Flows): readonly Resource[] {
   return [
     { name: "OAuth2", migrations, routes: [] },

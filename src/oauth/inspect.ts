@@ -14,7 +14,7 @@ const tokenInput = {
   token_type_hint: is.optional(is.anyText()),
 };
 
-/** What tells of tokens, and takes them back. */
+/** Token info, introspection and revocation. */
 export const tokenInspection: Resource = {
   name: "OAuth2 token inspection",
   door: OAUTH,
@@ -60,7 +60,7 @@ export const tokenInspection: Resource = {
           (await grants.findByAccessToken(db, input.token));
         if (!found) return answer({});
         const { grant } = found;
-        // Given to no application, it is whose who has it.
+        // A token of no application can be revoked by anybody who holds it.
         if (grant.application_id !== null && grant.application_id !== client?.id) {
           throw refusal(
             client
@@ -79,7 +79,7 @@ export const tokenInspection: Resource = {
       input: tokenInput,
       prepare: (input, preparing) => authenticateClient(preparing, input),
       handle: async ({ db, input, prepared: client, view, now }) => {
-        // Who can't prove who they are could try out tokens here (RFC 7662 §4).
+        // Unauthenticated callers could use this endpoint to guess tokens (RFC 7662 §4).
         if (client?.confidential !== 1) throw refusal(problem("invalid_client"));
         if (!input.token) throw refusal(missing("token"));
         const access = await findLive(db, input.token, now);
@@ -102,7 +102,7 @@ export const tokenInspection: Resource = {
   ],
 };
 
-/** What there is to say of a token that is good. */
+/** The description of an active token. */
 interface Live {
   grant: grants.Grant;
   token: grants.Token;
@@ -110,13 +110,13 @@ interface Live {
   user: users.User;
 }
 
-/** An access token that the API would take. */
+/** An access token the API would accept. */
 async function findLive(db: Reader, accessToken: string, now: number): Promise<Live | undefined> {
   const found = await grants.findByAccessToken(db, accessToken);
   return found && found.token.expires_at > now ? complete(db, found) : undefined;
 }
 
-/** A refresh token that the token endpoint would take. */
+/** A refresh token the token endpoint would accept. */
 async function findRefreshable(db: Reader, token: string, now: number): Promise<Live | undefined> {
   const found = await grants.findByRefreshToken(db, token);
   return found && found.grant.ends_at > now ? complete(db, found) : undefined;

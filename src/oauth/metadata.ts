@@ -2,7 +2,7 @@ import { get, Plain, type Resource } from "../core/resource.ts";
 import { CHALLENGE_METHODS } from "./pkce.ts";
 import { APPLICATION_SCOPES, type Flows } from "./rules.ts";
 
-/** What clients configure themselves by: RFC 8414. */
+/** Authorization server metadata (RFC 8414), from which clients configure themselves. */
 export function metadata(flows: Flows): Resource {
   return {
     name: "OAuth2 metadata",

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** What an application proves with that it is the one that asked (RFC 7636). */
+/** A challenge, by which an application proves that it sent the authorization request (RFC 7636). */
 export interface Challenge {
   method: string;
   value: string;
@@ -9,10 +9,10 @@ export interface Challenge {
 /** Unreserved characters, as many as RFC 7636 §4.1 and §4.2 ask for. A SHA-256 in base64url is 43 of them. */
 const WELL_FORMED = { plain: /^[\w.~-]{43,128}$/, S256: /^[\w-]{43}$/ };
 
-/** The ways to make a challenge. */
+/** Challenge methods. */
 export const CHALLENGE_METHODS = ["S256", "plain"] as const;
 
-/** What is wrong with a challenge, or `undefined`. The method has to be named (gitlab-facts §8). */
+/** What is wrong with a challenge, or `undefined`. As in GitLab, the method is required. */
 export function problemOfChallenge({ method, value }: Challenge): string | undefined {
   if (!CHALLENGE_METHODS.includes(method as "S256" | "plain")) {
     return "The code_challenge_method must be S256 or plain.";
@@ -22,7 +22,7 @@ export function problemOfChallenge({ method, value }: Challenge): string | undef
     : "The code_challenge is malformed.";
 }
 
-/** Whether a verifier answers a challenge. */
+/** Whether a verifier matches a challenge. */
 export function answers({ method, value }: Challenge, verifier: string): boolean {
   if (!WELL_FORMED.plain.test(verifier)) return false;
   const made =

@@ -1,16 +1,16 @@
 import type { SCOPES } from "../core/auth.ts";
 import { type AttributeErrors, invalid } from "../core/errors.ts";
 
-/** What an owner says of an application. */
+/** An application's settings, as its owner enters them. */
 export interface ApplicationData {
   name: string;
   redirectUris: readonly string[];
   scopes: readonly string[];
-  /** Whether it can keep a secret; if not it is public, and has none. */
+  /** Whether it can keep a secret; otherwise it is public and has none. */
   confidential: boolean;
 }
 
-/** What an application may be given, and what that means to the user who is asked. */
+/** The scopes of applications, and what the consent page says about each. */
 export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   api: "Everything you may do: read and change all that you can",
   read_api: "Read everything that you can read",
@@ -22,10 +22,10 @@ export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
 const LONGEST_NAME = 255;
 const LONGEST_URI = 2048;
 const MOST_URIS = 50;
-/** What a browser would run or open of its own instead of handing it to an application. */
+/** Schemes that a browser handles itself instead of passing them to an application. */
 const UNSAFE_SCHEME = /^(?:about|blob|data|file|filesystem|javascript|vbscript|view-source):/i;
 
-/** The scopes of an application's request that names none: `api` where it may have that, else all it may. */
+/** The scopes of a request that names none: `api` if the application is registered with it, otherwise all of its own. */
 function defaultScopes(allowed: readonly string[]): readonly string[] {
   return allowed.includes("api") ? ["api"] : allowed;
 }
@@ -33,9 +33,9 @@ function defaultScopes(allowed: readonly string[]): readonly string[] {
 /**
  * The scopes an application gets.
  *
- * @param requested separated by spaces; nothing stands for the default
+ * @param requested separated by spaces; empty means the default
  * @param allowed separated by spaces
- * @returns separated by spaces; `undefined` where one is not allowed
+ * @returns separated by spaces; `undefined` if one is not allowed
  */
 export function grantableScopes(
   requested: string | undefined,
@@ -47,10 +47,10 @@ export function grantableScopes(
   return fits ? wanted.join(" ") : undefined;
 }
 
-/** The port of a loopback address is the application's choice at each start (RFC 8252 §7.3). */
+/** Applications choose the port of a loopback address at each start (RFC 8252 §7.3). */
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 
-/** Whether a redirect URI is one of those registered: to the letter, but for the port of a loopback address. */
+/** Whether a redirect URI is registered: an exact match, apart from the port of a loopback address. */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (registered.includes(uri)) return true;
   const withoutPort = (one: string) => one.replace(LOOPBACK_PORT, "$1");
@@ -61,18 +61,18 @@ export function isRegistered(uri: string, registered: readonly string[]): boolea
   );
 }
 
-/** Scopes as clients send them, separated by spaces; commas will do. */
+/** Scopes as clients send them, separated by spaces or commas. */
 export function readScopes(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ""))];
 }
 
-/** Redirect URIs as a form has them, one a line. */
+/** Redirect URIs as entered in a form, one per line. */
 export function readLines(text: string): string[] {
   return [...new Set(text.split(/\s+/).filter((line) => line !== ""))];
 }
 
 /**
- * Checks what an owner says of an application.
+ * Checks an application's settings.
  *
  * @throws ApiError 400 with what is wrong with each attribute
  */
@@ -96,10 +96,10 @@ export function requireApplication({ name, redirectUris, scopes }: ApplicationDa
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-/** What keeps a text from being a redirect URI (RFC 6749 §3.1.2), or `undefined`. */
+/** Why a text can't be a redirect URI (RFC 6749 §3.1.2), or `undefined`. */
 function problemOfUri(uri: string): string | undefined {
   if (uri.length > LONGEST_URI) return `is too long (maximum is ${LONGEST_URI} characters)`;
-  // Visible ASCII without what a header, a browser or a parser could read in two ways.
+  // Visible ASCII, except characters that headers, browsers or parsers may read in two ways.
   if (!/^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(uri) || /[\\"<>^`{|}]/.test(uri)) {
     return "must be an absolute URI.";
   }
@@ -115,7 +115,7 @@ function problemOfUri(uri: string): string | undefined {
   return undefined;
 }
 
-/** Which flows there are, of those that can be switched off. */
+/** Which of the optional flows are enabled. */
 export interface Flows {
   readonly implicit: boolean;
   readonly password: boolean;

@@ -1,10 +1,10 @@
 import type { Migration } from "../store/migrate.ts";
 
-/** What the OAuth2 provider keeps. Of every secret there is only its SHA-256. */
+/** The OAuth2 provider's tables. Secrets are stored as SHA-256 only. */
 export const migrations: Migration[] = [
   {
-    // Public applications have no secret. Redirect URIs are one a line, scopes separated by spaces. Those that an
-    // administrator registered through the API belong to nobody.
+    // Public applications have no secret. Redirect URIs are one per line, scopes separated by spaces. Applications that
+    // an administrator registered through the API have no owner.
     id: "20261121-55-oauth-applications",
     sql: `
 create table oauth_applications (
@@ -25,8 +25,8 @@ create index oauth_applications_by_user on oauth_applications (user_id, id);
 `,
   },
   {
-    // What a user allowed, once: the authorization code it was given as, and the head of a family of tokens. It ends
-    // with its code where that is never redeemed, else with the last of its tokens.
+    // One consent: its authorization code, and the head of a family of tokens. It ends with its code if that is never
+    // redeemed, otherwise with the last of its tokens.
     id: "20261121-56-oauth-grants",
     sql: `
 create table oauth_grants (
@@ -49,7 +49,7 @@ create index oauth_grants_by_end on oauth_grants (ends_at);
 `,
   },
   {
-    // A token that was replaced or revoked is kept, so that using it again is noticed.
+    // Replaced and revoked tokens are kept, so that reuse is noticed.
     id: "20261121-57-oauth-tokens",
     sql: `
 create table oauth_tokens (

@@ -26,18 +26,18 @@ const input = {
 
 type Sent = { [K in keyof typeof input]?: string | undefined };
 
-/** What a grant is decided by. */
+/** The request a grant is decided by. */
 interface Request {
   db: Database;
   sent: Sent;
   client: Application | undefined;
-  /** Of the password grant, who has this name and password. */
+  /** The user with the name and password of a password grant. */
   user: users.User | undefined;
   ip: string;
   now: number;
 }
 
-/** Gives tokens: RFC 6749 §4.1.3, §4.3 and §6. */
+/** Issues tokens: RFC 6749 §4.1.3, §4.3 and §6. */
 export function tokenEndpoint(flows: Flows): Resource {
   const grantTypes: Record<string, (request: Request) => Promise<Answer>> = {
     authorization_code: redeemCode,
@@ -80,8 +80,8 @@ export function tokenEndpoint(flows: Flows): Resource {
 }
 
 /**
- * A code works once. Whatever is wrong with the request, the code is used up by it; a code that was used before takes
- * with it what it gave (RFC 6749 §4.1.2). Errors are answers here, so that this is kept.
+ * A code works once, and even a failed request uses it up. Reusing a code revokes the tokens it gave (RFC 6749 §4.1.2).
+ * Errors are returned, not thrown, so that this is committed.
  */
 async function redeemCode({ db, sent, client, ip, now }: Request): Promise<Answer> {
   if (!client) throw refusal(problem("invalid_client"));
@@ -111,7 +111,7 @@ function problemOfRedemption(
   if (!isIts) return problem("invalid_grant");
   const { code_challenge: value, code_challenge_method: method } = grant;
   if (value === null || method === null) {
-    // One who has a verifier did ask with a challenge: that request was tampered with (RFC 9700 §2.1.1).
+    // A client with a verifier did send a challenge: the request was tampered with (RFC 9700 §2.1.1).
     return code_verifier ? problem("invalid_grant") : undefined;
   }
   if (!code_verifier) return missing("code_verifier");
@@ -138,7 +138,7 @@ async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> 
   return answerOf(await grants.rotate(db, token, scopes, now));
 }
 
-/** Nobody knows who it was: the application is all there is to name. */
+/** The user is unknown here, so the audit log names the application. */
 function recordReuse(
   db: Database,
   action: "reuse of a code detected" | "reuse of a refresh token detected",
@@ -149,7 +149,7 @@ function recordReuse(
   return record(db, { action, author, userId: grant.user_id, target: client.name, ip }, now);
 }
 
-/** Of what the user allowed, what the application may have now. */
+/** The scopes the user allowed that the application is still registered with. */
 function stillAllowed({ scopes }: grants.Grant, client: Application): string {
   const may = client.scopes.split(" ");
   return scopes
@@ -158,9 +158,9 @@ function stillAllowed({ scopes }: grants.Grant, client: Application): string {
     .join(" ");
 }
 
-/** Applications that a user gives their password to; they need not say which they are (contract §5). */
+/** The password grant. The application need not authenticate (docs/oauth.md). */
 async function grantByPassword({ db, sent, client, user, ip, now }: Request): Promise<Answer> {
-  // Who has a second factor uses a personal access token instead (contract §5).
+  // Users with a second factor use a personal access token instead (docs/oauth.md).
   if (user?.state !== "active" || (await twoFactor.isOn(db, user.id))) {
     throw refusal(problem("invalid_grant"));
   }
