@@ -1,28 +1,28 @@
 import { TooManyRequests, type Usage } from "../core/limits.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 
-/** How often something may be tried. */
+/** A limit on attempts. */
 export interface Allowance {
-  /** What is counted together, such as `sign-in of ada`. */
+  /** The key attempts are counted under, such as `sign-in of ada`. */
   key: string;
-  /** What clients are told it is, in `RateLimit-Name`. Default `"attempts"`. */
+  /** Its name for clients, in `RateLimit-Name`. Default `"attempts"`. */
   name?: string;
-  /** How often in one window. */
+  /** Attempts per window. */
   most: number;
-  /** The window's length in milliseconds; it begins with the first try. */
+  /** The window's length in milliseconds; it begins with the first attempt. */
   window: number;
 }
 
-/** In characters: nobody's user name or address is longer. */
+/** In characters; no user name or address is longer. */
 const LONGEST_KEY = 300;
 
 /**
- * Counts a try, before it is made: of many at once no more get through than may. Who is refused is counted no further,
- * so that a flood writes nothing.
+ * Counts an attempt before it is made, so concurrent attempts cannot exceed the limit. Refused attempts are not counted,
+ * so a flood writes nothing.
  *
- * @param allowances those of addresses first: a try that one of them refuses is not counted by those after it
+ * @param allowances those of addresses first: an attempt that one of them refuses is not counted by the next
  * @param now epoch milliseconds
- * @throws ApiError 429 with `Retry-After` where one of the allowances is used up
+ * @throws ApiError 429 with `Retry-After` if one of the allowances is used up
  */
 export async function attempt(
   store: Store,
@@ -52,10 +52,10 @@ function usageOf({ name = "attempts", most }: Allowance, { count, ends_at }: Row
 }
 
 /**
- * Checks that an allowance is not used up, for what is counted only once it has failed.
+ * Checks that an allowance is not used up, for attempts that are counted only after they fail.
  *
  * @param now epoch milliseconds
- * @throws TooManyRequests where it is
+ * @throws TooManyRequests if it is
  */
 export async function requireLeft(db: Reader, allowance: Allowance, now: number): Promise<void> {
   const row = await db.one<Row>("select count, ends_at from attempts where key = ?", [
@@ -67,9 +67,9 @@ export async function requireLeft(db: Reader, allowance: Allowance, now: number)
 }
 
 /**
- * Adds to what is counted of an allowance in its running window, or in a new one. Windows that are over are forgotten.
+ * Adds to an allowance's count in its current window, or starts a new one. Past windows are deleted.
  *
- * @param by how many tries
+ * @param by how many attempts
  */
 export async function count(
   db: Database,
@@ -86,12 +86,12 @@ export async function count(
   return usageOf(allowance, row as Row);
 }
 
-/** Forgets the tries of a key: the last one succeeded. */
+/** Resets a key's attempts after one succeeded. */
 export async function forgive(db: Database, key: string): Promise<void> {
   await db.run("delete from attempts where key = ?", [key.slice(0, LONGEST_KEY)]);
 }
 
-/** Takes back one try of a key: it was none of those that are counted. */
+/** Refunds one attempt of a key that should not count. */
 export async function takeBack(db: Database, key: string): Promise<void> {
   await db.run("update attempts set count = count - 1 where key = ? and count > 0", [
     key.slice(0, LONGEST_KEY),
@@ -99,9 +99,9 @@ export async function takeBack(db: Database, key: string): Promise<void> {
 }
 
 /**
- * What is counted as one address: an IPv6 client has 2^64 of its own (RFC 6177), so the network stands for all.
+ * The network an address is counted as: an IPv6 client has 2^64 addresses (RFC 6177), so its /64 is used.
  *
- * @param ip `""` where it is unknown
+ * @param ip `""` if unknown
  */
 export function networkOf(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];

@@ -2,11 +2,11 @@ import { type Listed, type Page, paginate } from "../core/pagination.ts";
 import type { Shape } from "../core/present.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 
-/** What a list of security events can be narrowed by; instants in epoch milliseconds. */
+/** Filters of the audit log; instants in epoch milliseconds. */
 export interface AuditFilter {
-  /** Who did it, or whom it concerns. */
+  /** The author, or the account concerned. */
   userId?: number | undefined;
-  /** Whose account it concerns: that of who did it, unless it is another's. */
+  /** The account concerned: the author's own, unless another is recorded. */
   entityId?: number | undefined;
   action?: string | undefined;
   before?: number | undefined;
@@ -31,7 +31,7 @@ function conditions(filter: AuditFilter): { where: string; values: Value[] } {
 
 const NAMED = "audit_events a left join users u on u.id = a.user_id";
 
-/** Security events, the newest first. */
+/** Audit events, newest first. */
 export function list(db: Reader, shape: Shape, page: Page, filter: AuditFilter): Promise<Listed> {
   const { where, values } = conditions(filter);
   return paginate(db, shape, page, {
@@ -42,13 +42,13 @@ export function list(db: Reader, shape: Shape, page: Page, filter: AuditFilter):
   });
 }
 
-/** One security event as a row of its shape, or `undefined`. */
+/** One audit event as a row for its presenter, or `undefined`. */
 export async function row(db: Reader, shape: Shape, id: number): Promise<Value[] | undefined> {
   const [found] = await db.rows(`select ${shape.columns} from ${NAMED} where a.id = ?`, [id]);
   return found;
 }
 
-/** A security event as it is kept, with the user name of whom it concerns. */
+/** An audit event as stored, with the user name of the account concerned. */
 export interface AuditRow {
   id: number;
   created_at: number;
@@ -59,7 +59,7 @@ export interface AuditRow {
   ip: string;
 }
 
-/** The newest security events. */
+/** The newest audit events. */
 export function latest(db: Reader, filter: AuditFilter, most: number): Awaitable<AuditRow[]> {
   const { where, values } = conditions(filter);
   return db.all<AuditRow>(
@@ -69,13 +69,13 @@ export function latest(db: Reader, filter: AuditFilter, most: number): Awaitable
   );
 }
 
-/** How many security events are older than an instant. */
+/** How many audit events are older than an instant. */
 export async function countOlder(db: Reader, before: number): Promise<number> {
   const [found] = await db.rows("select count(*) from audit_events where created_at < ?", [before]);
   return found?.[0] as number;
 }
 
-/** Removes the oldest security events before an instant, at most so many, and gives how many they were. */
+/** Deletes the oldest audit events before an instant, up to a limit. Returns how many it deleted. */
 export async function removeOlder(db: Database, before: number, most: number): Promise<number> {
   return db.run(
     `delete from audit_events where id in

@@ -1,7 +1,7 @@
 import type { Person } from "../core/auth.ts";
 import type { Database } from "../store/port.ts";
 
-/** What is worth knowing afterwards. */
+/** The audited actions. */
 type AuditAction =
   | "signed in"
   | "sign-in failed"
@@ -28,29 +28,29 @@ type AuditAction =
   | "reuse of a code detected"
   | "reuse of a refresh token detected";
 
-/** A security event as it is recorded. No secret belongs in it. */
+/** An audit event to record. It must not contain a secret. */
 export interface AuditEntry {
   action: AuditAction;
   /** Who really did it; the name given where nobody of that name exists. */
   author: { id: number | null; name: string };
-  /** Whom it concerns, where that is another account. */
+  /** The account concerned, if it isn't the author's. */
   userId?: number | undefined;
-  /** What it was done to, such as a token's name. */
+  /** The object of the action, such as a token's name. */
   target?: string | undefined;
-  /** The client's address, `""` if unknown. */
+  /** The client's address; `""` if unknown. */
   ip: string;
 }
 
-/** Who did it where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
+/** The author where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
 export const OPERATOR: AuditEntry["author"] = { id: null, name: "operator" };
 
-/** Who really does what a caller does. */
+/** The real author of a caller's actions: with sudo, the administrator. */
 export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
   const { id, username: name } = caller.sudoer ?? caller;
   return { id, name };
 }
 
-/** Records a security event, in the transaction of what it tells of. */
+/** Records an audit event, in the transaction of the action. */
 export async function record(db: Database, entry: AuditEntry, now: number): Promise<void> {
   const { action, author, userId = null, target = "", ip } = entry;
   await db.run(

@@ -3,11 +3,11 @@ import type { Preparing } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import { attempt, forgive } from "./attempts.ts";
 
-/** How often an account's secret may be tried where its owner is known already, whatever the address. */
+/** How often a signed-in user may try their own secret, from any address. */
 const ALLOWANCE = { most: 10, window: 10 * 60_000 };
 
 /**
- * Checks that who is signed in knows their password, before what a stolen session must not do. Tries are counted.
+ * Checks that a signed-in user knows their password, before actions a stolen session must not do. Attempts are counted.
  *
  * @throws ApiError 429 after too many failures
  */
@@ -24,7 +24,7 @@ export async function confirmPassword(
 }
 
 /**
- * Counts a try of a user's second factor, before it is made; a code that fits forgives {@link codeKey}.
+ * Counts an attempt at a user's second factor before it is made; a correct code resets {@link codeKey}.
  *
  * @throws ApiError 429 after too many failures
  */
@@ -32,7 +32,7 @@ export function countCode({ store, now }: Preparing, userId: number): Promise<vo
   return attempt(store, [{ ...ALLOWANCE, key: codeKey(userId) }], now);
 }
 
-/** What {@link countCode} counts together. */
+/** The key {@link countCode} counts under. */
 export function codeKey(userId: number): string {
   return `two-factor of ${userId}`;
 }

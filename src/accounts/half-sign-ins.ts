@@ -2,10 +2,10 @@ import { digestOf } from "../core/auth.ts";
 import { newVisitor } from "../core/session.ts";
 import type { Database, Reader } from "../store/port.ts";
 
-/** How long the second step may take, in milliseconds. */
+/** The time limit of the second step, in milliseconds. */
 const LIFETIME = 10 * 60_000;
 
-/** Remembers that somebody's password was right. @returns the value for the cookie, which signs nobody in yet */
+/** Stores a sign-in whose password was right. @returns the cookie's value, which signs nobody in yet */
 export async function begin(db: Database, userId: number, now: number): Promise<string> {
   const value = newVisitor();
   await db.run("delete from half_sign_ins where expires_at <= ?", [now]);
@@ -17,7 +17,7 @@ export async function begin(db: Database, userId: number, now: number): Promise<
   return value;
 }
 
-/** Whose password was right, by the cookie's value; `undefined` where nobody's was, or it is too long ago. */
+/** The user of a pending sign-in, by the cookie's value; `undefined` if there is none or it has expired. */
 export async function findUser(
   db: Reader,
   value: string | undefined,
@@ -31,7 +31,7 @@ export async function findUser(
   return found?.[0] as number | undefined;
 }
 
-/** Ends the waiting for a second step. */
+/** Deletes a pending sign-in. */
 export async function end(db: Database, value: string): Promise<void> {
   await db.run("delete from half_sign_ins where digest = ?", [digestOf(value)]);
 }

@@ -5,7 +5,7 @@ import { get, type Resource } from "../core/resource.ts";
 import * as audit from "./audit-queries.ts";
 import { migrations } from "./table.ts";
 
-/** As GitLab's, of which ours are all about accounts. */
+/** Audit events in GitLab's form; ours all concern accounts. */
 const auditEvent = show.shape({
   id: show.integer("a.id"),
   author_id: show.integer("a.author_id"),
@@ -22,7 +22,7 @@ const auditEvent = show.shape({
   created_at: show.instant("a.created_at"),
 });
 
-/** What the doors share: sessions, counted tries, the audit log. */
+/** Tables shared by all mounts (sessions, attempts, audit log), and the audit log's routes. */
 export const accountsResource: Resource = {
   name: "Audit events",
   migrations,
@@ -44,7 +44,7 @@ export const accountsResource: Resource = {
         audit.list(db, shape, page, {
           after: input.created_after,
           before: input.created_before,
-          // Nothing is recorded of other entities: no id is -1.
+          // Other entities have no events: no id is -1.
           entityId:
             input.entity_type === undefined || input.entity_type === "User" ? input.entity_id : -1,
         }),

@@ -4,31 +4,31 @@ import type { Store } from "../store/port.ts";
 import { type Allowance, count, networkOf } from "./attempts.ts";
 
 const MINUTE = 60_000;
-/** The part of an allowance that a process takes at once. */
+/** The share of a limit that a process reserves at once. */
 const PART = 10;
-/** The most callers that are kept in mind. */
+/** The most callers kept in memory. */
 const MOST_KEPT = 10_000;
 
-/** How many requests may be made in a minute. */
+/** Request limits per minute. */
 export interface RequestLimits {
-  /** By one user, whatever the token. */
+  /** For one user, whatever the token. */
   user?: number | undefined;
-  /** From one address, by whoever is nobody. */
+  /** For one address, of anonymous requests. */
   address?: number | undefined;
 }
 
-/** What this process has of somebody's allowance. */
+/** What this process has reserved of a caller's limit. */
 interface Taken {
   usage: Usage;
-  /** Requests that may still be answered without asking the database. */
+  /** Requests left before the database must be asked. */
   left: number;
 }
 
 /**
- * Makes what counts requests. Processes share a limit through the database, from which each takes a tenth at a time: it
- * is written once in so many requests. Less than a tenth for each process may stay unused.
+ * Creates the request counter. Processes share a limit through the database, from which each reserves a tenth at a time,
+ * so few requests cause a write. Less than a tenth per process may stay unused.
  *
- * @returns a function that gives what is used, `undefined` where nothing is limited, and throws ApiError 429
+ * @returns a function that returns the usage, `undefined` if nothing is limited, and throws ApiError 429
  */
 export function limitRequests(store: Store, limits: RequestLimits) {
   const taken = new Map<string, Promise<Taken>>();
@@ -61,7 +61,7 @@ export function limitRequests(store: Store, limits: RequestLimits) {
           throw new TooManyRequests({ ...mine.usage, observed: mine.usage.limit + 1 }, now);
         }
       }
-      // Of those that wait for the same part the first one asks for the next.
+      // Only the first waiter fetches the next batch.
       if (taken.get(key) !== running) continue;
       if (taken.size >= MOST_KEPT) taken.clear();
       const asked = take(allowance, now);

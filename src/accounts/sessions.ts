@@ -3,7 +3,7 @@ import type { Part } from "../core/pagination.ts";
 import { newVisitor, SESSION_LIFETIME } from "../core/session.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 
-/** A session as its owner sees it. */
+/** A session as shown to its owner. */
 export interface Session {
   id: number;
   ip: string;
@@ -13,9 +13,9 @@ export interface Session {
 }
 
 /**
- * Signs a user in, under a new cookie value so that nobody can have chosen it before (session fixation).
+ * Signs a user in, under a new cookie value, which prevents session fixation.
  *
- * @returns the value for the session cookie, of which only a digest is kept
+ * @returns the session cookie's value, of which only a digest is stored
  */
 export async function open(
   db: Database,
@@ -44,7 +44,7 @@ export async function open(
   return value;
 }
 
-/** A part of a user's sessions that still count, the newest first. */
+/** One page of a user's active sessions, newest first. */
 export function list(
   db: Reader,
   userId: number,
@@ -65,7 +65,7 @@ export async function end(db: Database, userId: number, sessionId: number): Prom
   );
 }
 
-/** Whether a user is signed in at an address. */
+/** Whether a user has a session from an address. */
 export async function isFamiliar(
   db: Reader,
   userId: number,
@@ -79,7 +79,7 @@ export async function isFamiliar(
   return ip !== "" && found.length > 0;
 }
 
-/** Ends all of a user's sessions but one. @returns how many there were */
+/** Ends all of a user's sessions but one. @returns how many were ended */
 export function endOthers(db: Database, userId: number, sessionId: number): Awaitable<number> {
   return db.run("delete from sessions where user_id = ? and id <> ?", [userId, sessionId]);
 }

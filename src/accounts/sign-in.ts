@@ -8,13 +8,13 @@ import { isFamiliar } from "./sessions.ts";
 const WINDOW = 10 * 60_000;
 
 /**
- * Checks a user name, or e-mail address, and a password, before the transaction opens. Tries are counted per account
- * and per address first; an account that does not exist, or has no password, takes as long as a wrong password.
+ * Checks a user name or e-mail address and a password, before the transaction opens. Attempts are counted per account and
+ * per address first; an unknown account, or one without a password, takes as long as a wrong password.
  *
- * An address where the account is signed in is counted by itself: strangers who try passwords lock out nobody there.
+ * Addresses where the account is signed in are counted separately, so strangers can't lock its owner out there.
  *
- * @returns the user, whatever their state; `undefined` where name and password don't fit
- * @throws ApiError 429 after too many failures, 503 where too many passwords wait to be checked
+ * @returns the user, whatever their state; `undefined` if name and password don't match
+ * @throws ApiError 429 after too many failures, 503 if too many passwords are waiting to be checked
  */
 export async function checkPassword(
   { store, asked, signIns, now }: Preparing,
@@ -35,7 +35,7 @@ export async function checkPassword(
   count(account, signIns.signInsPerAccount);
   if (counted.length > 0) await attempt(store, counted, now);
   const fits = await verifyPassword(password, found?.password_hash ?? null).catch(async (error) => {
-    // It was not tried.
+    // The password was not checked.
     await store.transaction(async (db) => {
       for (const { key } of counted) await takeBack(db, key);
     });

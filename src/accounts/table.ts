@@ -1,9 +1,9 @@
 import type { Migration } from "../store/migrate.ts";
 
-/** What signing in needs, whichever door it is done by. */
+/** Tables of sign-in, for all mounts. */
 export const migrations: Migration[] = [
   {
-    // Of the cookie's value only its SHA-256 is kept.
+    // Only the SHA-256 of the cookie's value is stored.
     id: "20261121-50-sessions",
     sql: `
 create table sessions (
@@ -22,7 +22,7 @@ create index sessions_by_expiry on sessions (expires_at);
 `,
   },
   {
-    // How often something was tried in the running window of a key, such as an account or an address.
+    // Attempts in the current window of a key, such as an account or an address.
     id: "20261121-51-attempts",
     sql: `
 create table attempts (
@@ -34,7 +34,7 @@ create index attempts_by_end on attempts (ends_at);
 `,
   },
   {
-    // Names are kept beside ids: the record outlives the account.
+    // Names are stored beside ids, since the record outlives the account.
     id: "20261121-52-audit-events",
     sql: `
 create table audit_events (
@@ -59,8 +59,8 @@ create index audit_events_by_action on audit_events (action, id);
 `,
   },
   {
-    // The secret has to be known to check a code, so it can't be a digest. `last_step` is the last period whose code
-    // was used.
+    // Checking a code takes the secret itself, so it can't be a digest. `last_step` is the last period whose code was
+    // used.
     id: "20261121-60-two-factor",
     sql: `
 create table two_factor (
@@ -85,7 +85,7 @@ create unique index recovery_codes_digest on recovery_codes (user_id, digest);
 `,
   },
   {
-    // Whose password was right and whose second step is missing, by the SHA-256 of the cookie's value.
+    // Sign-ins waiting for their second step, by the SHA-256 of the cookie's value.
     id: "20261121-62-half-sign-ins",
     sql: `
 create table half_sign_ins (

@@ -1,25 +1,25 @@
 import { digestOf } from "../core/auth.ts";
 import type { Database, Reader } from "../store/port.ts";
 
-/** Seconds a code stands for (RFC 6238 §5.2); one of the period before or after is taken too. */
+/** A code's period in seconds (RFC 6238 §5.2); codes of the adjacent periods are accepted too. */
 const PERIOD = 30;
 const DRIFT = 1;
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
-/** What proved that somebody has their second factor. */
+/** The kind of proof of a second factor. */
 export type Factor = "code" | "recovery code";
 
-/** A user's second factor, as pages show it. */
+/** A user's second factor, for the pages. */
 interface State {
-  /** When it was switched on, in epoch milliseconds; `null` while it is being set up. */
+  /** When it was enabled, in epoch milliseconds; `null` while it is being set up. */
   enabled_at: number | null;
   /** The secret shared with the app, in Base32. */
   secret: string;
   recovery_codes: number;
 }
 
-/** What is known of a user's second factor; `undefined` where they never began to set one up. */
+/** A user's second factor; `undefined` if they never began to set one up. */
 export async function find(db: Reader, userId: number): Promise<State | undefined> {
   const found = await db.one<State>(
     `select t.enabled_at, t.secret,
@@ -35,7 +35,7 @@ export async function isOn(db: Reader, userId: number): Promise<boolean> {
   return typeof (await find(db, userId))?.enabled_at === "number";
 }
 
-/** Makes a secret for an app to be set up with; nothing asks for its codes before {@link turnOn}. */
+/** Creates a secret for an authenticator app; no codes are asked for before {@link turnOn}. */
 export async function begin(db: Database, userId: number): Promise<void> {
   const { Secret } = await import("otpauth");
   await db.run(
@@ -46,16 +46,16 @@ export async function begin(db: Database, userId: number): Promise<void> {
   );
 }
 
-/** What an app reads from the QR code. */
+/** The content of the QR code. */
 export async function addressOf(secret: string, username: string, issuer: string): Promise<string> {
   const { TOTP } = await import("otpauth");
   return new TOTP({ secret, issuer, label: username, period: PERIOD }).toString();
 }
 
 /**
- * Switches the second factor on, once the app has shown that it was set up.
+ * Enables the second factor, given a first code of the app.
  *
- * @returns the recovery codes, of which only digests are kept; `undefined` where the code does not fit
+ * @returns the recovery codes, of which only digests are stored; `undefined` if the code is wrong
  */
 export async function turnOn(
   db: Database,
@@ -68,13 +68,13 @@ export async function turnOn(
   return renewRecoveryCodes(db, userId);
 }
 
-/** Switches the second factor off, or gives up setting one up. @returns whether there was any */
+/** Disables the second factor, or cancels setting one up. @returns whether there was one */
 export async function turnOff(db: Database, userId: number): Promise<boolean> {
   await db.run("delete from recovery_codes where user_id = ?", [userId]);
   return (await db.run("delete from two_factor where user_id = ?", [userId])) > 0;
 }
 
-/** Makes new recovery codes; those before count no more. */
+/** Creates new recovery codes; the old ones stop working. */
 export async function renewRecoveryCodes(db: Database, userId: number): Promise<string[]> {
   const { Secret } = await import("otpauth");
   const codes = Array.from({ length: RECOVERY_CODES }, () =>
@@ -91,9 +91,9 @@ export async function renewRecoveryCodes(db: Database, userId: number): Promise<
 }
 
 /**
- * Checks a code of the app, or a recovery code, and uses it up: neither works twice.
+ * Checks a code of the app or a recovery code, and uses it up: neither works twice.
  *
- * @returns which it was; `undefined` where it is neither
+ * @returns which it was; `undefined` if it is neither
  */
 export async function useCode(
   db: Database,
@@ -109,7 +109,7 @@ export async function useCode(
   return used > 0 ? "recovery code" : undefined;
 }
 
-/** A code's period, and all before it, count as used (RFC 6238 §5.2). */
+/** Marks a code's period and all earlier ones as used (RFC 6238 §5.2). */
 async function useAppCode(
   db: Database,
   userId: number,
@@ -128,7 +128,7 @@ async function useAppCode(
   return (await db.run(sql, [step, userId, step])) > 0;
 }
 
-/** As it was made, however it was typed. */
+/** Undoes differences in how a recovery code was typed. */
 function bare(code: string): string {
   return code.replace(/[\s-]/g, "").toLowerCase();
 }

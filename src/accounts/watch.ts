@@ -4,32 +4,32 @@ import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
 import { attempt, networkOf } from "./attempts.ts";
 
-/** How exactly it is known when a token was used last, in milliseconds. */
+/** The precision of `last_used_at`, in milliseconds. */
 const EXACTNESS = 60_000;
-/** Milliseconds for which uses are gathered before they are written. */
+/** Milliseconds for which uses are collected before they are written. */
 const DELAY = 100;
-/** Guesses are counted for so many milliseconds. */
+/** The window in which guesses are counted, in milliseconds. */
 const WINDOW = 10 * 60_000;
-/** The most tokens, and addresses, that are kept in mind. */
+/** The most tokens, and addresses, kept in memory. */
 const MOST_KEPT = 10_000;
 
-/** A watch that has to be ended. */
+/** A token watch, to be closed at the end. */
 export interface Watching extends TokenWatch {
-  /** Writes what is not yet written. */
+  /** Writes the uses not yet written. */
   close(): Promise<void>;
 }
 
 /**
  * Watches tokens as they are used.
  *
- * When a token was used is written after the answer, by a timer: reading never waits for the write lock. What is due
- * is told by the token's record, so that several processes together write no more than once a minute.
+ * A token's last use is written after the answer, by a timer, so reads never wait for the write lock. The token's record
+ * tells whether a write is due, so several processes together write at most once a minute.
  *
- * Guesses are counted per address, in the database. An address that has guessed too often gets no further with any
- * token but those that this process has seen it use rightly: a right guess is answered like a wrong one.
+ * Guesses are counted per address, in the database. An address that has guessed too often is refused with every token
+ * except those this process has seen it use before: a right guess is answered like a wrong one.
  *
  * @param guesses unknown tokens from one address within ten minutes
- * @param onError is told where uses could not be written
+ * @param onError gets the errors of failed writes
  */
 export function watchTokens(
   store: Store,
@@ -48,7 +48,7 @@ export function watchTokens(
     if (unwritten.size === 0) return;
     const uses = [...unwritten];
     unwritten.clear();
-    // Sorted, so that two processes never wait for each other.
+    // Sorted, so that two processes can't deadlock.
     uses.sort(([a], [b]) => a - b);
     const written = store.transaction(async (db) => {
       for (const [id, at] of uses) await tokens.setUsed(db, id, at, EXACTNESS);

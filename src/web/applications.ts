@@ -25,7 +25,7 @@ import { instant } from "./words.ts";
 
 const PATH = "/-/user_settings/applications";
 
-/** What the form of an application sends: boxes that are not ticked are not sent. */
+/** An application's form. Browsers don't send unticked boxes. */
 const sentData = {
   name: is.optional(is.anyText()),
   redirect_uri: is.optional(is.anyText()),
@@ -34,7 +34,7 @@ const sentData = {
 };
 const applicationId = { application_id: is.recordId() };
 
-/** OAuth2 applications: those that somebody registered, and those they let in. */
+/** OAuth2 applications: those the user registered, and those they authorized. */
 export const applicationPages: Resource = {
   name: "Applications",
   door: PAGES,
@@ -120,7 +120,7 @@ export const applicationPages: Resource = {
   ],
 };
 
-/** An application of the caller's; of others' they learn nothing. */
+/** One of the caller's own applications; other people's answer 404. */
 async function findOwn({
   db,
   caller,
@@ -140,7 +140,7 @@ function dataOf(sent: is.Input<typeof sentData>): ApplicationData {
   return { name, redirectUris: readLines(redirect_uri), scopes, confidential };
 }
 
-/** What a form holds, and what is wrong with it. */
+/** A form's values and errors. */
 interface Sent {
   data?: ApplicationData;
   errors?: AttributeErrors;
@@ -148,7 +148,7 @@ interface Sent {
 
 const NEW: ApplicationData = { name: "", redirectUris: [], scopes: [], confidential: true };
 
-/** The parameter that turns the pages of those that were let in; `page` is for one's own. */
+/** The page parameter of authorized applications; `page` belongs to the user's own. */
 const AUTHORIZED_PAGE = "authorized_page";
 
 async function listPage(
@@ -275,7 +275,7 @@ ${field({
   name: "redirect_uri",
   label: "Redirect URI",
   type: "lines",
-  hint: "Where users are sent back to, such as https://app.example.com/callback. Several: one a line.",
+  hint: "Where users are sent back to, such as https://app.example.com/callback. One per line.",
   value: data.redirectUris.join("\n"),
   error: errors["redirect_uri"],
 })}

@@ -4,7 +4,7 @@ import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
 import { homeOf, mountOf } from "./places.ts";
 
-/** Pages for people: the session cookie, or the embedding app, says who they are. */
+/** Pages for people, who are identified by the session cookie or by the embedding app. */
 export const PAGES: Door = { base: "", credentials: "session", showError };
 
 const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
 };
 
-/** Nobody is sent to sign in first, and then on to where they wanted to go. */
+/** Visitors who are not signed in are sent to sign in, and then on to the page they asked for. */
 function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   const signIn = status === 401 ? signInAddress(visit) : undefined;
   if (signIn !== undefined) {
@@ -44,7 +44,7 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   return { ...shown, headers: { ...headers, ...shown.headers } };
 }
 
-/** What a 403 says after its status. */
+/** The text of a 403 after its status. */
 function reasonOf(body: object): string | undefined {
   const { message } = body as { message?: unknown };
   return typeof message === "string" ? message.split(" - ", 2)[1] : undefined;
@@ -60,9 +60,9 @@ function signInAddress({ asked, site, view }: Visit): string | undefined {
   const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
   const address = site.signInUrl ?? own;
   if (address === undefined || asked.method !== "GET") return address;
-  // The embedding app knows its own paths, ours begin at the mount.
+  // The embedding app gets its own path; our paths begin at the mount.
   const mount = site.signInUrl === undefined ? "" : mountOf(view);
-  // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
+  // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.
   const query = asked.query.replaceAll("\\", "%5C");
   const wanted = `${mount}${asked.path}${query && `?${query}`}`;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;

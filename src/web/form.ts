@@ -18,31 +18,31 @@ ${body}
 </form>`;
 }
 
-/** A field of one line, or several. */
+/** A field with one line or several. */
 interface FieldSpec {
   name: string;
-  /** Default: its name, which is not enough where several forms of a page have it. */
+  /** Default: its name, which must be unique on the page. */
   id?: string;
   label: string;
-  /** Default `"text"`; `"lines"` has several. */
+  /** Default `"text"`; `"lines"` is a text area. */
   type?: "text" | "password" | "date" | "lines";
   value?: string | undefined;
   hint?: string;
-  /** What is wrong with what was sent. */
+  /** What is wrong with the submitted value. */
   error?: readonly string[] | undefined;
   /** Default true. */
   required?: boolean;
-  /** What the browser may fill in. Default `"off"`. */
+  /** What the browser may fill in (`autocomplete`). Default `"off"`. */
   autocomplete?: string;
-  /** Begins with the cursor in it. */
+  /** Has the focus when the page opens. */
   autofocus?: boolean;
-  /** Only digits are typed. */
+  /** Accepts digits only. */
   numeric?: boolean;
   /** The first day that can be chosen. */
   min?: string;
 }
 
-/** A field with its label, its hint, and what is wrong with it beside it. */
+/** A field with its label, hint and error. */
 export function field(spec: FieldSpec): Html {
   const { name, id = name, label, type = "text", value, hint, error, required = true } = spec;
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
@@ -66,7 +66,7 @@ ${problem(id, label, error)}
 </div>`;
 }
 
-/** Boxes to tick under one name. */
+/** Checkboxes under one name. */
 interface ChoicesSpec {
   name: string;
   legend: string;
@@ -74,7 +74,7 @@ interface ChoicesSpec {
   error?: readonly string[] | undefined;
 }
 
-/** Boxes to tick, each with what it means. */
+/** Checkboxes, each with its meaning. */
 export function choices({ name, legend, choices: all, error }: ChoicesSpec): Html {
   const boxes = all.map(
     ({ value, label, about, checked }) => html`<div class="choice">
@@ -97,7 +97,7 @@ function problem(id: string, label: string, error: readonly string[] | undefined
   );
 }
 
-/** A button that shows what it does before it is done, without a script. */
+/** A button that asks for confirmation, without a script. */
 export function confirmed(
   visit: Pick<Visit, "csrfToken" | "view">,
   {
@@ -112,12 +112,12 @@ export function confirmed(
 ${form(visit, action, html`${body}<button class="danger">${label}</button>`)}</div></details>`;
 }
 
-/** What went through, or what was wrong with each attribute. */
+/** A result, or the errors of each attribute. */
 export type Tried<T> =
   | { done: T; errors?: undefined }
   | { done?: undefined; errors: AttributeErrors };
 
-/** Does what may refuse attributes, so that a form can say so beside them. Everything else is thrown on. */
+/** Runs work that may refuse attributes, so that a form can show the errors. Other errors are rethrown. */
 export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
   try {
     return { done: await work() };
@@ -128,7 +128,7 @@ export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
   }
 }
 
-/** Reads a form by schemas. What is not there counts as empty. */
+/** Reads a form by schemas. Missing fields count as empty. */
 export function readForm<A extends Attributes>(
   attributes: A,
   sent: Readonly<Record<string, unknown>>,

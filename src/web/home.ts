@@ -3,7 +3,7 @@ import { PAGES } from "./door.ts";
 import { redirect } from "./page.ts";
 import { homeOf, mountOf } from "./places.ts";
 
-/** Where a server's bare address leads, which people open first. A page that needs it asks them to sign in. */
+/** A standalone server's `/`, which people open first. It redirects to the first page. */
 export const home: Resource = {
   name: "Home",
   door: PAGES,

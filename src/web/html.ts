@@ -1,9 +1,9 @@
-/** Markup that is safe to send. */
+/** Markup that needs no escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What a template takes: text is escaped, markup and lists of it are not, `undefined` and `false` are nothing. */
+/** A template's values: text is escaped, markup and lists of markup are not, `undefined` and `false` are omitted. */
 export type Part = Html | string | number | undefined | false | readonly Html[];
 
 const ENTITIES: Record<string, string> = {
@@ -14,7 +14,7 @@ const ENTITIES: Record<string, string> = {
   "'": "&#39;",
 };
 
-/** A template whose values are escaped: attributes have to be in quotes. */
+/** A template that escapes its values. Attributes must be quoted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: strings }, ...parts.map(markup)));
 }

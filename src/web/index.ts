@@ -9,7 +9,7 @@ import { signInPages } from "./sign-in.ts";
 import { tokenPages } from "./tokens.ts";
 import { twoFactorPages } from "./two-factor.ts";
 
-/** The pages by the names they are chosen by. */
+/** The pages by the names of the option `pages`. */
 const PAGES_BY_NAME = {
   sign_in: signInPages,
   profile: profilePages,
@@ -23,7 +23,7 @@ const PAGES_BY_NAME = {
 /** The name of a page. */
 export type PageName = keyof typeof PAGES_BY_NAME;
 
-/** What only makes sense where we sign people in ourselves. */
+/** Pages that only make sense with our own sign-in. */
 const OF_OUR_SIGN_IN: readonly PageName[] = [
   "sign_in",
   "active_sessions",
@@ -34,29 +34,29 @@ const OF_OUR_SIGN_IN: readonly PageName[] = [
 /** The names of all pages. */
 export const PAGE_NAMES = Object.keys(PAGES_BY_NAME) as readonly PageName[];
 
-/** The pages of these names, and the way to them where one is to start at. */
+/** The resources of the named pages, and the redirect from `/` if one of them is a start page. */
 export function pages(names: readonly PageName[]): readonly Resource[] {
   return [...names.map((name) => PAGES_BY_NAME[name]), ...(hasHome(names) ? [home] : [])];
 }
 
-/** Which pages there are to be, and who signs people in. */
+/** Options: which pages are enabled, and where sign-in happens. */
 export interface SiteOptions {
-  /** `false` for none, or their names. Default: all; with `authenticate` those that are not about our own sign-in. */
+  /** `false` for none, or names. Default: all; with `authenticate`, those that are not about our own sign-in. */
   pages?: false | readonly PageName[] | undefined;
   /** The embedding app's own sign-in page. */
   signInUrl?: string | undefined;
 }
 
-/** What an application shows, by the names of this folder's pages. */
+/** The enabled pages. */
 interface ChosenSite extends Site {
   readonly pages: readonly PageName[];
 }
 
 /**
- * Works out what an application shows.
+ * Works out which pages are enabled.
  *
- * @param ownSignIn whether we sign people in, and not the embedding app
- * @throws TypeError for a name that no page has, or one that can't be had
+ * @param ownSignIn whether sign-in is ours and not the embedding app's
+ * @throws TypeError for an unknown name, or a page that is not available
  */
 export function siteOf({ pages: chosen, signInUrl }: SiteOptions, ownSignIn: boolean): ChosenSite {
   const possible = PAGE_NAMES.filter((name) => ownSignIn || !OF_OUR_SIGN_IN.includes(name));

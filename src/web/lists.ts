@@ -15,7 +15,7 @@ interface Leaf<T> {
 /**
  * Reads one page of a list.
  *
- * @param read gives rows from an offset on, as many as it is told or what is left
+ * @param read returns the rows from an offset on, at most as many as asked for
  */
 export async function leafOf<T>(
   page: Page,
@@ -26,18 +26,18 @@ export async function leafOf<T>(
   return { rows: rows.slice(0, page.size), page, hasNext };
 }
 
-/** How a list is shown. */
+/** How a list is displayed. */
 interface ListSpec<T> {
   /** The path of its page. */
   path: string;
-  /** What it says where there is nothing in it at all. */
+  /** The text of an empty list. */
   none: string;
-  /** The parameter that turns its pages. Default `"page"`. */
+  /** Its page parameter. Default `"page"`. */
   parameter?: string;
   row: (row: T) => Html;
 }
 
-/** A page of a list, and the way to the pages beside it where there are any: they open where the list begins. */
+/** A page of a list with links to the previous and next one, which open at the top of the list. */
 export function list<T>(
   visit: Pick<Visit, "asked" | "view">,
   { rows, page, hasNext }: Leaf<T>,
@@ -59,13 +59,13 @@ ${hasNext && to(number + 1, "next", "Next")}
 </nav>`;
 }
 
-/** What an action's path ends in, so that {@link back} leads to the page of the list it was on. */
+/** The suffix of an action's path that lets {@link back} return to the same page of the list. */
 export function keepingPlace({ asked }: Pick<Visit, "asked">): string {
   const query = String(new URLSearchParams(asked.query));
   return query && `?${query}`;
 }
 
-/** Sends the browser back to a list, to the page where its action was. */
+/** Redirects back to the page of the list where the action was. */
 export function back(visit: Pick<Visit, "asked" | "view">, path: string): Answer {
   return redirect(mountOf(visit.view) + path + keepingPlace(visit));
 }

@@ -4,7 +4,7 @@ import { type Html, html } from "./html.ts";
 import { homeOf, mountOf, placesOf } from "./places.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
-/** The one style sheet is part of the page; nothing else is loaded and no script runs. */
+/** The style sheet is inlined; nothing else is loaded and no script runs. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${Buffer.from(digest("sha256", STYLE), "hex").toString("base64")}'`,
@@ -12,7 +12,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** @param isOfAccount Chromium holds redirects after a form to `form-action`: signing in leads on to applications */
+/** @param isOfAccount Chromium applies `form-action` to redirects after a form, and signing in redirects to applications */
 function headersOf(isOfAccount: boolean): Record<string, string> {
   const staysHere = isOfAccount ? "; form-action 'self'" : "";
   return {
@@ -24,19 +24,19 @@ function headersOf(isOfAccount: boolean): Record<string, string> {
   };
 }
 
-/** What the account pages' paths begin with. They have the navigation, and their forms lead nowhere else. */
+/** The prefix of the account pages. They have the navigation, and their forms never redirect to other hosts. */
 const ACCOUNT = "/-/";
 
-/** What is shown. */
+/** A page's content. */
 interface PageContent {
-  /** What it is called: its heading and, with the product's name, the window's. */
+  /** Its heading and, with the product's name, the window's title. */
   title: string;
   /** Default 200. */
   status?: number;
   body: Html;
 }
 
-/** A page in the look all of them have, with the way to the others for who is signed in. */
+/** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
   { title, status = 200, body }: PageContent,
@@ -94,15 +94,15 @@ function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
   return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
 }
 
-/** The hidden field every form has. */
+/** The CSRF field of every form. */
 export function csrf(token: string): Html {
   return html`<input type="hidden" name="authenticity_token" value="${token}">`;
 }
 
 /**
- * Sends the browser elsewhere with a GET.
+ * Redirects the browser with a GET (303).
  *
- * @param to a path of this site, or an address that was checked
+ * @param to a path of this site, or a checked URL
  * @param headers such as `set-cookie`
  */
 export function redirect(to: string, headers: Record<string, string> = {}): Answer {

@@ -24,7 +24,7 @@ import { mountOf } from "./places.ts";
 const PATH = "/-/user_settings/password";
 const EDIT = `${PATH}/edit`;
 
-/** Changing one's password. */
+/** The page to change a password. */
 export const passwordPages: Resource = {
   name: "Password",
   door: PAGES,

@@ -1,6 +1,6 @@
 import type { Visit } from "../core/resource.ts";
 
-/** The pages of who is signed in, in the order of the navigation. */
+/** The pages of signed-in users, in navigation order. */
 const PLACES = [
   { page: "profile", path: "/-/profile", title: "Account" },
   {
@@ -16,24 +16,24 @@ const PLACES = [
 
 export type Place = (typeof PLACES)[number];
 
-/** The pages there are for a visitor. */
+/** The navigation's enabled pages. */
 export function placesOf({ site }: Pick<Visit, "site">): Place[] {
   return PLACES.filter(({ page }) => site.pages.includes(page));
 }
 
-/** Whether there is a page to start at. @param pages the names of those there are */
+/** Whether a start page is enabled. @param pages the names of the enabled pages */
 export function hasHome(pages: readonly string[]): boolean {
   return PLACES.some(({ page }) => pages.includes(page));
 }
 
-/** Where who is signed in starts: a path below the mount. */
+/** The start page of signed-in users: a path below the mount. */
 export function homeOf(visit: Pick<Visit, "site">): string {
   return placesOf(visit)[0]?.path ?? "/";
 }
 
 /**
- * What paths of this site begin with, `""` where it is mounted at the root. Links are paths and no addresses: a proxy
- * that ends the encryption may have said nothing of it.
+ * The prefix of this site's paths, `""` if it is mounted at the root. Links are paths without a host, since a proxy that
+ * terminates TLS may not say so.
  */
 export function mountOf({ base }: Visit["view"]): string {
   return new URL(base).pathname.replace(/^\/+/, "/").replace(/\/$/, "");

@@ -14,7 +14,7 @@ const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
   two_factor: "Ask for a code beside the password",
 };
 
-/** Where who is signed in starts. */
+/** The start page of signed-in users. */
 export const profilePages: Resource = {
   name: "Account",
   door: PAGES,

@@ -14,7 +14,7 @@ import { browser, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/active_sessions";
 
-/** Where somebody is signed in. */
+/** The user's active sessions. */
 export const sessionPages: Resource = {
   name: "Active sessions",
   door: PAGES,

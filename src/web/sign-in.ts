@@ -135,7 +135,7 @@ async function signIn(
   return redirect(wanted(context, returnTo), { "set-cookie": sessionCookie(session, view.base) });
 }
 
-/** Where somebody wanted to go, on this site: never another's (`//host`, `/\host`, `https:`). */
+/** The page to return to, always on this site: `//host`, `/\host` and `https:` are refused. */
 function wanted(visit: Pick<Visit, "site" | "view">, asked: string | undefined): string {
   const isOwn = asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked);
   return mountOf(visit.view) + (isOwn ? asked : homeOf(visit));

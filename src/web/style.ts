@@ -1,6 +1,6 @@
 import { Html } from "./html.ts";
 
-/** The look of all pages: system fonts, light and dark, one column on a phone. */
+/** The style sheet of all pages: system fonts, light and dark, one column on a phone. */
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -109,5 +109,5 @@ dl.long .secret { margin: .25rem 0 1rem; }
 dl.long dd:last-child .secret { margin-bottom: 0; }
 `;
 
-/** The style sheet as it stands in a page. */
+/** The style sheet as inlined in a page. */
 export const STYLE_MARKUP = new Html(STYLE);

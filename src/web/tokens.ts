@@ -17,10 +17,10 @@ import { day, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/personal_access_tokens";
 const DAY = 86_400_000;
-/** How long a token lasts unless something else is chosen. */
+/** The default lifetime of a token. */
 const PROPOSED_DAYS = 30;
 
-/** Personal access tokens. */
+/** The page of personal access tokens. */
 export const tokenPages: Resource = {
   name: "Personal access tokens",
   door: PAGES,
@@ -95,13 +95,13 @@ export const tokenPages: Resource = {
   ],
 };
 
-/** Only administrators may act as others. */
+/** Only administrators may use `sudo`. */
 function scopesOf(admin: boolean) {
   return SCOPES.filter((scope) => admin || scope !== "sudo");
 }
 
 interface Shown {
-  /** What the form holds. */
+  /** The form's values. */
   sent: { name?: string; expires_at?: string; scopes: readonly string[] };
   errors?: AttributeErrors;
   made?: { name: string; secret: string };

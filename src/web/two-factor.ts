@@ -17,7 +17,7 @@ const WRONG = ["is wrong"];
 
 const password = { password: is.anyText() };
 
-/** Setting up the second factor, and doing away with it. */
+/** The page to set up and remove the second factor. */
 export const twoFactorPages: Resource = {
   name: "Two-factor authentication",
   door: PAGES,
@@ -79,7 +79,7 @@ export const twoFactorPages: Resource = {
   ],
 };
 
-/** What was wrong with which of the page's forms. */
+/** The errors of each of the page's forms. */
 type Problems = Partial<Record<"start" | "code" | "codes" | "disable", readonly string[]>>;
 
 async function twoFactorPage(
@@ -96,7 +96,7 @@ async function twoFactorPage(
   return page(visit, { title: "Two-factor authentication", status, body });
 }
 
-/** A form that asks for the password before it does something. */
+/** A form that asks for the password first. */
 function confirmation(
   visit: Visit,
   spec: {
@@ -137,7 +137,7 @@ async function setUpPart(visit: Visit, secret: string, { code }: Problems): Prom
   const { renderSVG } = await import("uqr");
   const username = (visit.caller as Caller).username;
   const address = await twoFactor.addressOf(secret, username, visit.view.host);
-  // Made by the library of black and white squares alone.
+  // The library draws it from black and white squares only, so it needs no escaping.
   const picture = new Html(renderSVG(address, { border: 2, ecc: "M" }));
   return html`<section>
 <h2>1. Tell your app</h2>

@@ -8,12 +8,12 @@ const INSTANT = new Intl.DateTimeFormat("en-GB", {
 });
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
-/** An instant in words. @param at epoch milliseconds */
+/** Formats an instant. @param at epoch milliseconds */
 export function instant(at: number): Html {
   return html`<time datetime="${isoInstant(at)}">${INSTANT.format(at)} UTC</time>`;
 }
 
-/** A day in words. @param day `YYYY-MM-DD` */
+/** Formats a day. @param day `YYYY-MM-DD` */
 export function day(day: string): Html {
   return html`<time datetime="${day}">${DAY.format(Date.parse(day))}</time>`;
 }
@@ -34,7 +34,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** What a `User-Agent` header means: "Firefox on Linux". */
+/** Describes a `User-Agent` header: "Firefox on Linux". */
 export function browser(userAgent: string): string {
   const among = (words: typeof BROWSERS) => words.find(([pattern]) => pattern.test(userAgent))?.[1];
   const name = among(BROWSERS) ?? userAgent.split("/", 1)[0];
