@@ -122,7 +122,8 @@ export function reference(of: readonly Resource[] = described): string {
     "Paths are below `/api/v4`, but for those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
     "the query or, except with GET, as a JSON object, a form or multipart. `null` and, but for text, an empty value count",
     "as not sent, or clear what can be cleared. Lists take `page` and `per_page`, and answer with `Link` and the `X-`",
-    "headers. What is wrong is told as [errors.md](errors.md) says. [openapi.json](openapi.json) has the same for machines.",
+    "headers. `search` and `query` find what contains the text, whatever the case of its letters. What is wrong is told",
+    "as [errors.md](errors.md) says. [openapi.json](openapi.json) has the same for machines.",
     "",
     ...of.map(({ name }) => `- [${name}](#${anchor(name)})`),
     "",
@@ -184,10 +185,16 @@ function rights({ route, scopes, takesTokens }: Documented): string {
 }
 
 function row({ name, required, notes }: Parameter): string {
-  const values = notes.values
-    ? `one of ${list(notes.values.map(code), "or")}`
-    : (notes.about ?? "");
-  return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${values} |`;
+  const values = notes.values ? `one of ${list(notes.values.map(code), "or")}` : notes.about;
+  const said = [values, bounds(notes)].filter((one) => one !== undefined).join("; ");
+  return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${said} |`;
+}
+
+/** How long a text, or how many of what a list may be. */
+function bounds({ maxItems, maxLength }: AttributeNotes): string | undefined {
+  const characters = maxLength && `at most ${maxLength} characters`;
+  const entries = maxItems && `at most ${maxItems} entries`;
+  return [entries, characters].filter(Boolean).join(" of ") || undefined;
 }
 
 /** Fields as the object they make, with types for values. */
@@ -335,15 +342,18 @@ function requestBody(attributes: readonly Parameter[]): Json {
   };
 }
 
-function attributeSchema({ type, values }: AttributeNotes): Json {
+function attributeSchema({ type, values, maxLength, maxItems }: AttributeNotes): Json {
+  const longest = maxLength === undefined ? {} : { maxLength };
   if (type.startsWith("array of ")) {
-    return { type: "array", items: attributeSchema({ type: type.slice("array of ".length) }) };
+    const items = attributeSchema({ type: type.slice("array of ".length), ...longest });
+    return { type: "array", items, maxItems };
   }
+  if (type === "comma-separated string") return { type: "string" };
   if (type === "integer" && values) return { type, enum: values.map(Number) };
   if (type === "integer" || type === "boolean") return { type };
   if (type === "date") return { type: "string", format: "date" };
   if (type === "timestamp") return { type: "string", format: "date-time" };
-  return { type: "string", ...(values ? { enum: values } : {}) };
+  return { type: "string", ...longest, ...(values ? { enum: values } : {}) };
 }
 
 function objectSchema(fields: Fields): Json {

@@ -20,6 +20,13 @@ export interface BodyLimits extends ParameterLimits {
   bytes: number;
 }
 
+/** The most parts of a multipart body, each of which costs far more than a parameter of a form. */
+const MOST_PARTS = 1000;
+/** The most files among them: each that a route takes is written, though the last alone counts. */
+const MOST_FILES = 20;
+/** A body is parsed in pieces of so many bytes, so that one that is refused is parsed no further. */
+const PIECE = 16 * 1024;
+
 /**
  * Reads a body of any content type the API takes (contract §8) into parameters. File parts of a multipart body are
  * read past, but for the one that `upload` takes.
@@ -98,7 +105,12 @@ async function readMultipart(
   try {
     parser = new Busboy({
       headers: { "content-type": contentType },
-      limits: { fieldSize: limits.bytes, parts: limits.count, headerPairs: 100 },
+      limits: {
+        fieldSize: limits.bytes,
+        parts: Math.min(limits.count, MOST_PARTS),
+        files: MOST_FILES,
+        headerPairs: 100,
+      },
     });
   } catch {
     throw unreadable("malformed multipart body");
@@ -146,6 +158,7 @@ async function readMultipart(
     })().catch(fail);
   });
   parser.on("partsLimit", () => fail(tooMany()));
+  parser.on("filesLimit", () => fail(tooMany()));
   parser.on("error", malformed);
   parser.on("finish", end);
 
@@ -155,9 +168,11 @@ async function readMultipart(
       length += chunk.length;
       if (length > most) fail(tooLarge());
       if (failure && length > patience) break;
-      // Where the file is written slower than it arrives, its sender waits.
-      if (!failure && !parser.write(chunk)) {
-        await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), ended]);
+      for (let at = 0; at < chunk.length && !failure; at += PIECE) {
+        // Where the file is written slower than it arrives, its sender waits.
+        if (!parser.write(chunk.subarray(at, at + PIECE))) {
+          await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), ended]);
+        }
       }
     }
   } catch {

@@ -178,7 +178,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
       incoming,
       requestId: requestIdOf(incoming),
       params: {},
-      url: { pathname: path },
+      url: { pathname: withoutEndingSlashes(path) },
       method: incoming.method,
       next: NOBODY_NEXT,
     };
@@ -306,13 +306,20 @@ function byPrecedence(a: string, b: string): number {
   return rank(a) < rank(b) ? -1 : 1;
 }
 
+/** Slashes at the end of a path mean nothing. */
+function withoutEndingSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end -= 1;
+  return path.slice(0, end);
+}
+
 /** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
 function matcherOf(path: string): (exchange: unknown) => Record<string, string> | undefined {
   const pattern = path
     .replace(/[.]/g, "\\.")
-    .replace(/:(\w+)\*/g, "(?<$1>.+?)")
+    .replace(/:(\w+)\*/g, "(?<$1>.+)")
     .replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  const matcher = new RegExp(`^${pattern}/*$`);
+  const matcher = new RegExp(`^${pattern}$`);
   return (exchange) => {
     const match = matcher.exec((exchange as Exchange).url.pathname);
     return match ? (match.groups ?? NO_PARAMS) : undefined;

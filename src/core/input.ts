@@ -8,6 +8,12 @@ export interface AttributeNotes {
   type: string;
   values?: readonly string[];
   about?: string;
+  /** Of a text, or of each text in a list: the most characters. */
+  maxLength?: number;
+  /** Of a list: the most entries. */
+  maxItems?: number;
+  /** What errors but those of its type call it, where GitLab's model has another name for the attribute. */
+  reportedAs?: string;
 }
 
 /** A schema of one attribute. `null` and, but for text, `""` count as not sent (gitlab-facts §1.4). */
@@ -83,9 +89,38 @@ export function boolean(): Attribute<boolean> {
   });
 }
 
-/** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits. */
-export function anyText(): Attribute<string> {
-  return attribute({ type: "string" }, readText);
+/** The most characters of a name, a title, and every text of which nothing else is said. */
+export const SHORT_TEXT = 255;
+/** The most characters of a description or a content (GitLab's 1 MiB). */
+export const LONG_TEXT = 1_048_576;
+/** The most entries of a list of which nothing else is said. */
+const ENTRIES = 100;
+
+/**
+ * Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits.
+ *
+ * @param options `max`: the most characters. Default {@link SHORT_TEXT}. `reportedAs`: its name in errors
+ */
+export function anyText(options: { max?: number; reportedAs?: string } = {}): Attribute<string> {
+  const { max = SHORT_TEXT, ...notes } = options;
+  return v.pipe(
+    attribute({ type: "string", maxLength: max, ...notes }, readText),
+    v.check((value) => isWithin(value, max), tooLong(max)),
+  );
+}
+
+const tooLong = (max: number) => `is too long (maximum is ${max} characters)`;
+
+/** Whether a text has at most so many characters, of which those beyond U+FFFF are two units each. */
+function isWithin(text: string, max: number): boolean {
+  if (text.length <= max) return true;
+  if (text.length > 2 * max) return false;
+  let characters = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0xdc00 && unit <= 0xdfff) characters -= 1;
+  }
+  return characters <= max;
 }
 
 function readText(value: unknown): string | typeof REFUSED {
@@ -94,16 +129,11 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** Text that isn't blank, of at most `max` characters (255). */
+/** Text that isn't blank, of at most `max` characters ({@link SHORT_TEXT}). */
 export function text(options: { max?: number } = {}): Attribute<string> {
-  const { max = 255 } = options;
   return v.pipe(
-    anyText(),
+    anyText(options),
     v.check((value) => value.trim() !== "", "can't be blank"),
-    v.check(
-      (value) => value.length <= max || [...value].length <= max,
-      `is too long (maximum is ${max} characters)`,
-    ),
   );
 }
 
@@ -152,28 +182,53 @@ export function accessLevel(): Attribute<Role> {
   );
 }
 
-/** A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value (gitlab-facts §11). */
-export function arrayOf<T>(element: Attribute<T>): Attribute<T[]> {
+/**
+ * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value (gitlab-facts §11).
+ *
+ * @param options `max`: the most entries. Default 100
+ */
+export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
+  const { max = ENTRIES } = options;
+  const { type, maxLength } = notesOf(element);
   return v.pipe(
-    attribute({ type: `array of ${notesOf(element).type}` }, (value) =>
-      Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED,
+    attribute(
+      { type: `array of ${type}`, maxItems: max, ...(maxLength && { maxLength }) },
+      (value) => (Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED),
     ),
+    v.check((values) => values.length <= max, tooManyEntries(max)),
     v.array(element),
   );
 }
 
-/** A list of texts, comma-separated or as an array; blanks around them and empty ones fall away. */
-export function commaSeparated(): Attribute<string[]> {
-  return attribute({ type: "comma-separated string" }, (value) => {
-    const values = Array.isArray(value) ? value : [value];
-    const texts: string[] = [];
-    for (const one of values) {
-      const read = readText(one);
-      if (read === REFUSED) return REFUSED;
-      texts.push(...read.split(","));
-    }
-    return [...new Set(texts.map((one) => one.trim()).filter((one) => one !== ""))];
-  });
+const tooManyEntries = (max: number) => `has too many entries (maximum is ${max})`;
+
+/**
+ * A list of texts, comma-separated or as an array; blanks around them and empty ones fall away, but count as entries.
+ *
+ * @param options `max`: the most entries. Default 100
+ */
+export function commaSeparated(options: { max?: number } = {}): Attribute<string[]> {
+  const { max = ENTRIES } = options;
+  return v.pipe(
+    attribute(
+      { type: "comma-separated string", maxItems: max, maxLength: SHORT_TEXT },
+      (value): string[] | typeof REFUSED => {
+        const texts: string[] = [];
+        for (const one of Array.isArray(value) ? value : [value]) {
+          const read = readText(one);
+          if (read === REFUSED) return REFUSED;
+          for (const entry of read.split(",", max + 1 - texts.length)) texts.push(entry);
+          if (texts.length > max) break;
+        }
+        return texts;
+      },
+    ),
+    v.check((texts) => texts.length <= max, tooManyEntries(max)),
+    v.transform((texts) => [
+      ...new Set(texts.map((one) => one.trim()).filter((one) => one !== "")),
+    ]),
+    v.check((texts) => texts.every((one) => isWithin(one, SHORT_TEXT)), tooLong(SHORT_TEXT)),
+  );
 }
 
 const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
@@ -226,7 +281,7 @@ export function inputReader<A extends Attributes>(
 ): InputReader<A> {
   const entries = Object.entries(attributes).map(([name, schema]) => {
     const notes = notesOf(schema);
-    return { name, schema, required: !notes.optional };
+    return { name, schema, required: !notes.optional, reportedAs: notes.reportedAs ?? name };
   });
   return (parameters) => {
     const input: Record<string, unknown> = {};
@@ -234,7 +289,7 @@ export function inputReader<A extends Attributes>(
     for (const { name, required } of entries) {
       if (required && !(name in parameters)) throw missing(name);
     }
-    for (const { name, schema, required } of entries) {
+    for (const { name, schema, required, reportedAs } of entries) {
       const value = parameters[name];
       if (value === undefined && !required) continue;
       const result = v.safeParse(schema, value);
@@ -242,7 +297,8 @@ export function inputReader<A extends Attributes>(
         if (result.output !== undefined) input[name] = result.output;
       } else {
         errors ??= {};
-        errors[name] = [...new Set(result.issues.map((issue) => issue.message))];
+        const messages = [...new Set(result.issues.map((issue) => issue.message))];
+        errors[messages.includes(INVALID) ? name : reportedAs] = messages;
       }
     }
     if (errors) throw invalid(errors);

@@ -3,6 +3,7 @@ import {
   type DependencyFile,
   LONGEST,
   type PackageManager,
+  type Vulnerability,
 } from "../resources/dependencies/rules.ts";
 import type { Parse } from "./read.ts";
 
@@ -149,29 +150,41 @@ function requireText(what: string, text: string, longest: number): void {
   }
 }
 
-/** One entry per path, each version of a package once, sorted by name. */
-function unite(files: readonly DependencyFile[]): DependencyFile[] {
-  const byPath = new Map<string, Map<string, Dependency>>();
-  for (const file of files) {
-    const path = file.path.replace(/^(?:\.\/)+/, "");
-    const kept = byPath.get(path) ?? new Map<string, Dependency>();
-    byPath.set(path, kept);
-    for (const one of file.dependencies) {
-      const key = JSON.stringify([one.package_manager, one.name, one.version]);
-      const twin = kept.get(key);
-      kept.set(key, twin ? { ...twin, vulnerabilities: both(twin, one) } : one);
-    }
-  }
-  return [...byPath].map(([path, kept]) => ({
-    path,
-    dependencies: [...kept.values()].sort((a, b) => compare(a.name, b.name)),
-  }));
+/** One version of a package, with the vulnerabilities of all its entries. */
+interface United {
+  dependency: Dependency;
+  vulnerabilities: Map<string, Vulnerability>;
+  /** Lists already read: entries may share one. */
+  read: Set<readonly Vulnerability[]>;
 }
 
-function both(a: Dependency, b: Dependency): Dependency["vulnerabilities"] {
-  const all = new Map(a.vulnerabilities.map((one) => [one.name, one]));
-  for (const one of b.vulnerabilities) if (!all.has(one.name)) all.set(one.name, one);
-  return [...all.values()];
+/** One entry per path, each version of a package once, sorted by name. */
+function unite(files: readonly DependencyFile[]): DependencyFile[] {
+  const byPath = new Map<string, Map<string, United>>();
+  for (const file of files) {
+    const path = file.path.replace(/^(?:\.\/)+/, "");
+    const known = byPath.get(path) ?? new Map<string, United>();
+    byPath.set(path, known);
+    for (const dependency of file.dependencies) {
+      const key = JSON.stringify([dependency.package_manager, dependency.name, dependency.version]);
+      const united = known.get(key) ?? { dependency, vulnerabilities: new Map(), read: new Set() };
+      known.set(key, united);
+      if (united.read.has(dependency.vulnerabilities)) continue;
+      united.read.add(dependency.vulnerabilities);
+      for (const one of dependency.vulnerabilities) {
+        if (!united.vulnerabilities.has(one.name)) united.vulnerabilities.set(one.name, one);
+      }
+    }
+  }
+  return [...byPath].map(([path, known]) => ({
+    path,
+    dependencies: [...known.values()]
+      .map(({ dependency, vulnerabilities }) => ({
+        ...dependency,
+        vulnerabilities: [...vulnerabilities.values()],
+      }))
+      .sort((a, b) => compare(a.name, b.name)),
+  }));
 }
 
 function compare(a: string, b: string): number {

@@ -172,7 +172,7 @@ function readPurl(purl: string): Package & { type: string } {
 const HARMLESS = ["resolved", "resolved_with_pedigree", "false_positive", "not_affected"];
 
 function vulnerabilitiesByRef(bom: Json): Map<string, Vulnerability[]> {
-  const byRef = new Map<string, Vulnerability[]>();
+  const byRef = new Map<string, Map<string, Vulnerability>>();
   for (const vulnerability of objectsIn(bom["vulnerabilities"], "vulnerabilities")) {
     const { analysis } = vulnerability;
     if (isObject(analysis) && HARMLESS.includes(textOf(analysis["state"]))) continue;
@@ -182,12 +182,12 @@ function vulnerabilitiesByRef(bom: Json): Map<string, Vulnerability[]> {
     };
     for (const { ref } of objectsIn(vulnerability["affects"], "affects")) {
       const target = refOf(textOf(ref));
-      const list = byRef.get(target) ?? [];
-      if (!list.some(({ name }) => name === known.name)) list.push(known);
-      byRef.set(target, list);
+      const byName = byRef.get(target) ?? new Map<string, Vulnerability>();
+      if (!byName.has(known.name)) byName.set(known.name, known);
+      byRef.set(target, byName);
     }
   }
-  return byRef;
+  return new Map([...byRef].map(([ref, byName]) => [ref, [...byName.values()]]));
 }
 
 /** A reference within the SBOM, or qualified by the SBOM's own URN: `urn:cdx:…/1#ref`. */

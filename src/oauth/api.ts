@@ -46,7 +46,7 @@ export const applicationApi: Resource = {
       input: {
         name: is.text(),
         /** One per line. */
-        redirect_uri: is.text({ max: 100_000 }),
+        redirect_uri: is.text({ max: is.LONG_TEXT }),
         /** Separated by spaces. */
         scopes: is.text(),
         confidential: is.optional(is.boolean()),

@@ -1,6 +1,5 @@
 import { record } from "../accounts/audit.ts";
 import type { Caller } from "../core/auth.ts";
-import * as is from "../core/input.ts";
 import {
   Answer,
   type Context,
@@ -19,19 +18,25 @@ import { type Application, findByUid } from "./applications.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { type Challenge, problemOfChallenge } from "./pkce.ts";
-import { APPLICATION_SCOPES, type Flows, grantableScopes, isRegistered } from "./rules.ts";
+import {
+  APPLICATION_SCOPES,
+  type Flows,
+  grantableScopes,
+  isRegistered,
+  parameter,
+} from "./rules.ts";
 
 const PATH = "/oauth/authorize";
 
 /** An authorization request: RFC 6749 §4.1.1 and §4.2.1, RFC 7636 §4.3. */
 const input = {
-  client_id: is.optional(is.anyText()),
-  redirect_uri: is.optional(is.anyText()),
-  response_type: is.optional(is.anyText()),
-  scope: is.optional(is.anyText()),
-  state: is.optional(is.anyText()),
-  code_challenge: is.optional(is.anyText()),
-  code_challenge_method: is.optional(is.anyText()),
+  client_id: parameter,
+  redirect_uri: parameter,
+  response_type: parameter,
+  scope: parameter,
+  state: parameter,
+  code_challenge: parameter,
+  code_challenge_method: parameter,
 };
 const NAMES = Object.keys(input) as (keyof typeof input)[];
 
@@ -105,7 +110,7 @@ export function authorizationEndpoint(flows: Flows): Resource {
       }),
       post(PATH, {
         summary: "Authorize an application, or deny it with `_method=delete`",
-        input: { ...input, _method: is.optional(is.anyText()) },
+        input: { ...input, _method: parameter },
         handle: (context) => decide(context, context.input._method?.toLowerCase() !== "delete"),
       }),
       del(PATH, {

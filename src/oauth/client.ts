@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Allowance, attempt, networkOf, requireLeft } from "../accounts/attempts.ts";
 import { digestOf } from "../core/auth.ts";
-import * as is from "../core/input.ts";
 import type { Asked, Preparing } from "../core/resource.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { problem, refusal } from "./errors.ts";
+import { parameter } from "./rules.ts";
 
 const WINDOW = 10 * 60_000;
 const WRONG_SECRETS = 20;
@@ -13,8 +13,8 @@ const NO_DIGEST = "-".repeat(64);
 
 /** Credentials in the body; the alternative is `Authorization: Basic`. */
 export const clientInput = {
-  client_id: is.optional(is.anyText()),
-  client_secret: is.optional(is.anyText()),
+  client_id: parameter,
+  client_secret: parameter,
 };
 
 interface ClientInput {

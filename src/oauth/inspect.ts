@@ -1,5 +1,4 @@
 import { bearerOf } from "../core/auth.ts";
-import * as is from "../core/input.ts";
 import { get, post, type Resource } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader } from "../store/port.ts";
@@ -7,11 +6,12 @@ import * as applications from "./applications.ts";
 import { authenticateClient, clientInput } from "./client.ts";
 import { answer, missing, OAUTH, problem, refusal } from "./errors.ts";
 import * as grants from "./grants.ts";
+import { parameter } from "./rules.ts";
 
 const tokenInput = {
   ...clientInput,
-  token: is.optional(is.anyText()),
-  token_type_hint: is.optional(is.anyText()),
+  token: parameter,
+  token_type_hint: parameter,
 };
 
 /** Token info, introspection and revocation. */
@@ -23,7 +23,7 @@ export const tokenInspection: Resource = {
     get("/oauth/token/info", {
       summary: "Get what an access token is good for, and to which application it belongs",
       access: "anyone",
-      input: { access_token: is.optional(is.anyText()) },
+      input: { access_token: parameter },
       handle: async ({ db, input, asked, now }) => {
         const bearer = bearerOf(asked.header("authorization"));
         if (bearer && input.access_token) {

@@ -1,5 +1,9 @@
 import type { SCOPES } from "../core/auth.ts";
 import { type AttributeErrors, invalid } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+
+/** A parameter of a request: RFC 6749 leaves the length to us. */
+export const parameter = is.optional(is.anyText({ max: 4096 }));
 
 /** An application's settings, as its owner enters them. */
 export interface ApplicationData {

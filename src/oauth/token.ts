@@ -1,7 +1,6 @@
 import { record } from "../accounts/audit.ts";
 import { checkPassword } from "../accounts/sign-in.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
-import * as is from "../core/input.ts";
 import { type Answer, post, type Resource } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
@@ -10,18 +9,18 @@ import { authenticateClient, clientInput } from "./client.ts";
 import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { answers } from "./pkce.ts";
-import { APPLICATION_SCOPES, type Flows, grantableScopes } from "./rules.ts";
+import { APPLICATION_SCOPES, type Flows, grantableScopes, parameter } from "./rules.ts";
 
 const input = {
   ...clientInput,
-  grant_type: is.optional(is.anyText()),
-  code: is.optional(is.anyText()),
-  redirect_uri: is.optional(is.anyText()),
-  code_verifier: is.optional(is.anyText()),
-  refresh_token: is.optional(is.anyText()),
-  username: is.optional(is.anyText()),
-  password: is.optional(is.anyText()),
-  scope: is.optional(is.anyText()),
+  grant_type: parameter,
+  code: parameter,
+  redirect_uri: parameter,
+  code_verifier: parameter,
+  refresh_token: parameter,
+  username: parameter,
+  password: parameter,
+  scope: parameter,
 };
 
 type Sent = { [K in keyof typeof input]?: string | undefined };

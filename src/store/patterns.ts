@@ -1,20 +1,43 @@
 import type { Value } from "./port.ts";
 
-/** In characters. SQLite refuses patterns of more than 50,000 bytes; the longest name has 255 characters. */
-const LONGEST = 10_000;
+/** How many letters of a text beyond ASCII are folded: each is one more pass over what is searched. */
+const FOLDED = 16;
 
 /**
- * The condition that one of the columns contains a text, whatever the case of its ASCII letters (which is what `lower`
- * folds on both engines). Nothing contains a text of more than 10,000 characters.
+ * The condition that one of the columns contains a text, whatever the case of its letters. `lower` folds those of ASCII
+ * on both engines; of the others the first 16 different ones of the text are folded, and those after them have to be as
+ * they are. `instr` compares memory, which `like` doesn't: a text of 1 MiB takes 10 ms at worst, and not 400.
+ *
+ * @param text not empty, of bounded length
  */
 export function contains(
   columns: readonly string[],
   text: string,
 ): { sql: string; values: Value[] } {
-  if (text.length > LONGEST) return { sql: "1 = 0", values: [] };
-  const pattern = `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+  const pairs = new Map<string, string>();
+  let folded = "";
+  for (const letter of text) {
+    const pair = casesOf(letter);
+    const isFolded = pair && (pairs.has(pair.lower) || pairs.size < FOLDED);
+    if (isFolded) pairs.set(pair.lower, pair.upper);
+    folded += isFolded ? pair.lower : letter <= "\x7f" ? letter.toLowerCase() : letter;
+  }
+  const replaced = [...pairs].flatMap(([lower, upper]) => [upper, lower]);
+  const begin = "replace(".repeat(pairs.size);
+  const end = ", ?, ?)".repeat(pairs.size);
   return {
-    sql: `(${columns.map((column) => `lower(${column}) like lower(?) escape '\\'`).join(" or ")})`,
-    values: columns.map(() => pattern),
+    sql: `(${columns.map((column) => `instr(${begin}lower(${column})${end}, ?) > 0`).join(" or ")})`,
+    values: columns.flatMap(() => [...replaced, folded]),
   };
+}
+
+/** Both cases of a letter beyond ASCII that has exactly these two, as `ß` and the final `ς` have not. */
+function casesOf(letter: string): { lower: string; upper: string } | undefined {
+  if (letter <= "\x7f") return undefined;
+  const lower = letter.toLowerCase();
+  const upper = lower.toUpperCase();
+  const fits = letter === lower || letter === upper;
+  const isOneEach = [...lower].length === 1 && [...upper].length === 1;
+  const isPair = lower !== upper && upper.toLowerCase() === lower;
+  return fits && isOneEach && isPair && upper > "\x7f" ? { lower, upper } : undefined;
 }

@@ -16,7 +16,7 @@ import * as grants from "../oauth/grants.ts";
 import { APPLICATION_SCOPES, type ApplicationData, readLines } from "../oauth/rules.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
-import { choices, confirmed, field, form, tried } from "./form.ts";
+import { choices, confirmed, field, form, tried, typed } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import { back, keepingPlace, leafOf, list } from "./lists.ts";
 import { page, redirect } from "./page.ts";
@@ -27,8 +27,8 @@ const PATH = "/-/user_settings/applications";
 
 /** An application's form. Browsers don't send unticked boxes. */
 const sentData = {
-  name: is.optional(is.anyText()),
-  redirect_uri: is.optional(is.anyText()),
+  name: is.optional(typed),
+  redirect_uri: is.optional(is.anyText({ max: is.LONG_TEXT })),
   scopes: is.optional(is.commaSeparated()),
   confidential: is.optional(is.boolean()),
 };
@@ -42,7 +42,7 @@ export const applicationPages: Resource = {
   routes: [
     get(PATH, {
       summary: "Applications page",
-      input: { authorized_page: is.optional(is.anyText()) },
+      input: { authorized_page: is.optional(typed) },
       handle: (context) => listPage(context, { authorizedPage: context.input.authorized_page }),
     }),
     post(PATH, {

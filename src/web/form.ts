@@ -1,11 +1,14 @@
 import { ApiError, type AttributeErrors } from "../core/errors.ts";
-import { type Attributes, type Input, inputReader } from "../core/input.ts";
+import { type Attributes, anyText, type Input, inputReader } from "../core/input.ts";
 import type { Parameters } from "../core/parameters.ts";
 import type { Visit } from "../core/resource.ts";
 import type { Awaitable } from "../store/port.ts";
 import { type Html, html } from "./html.ts";
 import { csrf } from "./page.ts";
 import { mountOf } from "./places.ts";
+
+/** What was typed into a field. Shorter bounds are checked by the page, which shows the form again. */
+export const typed = anyText({ max: 16_384 });
 
 /** A form of this site. @param action a path below the mount */
 export function form(

@@ -16,7 +16,7 @@ import {
 import { sessionCookie } from "../core/session.ts";
 import * as users from "../resources/users/queries.ts";
 import { PAGES } from "./door.ts";
-import { field, form, type Tried, tried } from "./form.ts";
+import { field, form, type Tried, tried, typed } from "./form.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
 import { mountOf } from "./places.ts";
@@ -38,9 +38,9 @@ export const passwordPages: Resource = {
     post(PATH, {
       summary: "Change the password, and end all other sessions",
       input: {
-        current_password: is.anyText(),
-        password: is.anyText(),
-        password_confirmation: is.anyText(),
+        current_password: typed,
+        password: typed,
+        password_confirmation: typed,
       },
       prepare: (input, preparing) => newHash(input, preparing),
       handle: async (context) => {

@@ -18,7 +18,7 @@ import { sessionCookie, sessionOf } from "../core/session.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import { PAGES } from "./door.ts";
-import { field, form } from "./form.ts";
+import { field, form, typed } from "./form.ts";
 import { html } from "./html.ts";
 import { page, redirect } from "./page.ts";
 import { homeOf, mountOf } from "./places.ts";
@@ -26,7 +26,7 @@ import { homeOf, mountOf } from "./places.ts";
 const SIGN_IN = "/users/sign_in";
 const SECOND_STEP = "/users/sign_in/two_factor";
 
-const returnTo = { return_to: is.optional(is.anyText()) };
+const returnTo = { return_to: is.optional(typed) };
 
 /** Signing in and out. */
 export const signInPages: Resource = {
@@ -46,7 +46,7 @@ export const signInPages: Resource = {
     post(SIGN_IN, {
       summary: "Sign in",
       access: "anyone",
-      input: { ...returnTo, login: is.anyText(), password: is.anyText() },
+      input: { ...returnTo, login: typed, password: typed },
       prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
       handle: async (context) => {
         const { db, input, prepared: user, view, now } = context;
@@ -77,7 +77,7 @@ export const signInPages: Resource = {
     post(SECOND_STEP, {
       summary: "Sign in with a code",
       access: "anyone",
-      input: { ...returnTo, code: is.anyText() },
+      input: { ...returnTo, code: typed },
       prepare: async (_, preparing) => {
         const { store, asked, now } = preparing;
         const userId = await halfSignIns.findUser(store, sessionOf(asked), now);

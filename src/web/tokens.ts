@@ -9,7 +9,7 @@ import { APPLICATION_SCOPES } from "../oauth/rules.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
-import { choices, confirmed, field, form, readForm } from "./form.ts";
+import { choices, confirmed, field, form, readForm, typed } from "./form.ts";
 import { type Html, html } from "./html.ts";
 import { back, keepingPlace, leafOf, list } from "./lists.ts";
 import { page } from "./page.ts";
@@ -33,8 +33,8 @@ export const tokenPages: Resource = {
     post(PATH, {
       summary: "Make a personal access token; only this answer shows it",
       input: {
-        name: is.optional(is.anyText()),
-        expires_at: is.optional(is.anyText()),
+        name: is.optional(typed),
+        expires_at: is.optional(typed),
         scopes: is.optional(is.commaSeparated()),
       },
       handle: async (context) => {

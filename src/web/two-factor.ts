@@ -2,11 +2,10 @@ import { record } from "../accounts/audit.ts";
 import { confirmPassword, countCode } from "../accounts/confirm.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
 import type { Caller } from "../core/auth.ts";
-import * as is from "../core/input.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
-import { field, form } from "./form.ts";
+import { field, form, typed } from "./form.ts";
 import { Html, html } from "./html.ts";
 import { page, redirect } from "./page.ts";
 import { mountOf } from "./places.ts";
@@ -15,7 +14,7 @@ import { instant } from "./words.ts";
 const PATH = "/-/profile/two_factor_auth";
 const WRONG = ["is wrong"];
 
-const password = { password: is.anyText() };
+const password = { password: typed };
 
 /** The page to set up and remove the second factor. */
 export const twoFactorPages: Resource = {
@@ -36,7 +35,7 @@ export const twoFactorPages: Resource = {
     }),
     post(PATH, {
       summary: "Switch the second factor on",
-      input: { code: is.anyText() },
+      input: { code: typed },
       prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
       handle: async (context) => {
         const { db, asked, input, now } = context;

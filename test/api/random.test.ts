@@ -3,11 +3,9 @@ import fc from "fast-check";
 import * as v from "valibot";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import type { Seed } from "../../src/index.ts";
 import { resources } from "../../src/resources/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import {
-  baseSeed,
   call,
   everyone,
   newDatabase,
@@ -16,6 +14,7 @@ import {
   type TestDatabase,
 } from "../helpers.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
+import { fullSeed } from "./full-seed.ts";
 import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { type Places, placesIn, routes } from "./routes.ts";
 
@@ -23,41 +22,6 @@ import { type Places, placesIn, routes } from "./routes.ts";
 const runs = {
   numRuns: Number(process.env["RANDOM_RUNS"] ?? 50),
   seed: Number(process.env["RANDOM_SEED"] ?? 1),
-};
-
-const issue = { title: "An issue", author: "owner", notes: [{ author: "guest", body: "So?" }] };
-const request = { ...issue, title: "A request", source_branch: "feature" };
-const badge = { link_url: "https://a.test", image_url: "https://a.test/b.svg" };
-const [acme, ...otherGroups] = baseSeed.groups ?? [];
-const [site, ...otherProjects] = acme?.projects ?? [];
-
-/** One of each thing that paths name. */
-const full: Seed = {
-  ...baseSeed,
-  groups: [
-    {
-      ...(acme as NonNullable<typeof acme>),
-      badges: [badge],
-      projects: [
-        {
-          ...(site as NonNullable<typeof site>),
-          labels: [{ name: "Own" }],
-          milestones: [{ title: "v2" }],
-          members: { guest: "developer" },
-          badges: [badge],
-          wiki: [
-            { title: "home", content: "Welcome" },
-            { title: "docs/page", content: "Text" },
-          ],
-          issues: [issue, { ...issue, title: "Another" }],
-          merge_requests: [request],
-          pushes: [{ author: "developer", ref: "feature", commit_to: "a".repeat(40) }],
-        },
-        ...otherProjects,
-      ],
-    },
-    ...otherGroups,
-  ],
 };
 
 let database: TestDatabase;
@@ -76,7 +40,7 @@ beforeAll(async () => {
   const onError = (error: unknown) => failures.push(error);
   const made = await createAppOn(store, { now: () => at, onError });
   app = { ...made, call: (text, options) => call(made, text, options) };
-  await app.admin.seed(full);
+  await app.admin.seed(fullSeed);
   const inProject = "/projects/acme%2Fsite";
   const give = async (path: string, as: "owner" | "admin", json: object) =>
     expect((await app.call(`POST ${path}`, { as, json })).status).toBe(201);

@@ -496,4 +496,20 @@ describe("GitLab's dependency scanning report", () => {
       skipped: 1,
     });
   });
+
+  it("of very many vulnerabilities of one component take no time out of proportion", async () => {
+    const vulnerabilities = Array.from({ length: 40_000 }, (_, at) => ({
+      id: `CVE-${at}`,
+      affects: [{ ref: "a" }],
+    }));
+    const component = { "bom-ref": "a", purl: "pkg:npm/a@1" };
+    const components = Array.from({ length: 2000 }, () => component);
+    const bom = { bomFormat: "CycloneDX", specVersion: "1.6", components, vulnerabilities };
+    const content = JSON.stringify(bom);
+    const before = process.cpuUsage();
+    const { files } = await readDependencyReport({ path: "bom.json", content });
+    const { user, system } = process.cpuUsage(before);
+    expect(files[0]?.dependencies[0]?.vulnerabilities).toHaveLength(40_000);
+    expect(user + system).toBeLessThan(3_000_000);
+  });
 });

@@ -75,7 +75,7 @@ function requireUrls(input: Urls): void {
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-const urls = { link_url: is.anyText(), image_url: is.anyText() };
+const urls = { link_url: is.anyText({ max: 2048 }), image_url: is.anyText({ max: 2048 }) };
 const id = { badge_id: is.integer() };
 
 type In = Pick<Context, "source" | "viewer" | "shape"> & { db: Reader };

@@ -26,7 +26,7 @@ const visibility = is.choice(["private", "internal", "public"]);
 
 const listInput = {
   search: is.optional(is.anyText()),
-  skip_groups: is.optional(is.arrayOf(is.integer())),
+  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
   owned: is.optional(is.boolean()),
   all_available: is.optional(is.boolean()),
   min_access_level: is.optional(is.accessLevel()),
@@ -46,7 +46,7 @@ function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.G
 }
 
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: 500 })),
   visibility: is.optional(visibility),
   lfs_enabled: is.optional(is.boolean()),
   request_access_enabled: is.optional(is.boolean()),

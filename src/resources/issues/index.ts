@@ -35,7 +35,7 @@ const filters = {
 };
 
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   confidential: is.optional(is.boolean()),
   due_date: is.clearable(is.date()),
   weight: is.clearable(is.integer({ min: 0 })),

@@ -217,11 +217,14 @@ function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
   else if (assigneeId === "any") add(`${alias}.id in (${assigned})`);
   else if (assigneeId !== undefined)
     add(`${alias}.id in (${assigned} where user_id = ?)`, assigneeId);
-  for (const username of filter.assigneeUsernames ?? []) {
+  const usernames = [...new Set(filter.assigneeUsernames?.map((name) => name.toLowerCase()))];
+  if (usernames.length > 0) {
+    const among = placeholders(usernames);
     add(
-      `${alias}.id in (${assigned} where user_id in
-        (select id from users where lower(username) = lower(?)))`,
-      username,
+      `${alias}.id in (${assigned} where user_id in (select id from users where lower(username) in (${among.sql}))
+        group by ${column} having count(*) = ?)`,
+      ...among.values,
+      usernames.length,
     );
   }
   if (filter.reaction !== undefined) {

@@ -11,14 +11,14 @@ import * as issues from "./queries.ts";
 
 /** What every list of issues or merge requests takes. */
 export const listInput = {
-  iids: is.optional(is.arrayOf(is.integer())),
+  iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
   labels: is.optional(is.commaSeparated()),
   milestone: is.optional(is.anyText()),
   search: is.optional(is.anyText()),
   author_id: is.optional(is.integer()),
   author_username: is.optional(is.anyText()),
   assignee_id: is.optional(is.anyText()),
-  assignee_username: is.optional(is.arrayOf(is.anyText())),
+  assignee_username: is.optional(is.arrayOf(is.anyText(), { max: 20 })),
   my_reaction_emoji: is.optional(is.anyText()),
   created_after: is.optional(is.anyText()),
   created_before: is.optional(is.anyText()),
@@ -143,7 +143,7 @@ export const planningInput = {
   remove_labels: is.optional(is.commaSeparated()),
   milestone_id: is.clearable(is.integer()),
   assignee_id: is.clearable(is.integer()),
-  assignee_ids: is.clearable(is.arrayOf(is.integer())),
+  assignee_ids: is.clearable(is.arrayOf(is.integer(), { max: 200 })),
   discussion_locked: is.optional(is.boolean()),
 };
 

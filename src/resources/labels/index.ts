@@ -38,7 +38,7 @@ function contrast(color: string): string {
 
 const color = is.text();
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: 524_288 })),
   priority: is.clearable(is.integer({ min: 0, max: 2 ** 31 - 1 })),
 };
 
@@ -94,8 +94,9 @@ async function change(
   return labels.row(db, shape, found.id, source, viewer);
 }
 
+const labelName = is.anyText({ reportedAs: "title" });
 const changes = {
-  new_name: is.optional(is.anyText()),
+  new_name: is.optional(labelName),
   color: is.optional(color),
   ...attributes,
 };
@@ -130,7 +131,7 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Create a label",
       role: "reporter",
-      input: { name: is.anyText(), color, ...attributes },
+      input: { name: labelName, color, ...attributes },
       present,
       handle: async ({ db, source, input, shape, viewer, now }) => {
         checkName(input.name);

@@ -32,7 +32,6 @@ export interface NewLabel {
 export function nameProblems(name: string): string[] | undefined {
   if (name.trim() === "") return ["can't be blank"];
   if (name.includes(",")) return ["is invalid"];
-  if ([...name].length > 255) return ["is too long (maximum is 255 characters)"];
   return undefined;
 }
 

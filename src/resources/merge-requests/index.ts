@@ -33,7 +33,7 @@ const filters = {
 };
 
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   squash: is.optional(is.boolean()),
   remove_source_branch: is.optional(is.boolean()),
   ...planningInput,

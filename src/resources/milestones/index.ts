@@ -14,7 +14,7 @@ const groupMilestone = show.shape(groupMilestoneFields);
 const projectMilestone = show.shape(projectMilestoneFields);
 
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   due_date: is.clearable(is.date()),
   start_date: is.clearable(is.date()),
 };
@@ -59,7 +59,7 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the milestones of a ${kind}, newest first`,
       input: {
-        iids: is.optional(is.arrayOf(is.integer())),
+        iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
         state: is.optional(is.choice(["active", "closed"])),
         title: is.optional(is.anyText()),
         search: is.optional(is.anyText()),

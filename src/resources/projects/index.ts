@@ -43,7 +43,7 @@ const flags = Object.fromEntries(FLAGS.map((name) => [name, is.optional(is.boole
 >;
 
 const attributes = {
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: 2000 })),
   visibility: is.optional(is.choice(["private", "internal", "public"])),
   default_branch: is.clearable(is.text()),
   merge_method: is.optional(is.choice(["merge", "rebase_merge", "ff"])),
@@ -118,7 +118,7 @@ const forkAttributes = {
   namespace_path: is.optional(is.text()),
   name: is.optional(is.text()),
   path: is.optional(is.text()),
-  description: is.clearable(is.anyText()),
+  description: is.clearable(is.anyText({ max: 2000 })),
   visibility: is.optional(is.choice(["private", "internal", "public"])),
 };
 

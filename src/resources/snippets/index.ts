@@ -46,15 +46,15 @@ const visibility = is.optional(is.choice(["private", "internal", "public"]));
 const created = {
   title: is.text(),
   file_name: is.text(),
-  content: is.anyText(),
-  description: is.clearable(is.anyText()),
+  content: is.anyText({ max: is.LONG_TEXT }),
+  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   visibility,
 };
 const changed = {
   title: is.optional(is.text()),
   file_name: is.optional(is.text()),
-  content: is.optional(is.anyText()),
-  description: is.clearable(is.anyText()),
+  content: is.optional(is.anyText({ max: is.LONG_TEXT })),
+  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   visibility,
 };
 const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;

@@ -187,8 +187,8 @@ export async function readers(
 function mentions(text: string): string[] {
   const prose = text.replace(/```[\s\S]*?(```|$)|`[^`\n]*`/g, " ");
   const names = new Set<string>();
-  for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_][a-z0-9_.-]*)/gi)) {
-    names.add((name as string).replace(/[.-]+$/, "").toLowerCase());
+  for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)/gi)) {
+    names.add((name as string).toLowerCase());
     if (names.size === MENTIONS) break;
   }
   return [...names];

@@ -37,7 +37,7 @@ const listedPage = show.shape(fields);
 const wikiPage = show.shape({ content: show.text("w.content"), ...fields });
 
 const slug = { slug: is.anyText() };
-const content = is.text({ max: Number.POSITIVE_INFINITY });
+const content = is.text({ max: is.LONG_TEXT });
 const format = is.optional(is.choice(wikis.FORMATS));
 
 type In = Pick<Context, "source"> & { db: Reader };

@@ -226,6 +226,8 @@ function codeOf(error: unknown): string {
 
 /** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
 const FOLDED = /\blower\(\?\)/g;
+/** SQLite's name of a function that PostgreSQL has by another. */
+const INSTR = /\binstr\(/g;
 /** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
 const STATEMENTS_KEPT = 2000;
 
@@ -235,10 +237,13 @@ function numbered(sql: string): { name?: string; text: string } {
   const kept = prepared.get(sql);
   if (kept) return kept;
   let count = 0;
-  const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
-    count += 1;
-    return `$${count}`;
-  });
+  const text = sql
+    .replace(FOLDED, 'lower(? collate "C")')
+    .replace(INSTR, "strpos(")
+    .replace(/\?/g, () => {
+      count += 1;
+      return `$${count}`;
+    });
   if (prepared.size >= STATEMENTS_KEPT) return { text };
   const statement = { name: `s${prepared.size}`, text };
   prepared.set(sql, statement);

@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
+import { notesOf } from "../../src/core/input.ts";
+import type { Route } from "../../src/core/resource.ts";
+import { everything } from "../../src/doors.ts";
+import { openStore } from "../../src/store/open.ts";
+import {
+  type CallOptions,
+  call,
+  newDatabase,
+  type TestApp,
+  type TestDatabase,
+} from "../helpers.ts";
+import { type UndoingStore, undoing } from "../undoing.ts";
+import { fullSeed } from "./full-seed.ts";
+import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+
+const MIB = 1024 * 1024;
+/** Milliseconds of CPU time that no answer may take. */
+const MOST = 250;
+
+/** What makes a pattern with two open repetitions, or a parser that looks back, run for long: text, repeated, and an end. */
+const SHAPES: readonly [before: string, repeated: string, after: string][] = [
+  ["", "a", "!"],
+  ["@a", ".", "b"],
+  ["@a", "-", "!"],
+  ["", "@a.", "!"],
+  ["", "@", "a"],
+  ["", "[", "b"],
+  ["", "[](", "b"],
+  ["", "(", "b"],
+  ["", "`", "b"],
+  ["", "`a\n", "b"],
+  ["", "<", "b"],
+  ["", "![", "b"],
+  ["a", "/", "b"],
+  ["a", "/-", "b"],
+  ["", " ", "b"],
+  ["", "\t\n", "b"],
+  ["", "%{", "b"],
+  ["", "%{a}", "b"],
+  ["", "%2", "b"],
+  ["", "-", "b"],
+  ["", "_", "b"],
+  ["", ".", "b"],
+  ["", "*", "b"],
+  ["", "0", "b"],
+  ["", "e\u0301", "b"],
+  ["", "\u00c9", "b"],
+  ["", "\u{1f600}", "b"],
+  ["", "\u2028 ", "b"],
+  ["2026-01-01T", "0.", "b"],
+  ["http://", "a.", "b"],
+  ["a@", "a.", "@"],
+];
+
+function shaped(shape: number, length: number): string {
+  const [before, repeated, after] = SHAPES[shape % SHAPES.length] as (typeof SHAPES)[number];
+  // The longest may be counted in characters, and a body is limited in bytes.
+  const most = Math.min(length, Math.floor(MIB / 4));
+  const times = Math.floor((most - before.length - after.length) / repeated.length);
+  return before + repeated.repeat(times) + after;
+}
+
+const withOAuth: readonly Route[] = [
+  ...routes,
+  ...everything
+    .filter(({ door }) => door?.credentials === "none")
+    .flatMap((resource) => resource.routes),
+];
+
+let database: TestDatabase;
+let store: UndoingStore;
+let app: Pick<TestApp, "admin" | "call" | "close">;
+let places: Places;
+
+beforeAll(async () => {
+  database = await newDatabase();
+  store = undoing(await openStore(database.database));
+  const made = await createAppOn(store, {
+    limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
+  });
+  app = { ...made, call: (text, options) => call(made, text, options) };
+  await app.admin.seed(fullSeed);
+  places = await placesIn(app, "acme", "acme/site");
+  const long = { title: "Long", source_branch: "feature", target_branch: "long" };
+  for (const path of ["issues", "merge_requests", "milestones"]) {
+    const description = "a".repeat(MIB - 200);
+    const json = { ...long, description };
+    expect(
+      (await app.call(`POST /projects/acme%2Fsite/${path}`, { as: "admin", json })).status,
+    ).toBe(201);
+  }
+  store.undoes = true;
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+/** Sends a request, and again where it took long: something else may have been done meanwhile. */
+async function requireQuick(request: string, options: CallOptions): Promise<number> {
+  let answer = { status: 0 };
+  let took = 0;
+  for (let tries = 0; tries < 3; tries += 1) {
+    const before = process.cpuUsage();
+    answer = await app.call(request, options);
+    const { user, system } = process.cpuUsage(before);
+    took = (user + system) / 1000;
+    if (took < MOST) break;
+  }
+  const what = `${request.slice(0, 80)} ${JSON.stringify(options).slice(0, 120)}`;
+  expect([what, took < MOST || took]).toEqual([what, true]);
+  expect([what, answer.status < 500 || answer.status]).toEqual([what, true]);
+  return answer.status;
+}
+
+function send(route: Route, sent: Record<string, unknown>): Promise<number> {
+  const path = `${route.method} ${pathOf(route, places)}`;
+  const { upload } = route;
+  if (route.method === "GET" || route.method === "DELETE") {
+    const pairs = Object.entries(sent).flatMap(([name, value]) =>
+      Array.isArray(value)
+        ? value.map((one) => [`${name}[]`, String(one)])
+        : [[name, String(value)]],
+    );
+    return requireQuick(`${path}?${new URLSearchParams(pairs)}`, { as: "admin" });
+  }
+  if (upload) {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(sent)) body.set(name, String(value));
+    body.set(upload.part, new Blob(["x"]), String(sent["branch"]).slice(0, 255));
+    return requireQuick(path, { as: "admin", body });
+  }
+  return requireQuick(path, { as: "admin", json: sent });
+}
+
+/** What a route needs beside the attribute that is tried. */
+function needed(route: Route): Record<string, unknown> {
+  const plain: Record<string, string> = {
+    color: "#ffffff",
+    email: "new@example.com",
+    image_url: "https://a.test",
+    link_url: "https://a.test",
+    scopes: "api",
+    source_branch: "one",
+    target_branch: "two",
+  };
+  return Object.fromEntries(
+    Object.entries(route.input ?? {})
+      .filter(([name, schema]) => !notesOf(schema).optional && !route.path.includes(`:${name}`))
+      .map(([name, schema]) => {
+        const { type, values } = notesOf(schema);
+        return [name, values?.[0] ?? plain[name] ?? (type === "integer" ? 1 : `a ${name}`)];
+      }),
+  );
+}
+
+describe("the worst texts at the largest size", () => {
+  const cases = withOAuth.map((route) => [`${route.method} ${route.path}`, route] as const);
+
+  it.each(cases)("%s answers quickly", async (_, route) => {
+    const attributes = Object.entries(route.input ?? {})
+      .filter(([name]) => !route.path.includes(`:${name}`) && name !== route.upload?.part)
+      .map(([name, schema]) => ({ name, ...notesOf(schema) }));
+    const texts = attributes.filter(({ maxLength, maxItems }) => maxLength && !maxItems);
+    const lists = attributes.filter(({ maxItems }) => maxItems);
+    // Attributes of a name are in many routes, each of which begins with another shape.
+    const first = withOAuth.indexOf(route);
+    for (const [at, { name, maxLength = 0 }] of texts.entries()) {
+      const isLong = maxLength > 10_000;
+      for (let shape = 0; shape < (isLong ? SHAPES.length : 3); shape += 1) {
+        const text = shaped(isLong ? shape : 3 * (first + at) + shape, maxLength);
+        await send(route, { ...needed(route), [name]: text });
+      }
+    }
+    for (const { name, type, maxItems = 0, maxLength = 0 } of lists) {
+      const isText = type.includes("string");
+      const entry = (at: number) => (isText ? `${at}${shaped(first, maxLength - 8)}` : at + 1);
+      const entries = Array.from({ length: maxItems }, (_, at) => entry(at));
+      await send(route, { ...needed(route), [name]: entries });
+      if (isText) await send(route, { ...needed(route), [name]: ",".repeat(MIB / 2) });
+    }
+    if (texts.length + lists.length > 0) {
+      const each = Math.floor(MIB / 2 / (texts.length + lists.length));
+      const all = [...texts, ...lists].map(({ name }, at) => [name, shaped(first + at, each)]);
+      await send(route, Object.fromEntries(all));
+    }
+  });
+
+  it("no text is unbounded", () => {
+    const unbounded = everything.flatMap((resource) =>
+      resource.routes.flatMap((route) =>
+        Object.entries(route.input ?? {})
+          .map(([name, schema]) => ({ name, ...notesOf(schema) }))
+          .filter(
+            ({ type, values, maxLength, maxItems }) =>
+              (/string/.test(type) && !values && !maxLength) ||
+              (/array|comma/.test(type) && !maxItems),
+          )
+          .map(({ name }) => `${route.method} ${route.path} ${name}`),
+      ),
+    );
+    expect(unbounded).toEqual([]);
+  });
+});
+
+describe("paths", () => {
+  const ENDINGS = ["/".repeat(15_000), "/a".repeat(7000), "%2F".repeat(5000), ".".repeat(15_000)];
+  const OTHERS = ["0".repeat(15_000), "a-".repeat(7000), "%".repeat(15_000), "%C3%89".repeat(2500)];
+
+  it.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "%s answers quickly",
+    async (_, route) => {
+      const path = pathOf(route, places);
+      const most = path.slice(0, path.lastIndexOf("/"));
+      const at = routes.indexOf(route);
+      for (const ending of [ENDINGS[at % 4], OTHERS[at % 4]]) {
+        await requireQuick(`${route.method} ${most}/a${ending}b`, { as: "admin" });
+        await requireQuick(`${route.method} ${path}${ending}b`, { as: "admin" });
+      }
+    },
+  );
+
+  it("of a wiki's page hold any number of slashes", async () => {
+    const slashes = "/".repeat(MIB / 4);
+    await requireQuick(`GET /projects/acme%2Fsite/wikis/a${slashes}b`, { as: "admin" });
+    await requireQuick(`GET /projects/acme%2Fsite/wikis/a${slashes}`, { as: "admin" });
+  });
+});
+
+describe("headers", () => {
+  const NAMES = [
+    ...["accept", "authorization", "content-type", "cookie", "if-none-match"],
+    ...["if-unmodified-since", "origin", "private-token", "range", "sec-fetch-site", "sudo"],
+    ...["x-csrf-token", "x-forwarded-for", "x-request-id"],
+  ];
+  const BEGINNINGS: Record<string, string> = {
+    authorization: "Basic ",
+    "content-type": "multipart/form-data; boundary=",
+    cookie: "_service_session=",
+    "if-none-match": 'W/"',
+    origin: "https://",
+  };
+
+  it.each(NAMES)("%s is read quickly", async (name) => {
+    for (const repeated of ["a", " ", "; ", ",", "W/", '"', "\\", "=", "Bearer ", "a.", "[", ":"]) {
+      for (const beginning of new Set(["", BEGINNINGS[name] ?? ""])) {
+        const run = repeated.repeat(Math.floor(16_000 / repeated.length));
+        const value = `${beginning}${run}!`;
+        const headers = { [name]: value };
+        await requireQuick("GET /projects", { headers });
+        await requireQuick("POST /projects/acme%2Fsite/issues", { headers, body: "title=x" });
+      }
+    }
+  });
+});
+
+describe("bodies", () => {
+  const boundary = "--xx\r\n";
+  const field = 'Content-Disposition: form-data; name="a"\r\n';
+  const file = 'Content-Disposition: form-data; name="file"; filename="a"\r\n\r\n1\r\n';
+  const JSON_TYPE = "application/json";
+  const FORM = "application/x-www-form-urlencoded";
+  const MULTIPART = "multipart/form-data; boundary=xx";
+
+  it.each([
+    [JSON_TYPE, "", "["],
+    [JSON_TYPE, "", '{"a":'],
+    [JSON_TYPE, '{"a":[', "0,"],
+    [JSON_TYPE, '{"a":[', "[],"],
+    [JSON_TYPE, "{", '"a":0,'],
+    [JSON_TYPE, '{"a":"', "\\\\"],
+    [JSON_TYPE, '{"a":"', "\\u0041"],
+    [JSON_TYPE, '{"a":', "1"],
+    [JSON_TYPE, "", " "],
+    [JSON_TYPE, "", '"'],
+    [FORM, "", "&"],
+    [FORM, "", "="],
+    [FORM, "a", "["],
+    [FORM, "a", "[]"],
+    [FORM, "a", "[a]"],
+    [FORM, "", "a[][b]=&"],
+    [FORM, "", "a[]=&"],
+    [FORM, "a=", "%"],
+    [FORM, "a=", "%41"],
+    [FORM, "a=", "+"],
+    [MULTIPART, "", boundary],
+    [MULTIPART, "", `${boundary}${field}\r\n1\r\n`],
+    [MULTIPART, "", `${boundary}${file}`],
+    [MULTIPART, boundary + field, "X: y\r\n"],
+    [MULTIPART, boundary, "\\"],
+    [MULTIPART, `${boundary}Content-Disposition: form-data`, "; a=b"],
+    [MULTIPART, `${boundary}Content-Disposition: form-data`, ";a*=u''%"],
+    [MULTIPART, `${boundary}Content-Disposition: form-data; name="`, '\\"'],
+    [MULTIPART, `${boundary}${field}\r\n`, "\r\n--x"],
+    [MULTIPART, `${boundary}${field}\r\n`, "\r\n"],
+    [MULTIPART, "", "\r\n--x"],
+  ])("of %s that repeat are read quickly: %j %j", async (type, before, repeated) => {
+    const times = Math.floor((MIB - 1000 - before.length) / repeated.length);
+    const body = `${before}${repeated.repeat(times)}`;
+    const headers = { "content-type": type };
+    for (const path of ["issues", "wikis/attachments"]) {
+      await requireQuick(`POST /projects/acme%2Fsite/${path}`, { as: "admin", headers, body });
+    }
+  });
+});
