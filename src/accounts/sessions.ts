@@ -44,6 +44,22 @@ export async function open(
   return value;
 }
 
+/**
+ * Keeps when and where a session was seen last, which makes it last longer, unless that is kept as exactly as asked.
+ *
+ * @param every milliseconds
+ */
+export async function setSeen(
+  db: Database,
+  { id, ip, at }: { id: number; ip: string; at: number },
+  every: number,
+): Promise<void> {
+  await db.run(
+    "update sessions set last_seen_at = ?, expires_at = ?, ip = ? where id = ? and last_seen_at <= ?",
+    [at, at + SESSION_LIFETIME, ip, id, at - every],
+  );
+}
+
 /** A part of a user's sessions that still count, the newest first. */
 export function list(
   db: Reader,
