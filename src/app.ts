@@ -1,7 +1,7 @@
 import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
-import { watchTokens } from "./accounts/watch.ts";
+import { watchUse } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
@@ -141,7 +141,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     ...pages
   } = options.limits ?? {};
   const leavePasswordThreads = keepPasswordThreads();
-  const watch = watchTokens(store, unknownTokens, onError);
+  const watch = watchUse(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
     resources,

@@ -82,7 +82,7 @@ export async function startMailer(settings: MailerSettings): Promise<Mailer> {
 async function interruptStuck(store: Store, now: () => number): Promise<void> {
   const since = now() - STUCK;
   if (await outbox.hasStuck(store, since)) {
-    await store.transaction((db) => outbox.interrupt(db, since, now()));
+    await store.transaction((db) => outbox.interrupt(db, since, now()), { shared: true });
   }
 }
 
@@ -108,7 +108,7 @@ async function sendDue(
 ): Promise<void> {
   for (const id of await outbox.due(store, now(), MAILS_AT_ONCE)) {
     if (stopped()) return;
-    const mail = await store.transaction((db) => outbox.claim(db, id, now()));
+    const mail = await store.transaction((db) => outbox.claim(db, id, now()), { shared: true });
     if (!mail) continue;
     const end = await transport.sendMail(compose(mail, from, url)).then(
       () => ({ state: "sent" }) as const,
@@ -121,7 +121,7 @@ async function sendDue(
               nextAttemptAt: now() + FIRST_RETRY * 2 ** (mail.attempts - 1),
             } as const),
     );
-    await store.transaction((db) => outbox.settle(db, id, end, now()));
+    await store.transaction((db) => outbox.settle(db, id, end, now()), { shared: true });
   }
 }
 

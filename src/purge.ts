@@ -89,7 +89,7 @@ export function removeExpiredMembers(store: Store, now: number): Promise<number>
     const gone = await members.removeExpired(db, dayOf(now), batch);
     for (const { project_id, user_id } of gone) {
       if (project_id === null) continue;
-      await events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+      events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
     }
     return gone.length;
   });

@@ -1,3 +1,4 @@
+import { Committed } from "../src/core/resource.ts";
 import type { Database, Store } from "../src/store/port.ts";
 
 /** A store that can be told to keep nothing, so that every request meets the same database. */
@@ -14,10 +15,15 @@ class Undone extends Error {}
 export function undoing(store: Store): UndoingStore {
   let accepted = 0;
   const undone = async <T>(work: (db: Database) => T | Promise<T>): Promise<T> => {
-    let result: T | undefined;
+    let result: T | Committed | undefined;
     try {
       await store.transaction(async (db) => {
         result = await work(db);
+        if (result instanceof Committed) {
+          // Afterwards there would be nothing to read.
+          const read = await result.read(db);
+          result = new Committed(() => read);
+        }
         throw new Undone();
       });
     } catch (error) {

@@ -30,13 +30,16 @@ export async function attempt(
   now: number,
 ): Promise<void> {
   for (const allowance of allowances) await requireLeft(store, allowance, now);
-  const exceeded = await store.transaction(async (db) => {
-    for (const allowance of allowances) {
-      const usage = await count(db, allowance, 1, now);
-      if (usage.observed > usage.limit) return usage;
-    }
-    return undefined;
-  });
+  const exceeded = await store.transaction(
+    async (db) => {
+      for (const allowance of allowances) {
+        const usage = await count(db, allowance, 1, now);
+        if (usage.observed > usage.limit) return usage;
+      }
+      return undefined;
+    },
+    { shared: true },
+  );
   if (exceeded) throw new TooManyRequests(exceeded, now);
 }
 
@@ -68,6 +71,7 @@ export async function requireLeft(db: Reader, allowance: Allowance, now: number)
 
 /**
  * Adds to an allowance's count in its current window, or starts a new one. Past windows are deleted.
+ * Concurrent calls count correctly.
  *
  * @param by how many attempts
  */
@@ -77,12 +81,16 @@ export async function count(
   by: number,
   now: number,
 ): Promise<Usage> {
-  await db.run("delete from attempts where ends_at <= ?", [now]);
   const row = await db.one<Row>(
     `insert into attempts (key, count, ends_at) values (?, ?, ?)
-     on conflict (key) do update set count = attempts.count + excluded.count returning count, ends_at`,
-    [keyOf(allowance), by, now + allowance.window],
+     on conflict (key) do update set
+       count = excluded.count + case when attempts.ends_at <= ? then 0 else attempts.count end,
+       ends_at = case when attempts.ends_at <= ? then excluded.ends_at else attempts.ends_at end
+     returning count, ends_at`,
+    [keyOf(allowance), by, now + allowance.window, now, now],
   );
+  // Last, so that two who count don't wait for each other.
+  db.last("delete from attempts where ends_at <= ?", [now]);
   return usageOf(allowance, row as Row);
 }
 

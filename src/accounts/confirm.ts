@@ -19,7 +19,7 @@ export async function confirmPassword(
   const key = `password of ${userId}`;
   await attempt(store, [{ ...ALLOWANCE, key }], now);
   const fits = await verifyPassword(password, await users.passwordHash(store, userId));
-  if (fits) await store.transaction((db) => forgive(db, key));
+  if (fits) await store.transaction((db) => forgive(db, key), { shared: true });
   return fits;
 }
 

@@ -35,7 +35,9 @@ export function limitRequests(store: Store, limits: RequestLimits) {
 
   const take = async (allowance: Allowance, now: number): Promise<Taken> => {
     const part = Math.max(1, Math.floor(allowance.most / PART));
-    const usage = await store.transaction((db) => count(db, allowance, part, now));
+    const usage = await store.transaction((db) => count(db, allowance, part, now), {
+      shared: true,
+    });
     const over = Math.max(0, usage.observed - usage.limit);
     return { usage, left: Math.max(0, part - over) };
   };

@@ -44,6 +44,22 @@ export async function open(
   return value;
 }
 
+/**
+ * Stores when and where a session was last seen, which extends it, unless the stored instant is precise enough.
+ *
+ * @param every the precision, in milliseconds
+ */
+export async function setSeen(
+  db: Database,
+  { id, ip, at }: { id: number; ip: string; at: number },
+  every: number,
+): Promise<void> {
+  await db.run(
+    "update sessions set last_seen_at = ?, expires_at = ?, ip = ? where id = ? and last_seen_at <= ?",
+    [at, at + SESSION_LIFETIME, ip, id, at - every],
+  );
+}
+
 /** One page of a user's active sessions, newest first. */
 export function list(
   db: Reader,

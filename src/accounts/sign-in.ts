@@ -36,19 +36,26 @@ export async function checkPassword(
   if (counted.length > 0) await attempt(store, counted, now);
   const fits = await verifyPassword(password, found?.password_hash ?? null).catch(async (error) => {
     // The password was not checked.
-    await store.transaction(async (db) => {
-      for (const { key } of counted) await takeBack(db, key);
-    });
+    await store.transaction(
+      async (db) => {
+        for (const { key } of counted) await takeBack(db, key);
+      },
+      { shared: true },
+    );
     throw error;
   });
-  await store.transaction(async (db) => {
-    if (fits) {
-      await forgive(db, account);
-      await takeBack(db, address);
-    } else {
-      const author = { id: found?.id ?? null, name: found?.username ?? login };
-      await record(db, { action: "sign-in failed", author, ip }, now);
-    }
-  });
+  await store.transaction(
+    async (db) => {
+      if (fits) {
+        // In the order they were counted in, so that two sign-ins cannot deadlock.
+        await takeBack(db, address);
+        await forgive(db, account);
+      } else {
+        const author = { id: found?.id ?? null, name: found?.username ?? login };
+        await record(db, { action: "sign-in failed", author, ip }, now);
+      }
+    },
+    { shared: true },
+  );
   return fits ? found : undefined;
 }

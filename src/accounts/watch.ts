@@ -1,10 +1,11 @@
-import type { TokenWatch } from "../core/auth.ts";
+import type { Watch } from "../core/auth.ts";
 import { TooManyRequests, type Usage } from "../core/limits.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
 import { attempt, networkOf } from "./attempts.ts";
+import * as sessions from "./sessions.ts";
 
-/** The precision of `last_used_at`, in milliseconds. */
+/** The precision of a token's or session's last use, in milliseconds. */
 const EXACTNESS = 60_000;
 /** Milliseconds for which uses are collected before they are written. */
 const DELAY = 100;
@@ -13,17 +14,17 @@ const WINDOW = 10 * 60_000;
 /** The most tokens, and addresses, kept in memory. */
 const MOST_KEPT = 10_000;
 
-/** A token watch, to be closed at the end. */
-export interface Watching extends TokenWatch {
+/** A watch, to be closed at the end. */
+export interface Watching extends Watch {
   /** Writes the uses not yet written. */
   close(): Promise<void>;
 }
 
 /**
- * Watches tokens as they are used.
+ * Watches tokens and sessions as they are used.
  *
- * A token's last use is written after the answer, by a timer, so reads never wait for the write lock. The token's record
- * tells whether a write is due, so several processes together write at most once a minute.
+ * A last use is written after the answer, by a timer, so reads never wait for the write lock. The record tells whether a
+ * write is due, so several processes together write at most once a minute.
  *
  * Guesses are counted per address, in the database. An address that has guessed too often is refused with every token
  * except those this process has seen it use before: a right guess is answered like a wrong one.
@@ -31,12 +32,13 @@ export interface Watching extends TokenWatch {
  * @param guesses unknown tokens from one address within ten minutes
  * @param onError gets the errors of failed writes
  */
-export function watchTokens(
+export function watchUse(
   store: Store,
   guesses: number | false,
   onError: (error: unknown) => void,
 ): Watching {
   const unwritten = new Map<number, number>();
+  const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
   const addresses = new Map<number | string, string>();
   const shut = new Map<string, Usage>();
   let timer: NodeJS.Timeout | undefined;
@@ -45,14 +47,21 @@ export function watchTokens(
   const write = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (unwritten.size === 0) return;
+    if (unwritten.size + unwrittenSessions.size === 0) return;
     const uses = [...unwritten];
+    const sights = [...unwrittenSessions.values()];
     unwritten.clear();
+    unwrittenSessions.clear();
     // Sorted, so that two processes can't deadlock.
     uses.sort(([a], [b]) => a - b);
-    const written = store.transaction(async (db) => {
-      for (const [id, at] of uses) await tokens.setUsed(db, id, at, EXACTNESS);
-    });
+    sights.sort((a, b) => a.id - b.id);
+    const written = store.transaction(
+      async (db) => {
+        for (const [id, at] of uses) await tokens.setUsed(db, id, at, EXACTNESS);
+        for (const sight of sights) await sessions.setSeen(db, sight, EXACTNESS);
+      },
+      { shared: true },
+    );
     writing = Promise.all([writing, written.catch(onError)]).then(() => undefined);
   };
 
@@ -92,6 +101,11 @@ export function watchTokens(
         }
         throw error;
       }
+    },
+    seen({ id, lastSeenAt }, ip, now) {
+      if (now - lastSeenAt < EXACTNESS || unwrittenSessions.has(id)) return;
+      unwrittenSessions.set(id, { id, ip, at: now });
+      timer ??= setTimeout(write, DELAY).unref();
     },
     async close() {
       write();

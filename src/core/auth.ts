@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Awaitable, Reader, Store } from "../store/port.ts";
+import type { Awaitable, Reader } from "../store/port.ts";
 import { digest } from "./digest.ts";
 import { ApiError, forbidden, insufficientScope, notFound, unauthorized } from "./errors.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
-import { hasCsrfToken, isCrossSite, SESSION_LIFETIME, sessionOf } from "./session.ts";
+import { hasCsrfToken, isCrossSite, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 
 /** What a token may be used for (gitlab-facts §9). */
@@ -117,12 +117,10 @@ interface UserRow {
 
 /** What authentication asks of the application's settings. */
 export interface AuthSettings {
-  /** Where it is noted when sessions were used. */
-  store: Store;
   /** Whether impersonation tokens are accepted (contract §5). */
   impersonation: boolean;
-  /** Is told how tokens are used. */
-  watch: TokenWatch;
+  /** Is told how tokens and sessions are used. */
+  watch: Watch;
   /** The embedding app's own sign-in, in place of ours. */
   authenticate: Authenticate | undefined;
   /** The public address, where it is not what the client's request says. */
@@ -134,8 +132,15 @@ type UsedToken =
   | { readonly kind: "personal"; readonly id: number; readonly lastUsedAt: number | null }
   | { readonly kind: "job" | "oauth"; readonly id: number };
 
-/** Watches tokens as they are used: when, and who guesses. */
-export interface TokenWatch {
+/** A session's record, as far as it matters that it was used. */
+interface UsedSession {
+  readonly id: number;
+  /** In epoch milliseconds. */
+  readonly lastSeenAt: number;
+}
+
+/** Watches tokens and sessions as they are used: when, and who guesses. */
+export interface Watch {
   /**
    * A good token was used.
    *
@@ -149,6 +154,8 @@ export interface TokenWatch {
    * @throws ApiError 429 where its address has guessed too often
    */
   missed(ip: string, now: number): Promise<void>;
+  /** A session that counts was used. */
+  seen(session: UsedSession, ip: string, now: number): void;
 }
 
 /** 401 of a token that was revoked. */
@@ -295,9 +302,6 @@ async function byAccessToken(
   return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }
 
-/** How exactly it is known when a session was last seen, in milliseconds: reading writes no more often. */
-const SEEN_EVERY = 60_000;
-
 /**
  * Finds who is signed in: at the embedding app where that has its own sign-in, else by the session cookie.
  *
@@ -306,7 +310,7 @@ const SEEN_EVERY = 60_000;
  * @throws ApiError 403 for a blocked user, and for one of the embedding app whom nobody here is
  */
 export async function findSignedIn(
-  { store, authenticate }: Pick<AuthSettings, "store" | "authenticate">,
+  { watch, authenticate }: Pick<AuthSettings, "watch" | "authenticate">,
   db: Reader,
   incoming: Pick<Incoming, "header" | "host" | "ip">,
   now: number,
@@ -316,7 +320,7 @@ export async function findSignedIn(
     return name === undefined || name === null ? undefined : byName(db, name);
   }
   const session = sessionOf(incoming);
-  return session === undefined ? undefined : bySession(store, db, session, incoming.ip, now);
+  return session === undefined ? undefined : bySession(watch, db, session, incoming.ip, now);
 }
 
 async function byName(db: Reader, name: string | number): Promise<Caller> {
@@ -330,7 +334,7 @@ async function byName(db: Reader, name: string | number): Promise<Caller> {
 }
 
 async function bySession(
-  store: Store,
+  watch: Watch,
   db: Reader,
   session: string,
   ip: string,
@@ -345,16 +349,7 @@ async function bySession(
   );
   if (!row || row.expires_at <= now) return undefined;
   const caller = callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
-  if (now - row.last_seen_at >= SEEN_EVERY) {
-    await store.transaction((db) =>
-      db.run("update sessions set last_seen_at = ?, expires_at = ?, ip = ? where id = ?", [
-        now,
-        now + SESSION_LIFETIME,
-        ip,
-        row.session_id,
-      ]),
-    );
-  }
+  watch.seen({ id: row.session_id, lastSeenAt: row.last_seen_at }, ip, now);
   return caller;
 }
 

@@ -61,6 +61,7 @@ import {
   Answer,
   API,
   type Asked,
+  Committed,
   type Context,
   type Door,
   Download,
@@ -334,9 +335,11 @@ interface Endpoint {
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
   part: Part | undefined;
+  beside: NonNullable<Route["beside"]>;
 }
 
 function endpoint(route: Route, door: Door): Endpoint {
+  const part = partOf(route);
   return {
     route,
     door,
@@ -347,7 +350,8 @@ function endpoint(route: Route, door: Door): Endpoint {
       : /^\/projects\/:id(\/|$)/.test(route.path)
         ? "project"
         : undefined,
-    part: partOf(route),
+    part,
+    beside: route.beside ?? (part ? "others" : "nobody"),
   };
 }
 
@@ -418,7 +422,7 @@ async function admitUpload(
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, door, read, scopes, sourceKind, part }: Endpoint,
+  { route, door, read, scopes, sourceKind, part, beside }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -449,9 +453,13 @@ async function answerWith(
   const view = viewOf(settings.url ?? (incoming.base as string), now);
   const present =
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
-  const run = async (db: Database): Promise<Result> => {
+  const isWriting = route.method !== "GET";
+  const run = async (db: Database): Promise<Result | Committed> => {
     const source =
       sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
+    if (source && isWriting && beside !== "nobody") {
+      await db.lock(source.id, { shared: beside === "anybody" });
+    }
     requireOwnProject(caller, source);
     const context: Context<Attributes, Database> = {
       db,
@@ -475,15 +483,17 @@ async function answerWith(
     if (role && source) requireRoleOf(caller, source, role);
     if (part && source) requirePart(source, part);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
-    if (caller?.sudoer && route.method !== "GET") {
+    if (caller?.sudoer && isWriting) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;
       await settings.recordSudo(db, { sudoer, userId, what, ip: incoming.ip }, now);
     }
     return route.handle(context);
   };
-  const result =
-    route.method === "GET" ? await run(reader as Database) : await settings.store.transaction(run);
+  const given = isWriting
+    ? await store.transaction(run, { shared: beside !== "nobody" })
+    : await run(reader as Database);
+  const result = given instanceof Committed ? await given.read(store.reader()) : given;
   upload?.keep((input as Record<string, unknown>)[upload.part]);
 
   return reply(route, result, present ?? NOTHING, view, page, incoming);

@@ -29,6 +29,15 @@ export class Answer {
   ) {}
 }
 
+/**
+ * An answer that is read when what was written is committed, so that others don't wait for that. By then others may have
+ * changed it.
+ */
+export class Committed {
+  /** @param read gives what the handler would have given */
+  constructor(readonly read: (db: Reader) => Awaitable<Result>) {}
+}
+
 /** A file, sent piece by piece. Its headers hold `content-type` and a strong `etag`. */
 export class Download {
   constructor(
@@ -152,7 +161,13 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   prepare?: (input: Input<A>, preparing: Preparing) => Awaitable<P>;
   /** Looks up what answers 400 or 404 before the role is checked (gitlab-facts §2). */
   before?: (context: Context<A, Db, P>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P>) => Awaitable<Result>;
+  handle: (context: Context<A, Db, P>) => Awaitable<Result | Committed>;
+  /**
+   * Who else writes meanwhile (docs/decisions/0003): `"nobody"`; `"others"` who write to other projects; or `"anybody"`
+   * whose routes say so too, for what single statements and constraints keep right. Default: `"others"` below a part of a
+   * project, such as its issues, and `"nobody"` elsewhere.
+   */
+  beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function where it depends on the caller. */
   present?: Shape | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Shape);
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */

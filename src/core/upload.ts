@@ -85,7 +85,9 @@ export class Upload {
     parameters: Parameters,
   ): Promise<UploadedFile> {
     const source = await this.#admit(parameters);
-    const id = await this.#store.transaction((db) => this.#spec.begin(db, source, this.#now));
+    const id = await this.#store.transaction((db) => this.#spec.begin(db, source, this.#now), {
+      shared: true,
+    });
     this.#unsettled.add(id);
     const hash = createHash("sha256");
     let size = 0;
@@ -96,7 +98,9 @@ export class Upload {
       let bytes = Buffer.concat(held);
       while (bytes.length >= least) {
         const piece = bytes.subarray(0, PIECE);
-        await this.#store.transaction((db) => this.#spec.append(db, id, index, piece));
+        await this.#store.transaction((db) => this.#spec.append(db, id, index, piece), {
+          shared: true,
+        });
         index += 1;
         bytes = bytes.subarray(PIECE);
       }
@@ -123,8 +127,11 @@ export class Upload {
   /** Discards all that was taken and not kept. */
   async settle(): Promise<void> {
     if (this.#unsettled.size === 0) return;
-    await this.#store.transaction(async (db) => {
-      for (const id of this.#unsettled) await this.#spec.discard(db, id);
-    });
+    await this.#store.transaction(
+      async (db) => {
+        for (const id of this.#unsettled) await this.#spec.discard(db, id);
+      },
+      { shared: true },
+    );
   }
 }

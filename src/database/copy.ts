@@ -57,7 +57,7 @@ export async function copy(
         if (target.dialect === "postgres") await to.run("analyze");
         return copied;
       },
-      { exclusive: true },
+      { unlimited: true },
     ),
   );
 }

@@ -49,7 +49,7 @@ export async function migrate(
       for (const migration of pending) await apply(db, store.dialect, migration, now);
       return pending.map((migration) => migration.id);
     },
-    { exclusive: true },
+    { unlimited: true },
   );
 }
 

@@ -24,6 +24,18 @@ export interface Reader {
 export interface Database extends Reader {
   /** Runs a statement and gives the number of rows it changed. */
   run(sql: string, values?: readonly Value[]): Awaitable<number>;
+  /**
+   * Runs a statement when the work is done, right before the commit, in the order in which they were given. Counters
+   * that many transactions change belong here: PostgreSQL locks their rows from then on, and not for all of the work.
+   */
+  last(sql: string, values?: readonly Value[]): void;
+  /**
+   * Keeps other shared transactions out, until the end of this one, that lock the same key; with `shared` only those
+   * that lock it without. Transactions that are not shared run alone and need no lock.
+   *
+   * @param key any integer, such as the id of a project
+   */
+  lock(key: number, options?: { shared?: boolean }): Awaitable<void>;
 }
 
 /** An open database: reads outside a transaction, and the only way to write. */
@@ -35,13 +47,18 @@ export interface Store extends Reader {
    */
   reader(): Reader;
   /**
-   * Runs `work` in one transaction, isolated as if it ran alone, and commits what it did unless it throws.
-   * `work` may run more than once (PostgreSQL's serialization failures), so it touches nothing but `db`.
-   * With `exclusive`, no other process runs an exclusive transaction meanwhile: for migrations.
+   * Runs `work` in one transaction and commits what it did unless it throws. `work` may run more than once (PostgreSQL's
+   * deadlocks), so it touches nothing but `db`.
+   *
+   * It runs alone: no other transaction of any process runs meanwhile, so it can look before it writes. With `shared`,
+   * other shared ones run meanwhile, and each of its statements sees what is committed by then: that is for work that
+   * constraints, single statements or {@link Database.lock} keep right. SQLite runs that alone too.
+   *
+   * With `unlimited`, it may take as long as it needs: for migrations.
    */
   transaction<T>(
     work: (db: Database) => Awaitable<T>,
-    options?: { exclusive?: boolean },
+    options?: { shared?: boolean; unlimited?: boolean },
   ): Promise<T>;
   /** Runs reads that all see the state the first of them saw, however long they take; others write meanwhile. */
   snapshot<T>(work: (db: Reader) => Awaitable<T>): Promise<T>;

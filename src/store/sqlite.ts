@@ -106,7 +106,9 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       return queue.add(async () => {
         await begin(write, asked);
         try {
-          const result = await work(write as Database);
+          const last: [string, readonly Value[]][] = [];
+          const result = await work(writing(write, last));
+          for (const [sql, values] of last) write.run(sql, values);
           // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
           endSnapshots();
           write.run("commit");
@@ -134,6 +136,20 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       }),
   };
   return store;
+}
+
+/** The transaction: it is the only one, so there is nothing to lock. */
+function writing(statements: Statements, last: [string, readonly Value[]][]): Database {
+  return {
+    all: <Row extends object>(sql: string, values?: readonly Value[]) =>
+      statements.all(sql, values) as Row[],
+    rows: (sql, values) => statements.rows(sql, values),
+    one: <Row extends object>(sql: string, values?: readonly Value[]) =>
+      statements.one(sql, values) as Row | undefined,
+    run: (sql, values) => statements.run(sql, values),
+    last: (sql, values = []) => void last.push([sql, values]),
+    lock: () => undefined,
+  };
 }
 
 /** Those of all stores of this process that are in a read transaction. */

@@ -398,6 +398,48 @@ describe("transactions", () => {
     expect(await store.rows("select number from things")).toEqual([[40]]);
   });
 
+  it("do what comes last when the rest is done, in its order, and what fails of it undoes all", async () => {
+    await store.transaction(async (db) => {
+      db.last("insert into things (name) select 'last of ' || count(*) from things");
+      db.last("update things set number = (select count(*) from things) where name like ?", [
+        "last%",
+      ]);
+      await db.run("insert into things (name) values ('first')");
+      expect(await db.rows("select name from things")).toEqual([["first"]]);
+      return "done";
+    });
+    expect(await store.rows("select name, number from things order by id")).toEqual([
+      ["first", null],
+      ["last of 1", 2],
+    ]);
+    const failing = store.transaction(async (db) => {
+      db.last("insert into things (name) values ('first')");
+      await db.run("insert into things (name) values ('second')");
+    });
+    await expect(failing).rejects.toBeInstanceOf(ConstraintError);
+    expect(await names()).toEqual(["first", "last of 1"]);
+  });
+
+  it("that share the time keep each other out by a lock", async () => {
+    await add("counter", 0);
+    await Promise.all(
+      Array.from({ length: 20 }, () =>
+        store.transaction(
+          async (db) => {
+            await db.lock(1);
+            const [read] = await db.rows("select number from things where name = 'counter'");
+            await new Promise((resolve) => setImmediate(resolve));
+            await db.run("update things set number = ? where name = 'counter'", [
+              (read?.[0] as number) + 1,
+            ]);
+          },
+          { shared: true },
+        ),
+      ),
+    );
+    expect(await store.rows("select number from things")).toEqual([[20]]);
+  });
+
   it("go on after one that failed", async () => {
     const all = await Promise.allSettled([
       store.transaction((db) => db.run("insert into nowhere values (1)")),

@@ -31,21 +31,23 @@ async function counting(options: Parameters<typeof openStore>[1] = {}) {
 }
 
 const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
+const shared = { shared: true };
+/** What the server says of two transactions that can't both be committed. */
+const collide = "do $$ begin raise exception 'collision' using errcode = '40001'; end $$";
 const increase = "update counters set number = number + 1 where id = 1";
 
 describe.runIf(engine === "postgres")("PostgreSQL", () => {
   describe("a transaction", () => {
-    it("that collides is run again", async () => {
+    it("that the server ends for colliding is run again", async () => {
       const { store } = await counting();
       let attempts = 0;
       await store.transaction(async (db) => {
         attempts += 1;
-        await db.rows("select number from counters");
-        if (attempts < 4) await store.transaction((other) => other.run(increase));
         await db.run(increase);
+        if (attempts < 4) await db.run(collide);
       });
       expect(attempts).toBe(4);
-      expect(await store.rows("select number from counters")).toEqual([[4]]);
+      expect(await store.rows("select number from counters")).toEqual([[1]]);
     });
 
     it("that collides every time is given up, and nothing of it stays", async () => {
@@ -54,14 +56,14 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       const failure = await failureOf(
         store.transaction(async (db) => {
           attempts += 1;
-          await db.rows("select number from counters");
-          await store.transaction((other) => other.run(increase));
-          await db.run("update counters set number = number + 1000 where id = 1");
+          await db.run(increase);
+          db.last(collide);
         }),
       );
       expect(failure).toBeInstanceOf(UnavailableError);
       expect(failure).toMatchObject({ message: expect.stringContaining("the database is busy") });
-      expect(await store.rows("select number from counters")).toEqual([[attempts]]);
+      expect(attempts).toBe(12);
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
     });
 
     it("that waits for another which waits for it is run again", async () => {
@@ -73,9 +75,53 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
             await db.run("update counters set number = number + 1 where id = ?", [id]);
             await new Promise((resolve) => setTimeout(resolve, 50));
           }
-        });
+        }, shared);
       await Promise.all([both(1, 2), both(2, 1)]);
       expect(await store.rows("select number from counters")).toEqual([[2], [2]]);
+    });
+
+    it("that is shared runs beside others, and not beside one that runs alone", async () => {
+      const { store } = await counting();
+      const events: string[] = [];
+      const noting = (name: string, options?: typeof shared) =>
+        store.transaction(async (db) => {
+          events.push(`${name} begins`);
+          await db.rows("select pg_sleep(0.1)");
+          events.push(`${name} ends`);
+        }, options);
+      await Promise.all([noting("one", shared), noting("two", shared)]);
+      expect(events.slice(0, 2).sort()).toEqual(["one begins", "two begins"]);
+      events.length = 0;
+      await Promise.all([noting("one", shared), noting("alone"), noting("two", shared)]);
+      const at = events.indexOf("alone begins");
+      expect(events[at + 1]).toBe("alone ends");
+    });
+
+    it("that locks a key waits for who locked it, and sees what that one did", async () => {
+      const { store } = await counting();
+      const add = (key: number) =>
+        store.transaction(async (db) => {
+          await db.lock(key);
+          const [read] = await db.rows("select number from counters");
+          await db.rows("select pg_sleep(0.01)");
+          await db.run("update counters set number = ?", [(read?.[0] as number) + 1]);
+        }, shared);
+      // More than 32 bits are as good as any others.
+      await Promise.all(Array.from({ length: 10 }, () => add(2 ** 40 + 7)));
+      expect(await store.rows("select number from counters")).toEqual([[10]]);
+    });
+
+    it("does what comes last in one trip with its commit, and all of it or nothing", async () => {
+      const { store } = await counting();
+      const failure = await failureOf(
+        store.transaction((db) => {
+          db.last(increase);
+          db.last("insert into counters values (1, 0)");
+          db.last(increase);
+        }),
+      );
+      expect(failure).toMatchObject({ name: "ConstraintError", rule: "unique" });
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
     });
   });
 
@@ -113,7 +159,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       const held = new Promise<void>((resolve) => {
         letGo = resolve;
       });
-      const holders = [1, 2].map(() => store.transaction(() => held));
+      const holders = [1, 2].map(() => store.transaction(() => held, shared));
       const failure = await failureOf(store.transaction((db) => db.run(increase)));
       letGo();
       await Promise.all(holders);

@@ -47,46 +47,47 @@ export interface NewEvent {
   target?: { type: TargetType; id: number; iid?: number | null; title?: string | null } | undefined;
 }
 
-/** Keeps an event, in the transaction of what caused it, and gives its id. */
-export async function record(db: Database, event: NewEvent, now: number): Promise<number> {
+/**
+ * Keeps an event with what the transaction that caused it does last. The number of an issue is read then: it may not
+ * have one before.
+ */
+export function record(db: Database, event: NewEvent, now: number): void {
   const { project_id, author_id, action, target } = event;
-  const [inserted] = await db.rows(
+  const iid =
+    target?.type === "issue"
+      ? { sql: "(select iid from issues where id = ?)", value: target.id }
+      : { sql: "?", value: target?.iid ?? target?.id ?? null };
+  db.last(
     `insert into events (project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?) returning id`,
+     values (?, ?, ?, ?, ?, ${iid.sql}, ?, ?)`,
     [
       project_id,
       author_id,
       action,
       target ? TARGET_TYPES[target.type] : null,
       target?.id ?? null,
-      target?.iid ?? target?.id ?? null,
+      iid.value,
       target?.title ?? null,
       now,
     ],
   );
-  await count(db, project_id, author_id, 1);
-  await markActive(db, project_id, now);
-  return inserted?.[0] as number;
+  noteActivity(db, project_id, author_id, now);
 }
 
 const HOUR = 3_600_000;
 
 /** A project's last activity is that of its events; it is brought up to date once an hour, as GitLab's is. */
-async function markActive(db: Database, projectId: number, now: number): Promise<void> {
-  await db.run("update projects set last_activity_at = ? where id = ? and last_activity_at <= ?", [
+function noteActivity(db: Database, projectId: number, authorId: number, now: number): void {
+  db.last(COUNT, [projectId, authorId, 1]);
+  db.last("update projects set last_activity_at = ? where id = ? and last_activity_at <= ?", [
     now,
     projectId,
     now - HOUR,
   ]);
 }
 
-async function count(db: Database, projectId: number, authorId: number, more: number) {
-  await db.run(
-    `insert into event_counts (project_id, author_id, events) values (?, ?, ?)
-     on conflict (project_id, author_id) do update set events = event_counts.events + excluded.events`,
-    [projectId, authorId, more],
-  );
-}
+const COUNT = `insert into event_counts (project_id, author_id, events) values (?, ?, ?)
+  on conflict (project_id, author_id) do update set events = event_counts.events + excluded.events`;
 
 /** A push to a ref of a repository, as Git tells of it. */
 export interface Push {
@@ -131,8 +132,7 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       shortened(push.commit_title),
     ],
   );
-  await count(db, push.project_id, push.author_id, 1);
-  await markActive(db, push.project_id, now);
+  noteActivity(db, push.project_id, push.author_id, now);
   return inserted?.[0] as number;
 }
 
@@ -507,6 +507,6 @@ async function countEach(
     pairs.set(`${projectId} ${authorId}`, pair);
   }
   for (const [projectId, authorId, more] of pairs.values()) {
-    await count(db, projectId, authorId, more);
+    await db.run(COUNT, [projectId, authorId, more]);
   }
 }

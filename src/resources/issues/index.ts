@@ -3,7 +3,16 @@ import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { type Context, del, get, post, put, type Resource, TIERS } from "../../core/resource.ts";
+import {
+  Committed,
+  type Context,
+  del,
+  get,
+  post,
+  put,
+  type Resource,
+  TIERS,
+} from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -91,11 +100,13 @@ async function shown(
   id: number,
 ) {
   const row = await issues.row(db, ISSUE, shape, id);
-  await issues.embed(db, ISSUE, [row], shape, view);
+  if (!row) throw notFound();
+  const [subscribed] = await Promise.all([
+    caller !== undefined && issues.isSubscribed(db, ISSUE, id, caller.id),
+    issues.embed(db, ISSUE, [row], shape, view),
+  ]);
   hideWeight([row], shape, tier);
-  row[shape.at("subscribed")] = String(
-    caller !== undefined && (await issues.isSubscribed(db, ISSUE, id, caller.id)),
-  );
+  row[shape.at("subscribed")] = String(subscribed);
   return row;
 }
 
@@ -115,13 +126,13 @@ async function columnsOf(
 
 type Writing = Pick<Context, "source" | "caller" | "viewer" | "now"> & { db: Database };
 
-async function tell(
+function tell(
   { db, source, caller, now }: Writing,
   action: events.Action,
-  { id, iid, title }: { id: number; iid: number; title: string },
-) {
+  { id, title }: { id: number; title: string },
+): void {
   const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
-  await events.record(db, { ...event, target: { type: "issue", id, iid, title } }, now);
+  events.record(db, { ...event, target: { type: "issue", id, title } }, now);
 }
 
 /** Closes or opens an issue, unless it is so already. */
@@ -142,7 +153,7 @@ async function setState(
       : { state: "opened", closed_at: null, closed_by_id: null },
     now,
   );
-  await tell(context, closing ? "closed" : "reopened", found);
+  tell(context, closing ? "closed" : "reopened", found);
   if (closing) await todos.resolve(db, ISSUE, found.id, caller?.id ?? 0, now);
 }
 
@@ -194,8 +205,8 @@ async function move(
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
   await setState(context, found, "close");
-  await tell({ db, source: target, caller, viewer, now }, "created", {
-    ...copy,
+  tell({ db, source: target, caller, viewer, now }, "created", {
+    id: copy.id,
     title: found.title,
   });
   return copy.id;
@@ -249,6 +260,7 @@ export const issueResource: Resource = {
     ),
     post("/projects/:id/issues", {
       summary: "Create an issue",
+      beside: "anybody",
       input: { title: is.text(), created_at: is.optional(is.anyText()), ...attributes },
       present: singleIssue,
       handle: async (context) => {
@@ -256,7 +268,7 @@ export const issueResource: Resource = {
         const { title, description, confidential } = input;
         const at = instantOf("created_at", input.created_at);
         const columns = await columnsOf(context, input);
-        const made = await issues.insert(
+        const id = await issues.insertUnnumbered(
           db,
           {
             project_id: source.id,
@@ -269,12 +281,12 @@ export const issueResource: Resource = {
           },
           at !== undefined && source.level >= ROLES.owner ? at : now,
         );
-        await tell(context, "created", { ...made, title });
-        await plan(context, ISSUE, made.id, input);
-        const about = { projectId: source.id, id: made.id, noteId: null };
+        tell(context, "created", { id, title });
+        await plan(context, ISSUE, id, input);
+        const about = { projectId: source.id, id, noteId: null };
         const author = { id: caller?.id ?? 0, today: viewer.today };
         await todos.mention(db, ISSUE, about, { after: description }, author, now);
-        return shown(context, made.id);
+        return new Committed((reader) => shown({ ...context, db: reader }, id));
       },
     }),
     get("/projects/:id/issues/:issue_iid", {
@@ -341,6 +353,7 @@ export const issueResource: Resource = {
     }),
     post("/projects/:id/issues/:issue_iid/move", {
       summary: "Move an issue to another project: it is copied there and closed here",
+      beside: "nobody",
       input: { ...number, to_project_id: is.integer() },
       present: singleIssue,
       handle: async (context) => {

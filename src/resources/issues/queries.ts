@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
 import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape, View } from "../../core/present.ts";
@@ -262,12 +263,17 @@ function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Co
 }
 
 /** One issue or merge request as a row of its shape. */
-export async function row(db: Reader, kind: Kind, shape: Shape, id: number): Promise<Value[]> {
+export async function row(
+  db: Reader,
+  kind: Kind,
+  shape: Shape,
+  id: number,
+): Promise<Value[] | undefined> {
   const [found] = await db.rows(
     `select ${shape.columns} from ${kind.from} where ${kind.alias}.id = ?`,
     [id],
   );
-  return found as Value[];
+  return found;
 }
 
 /** Those of these ids as rows of their shape. */
@@ -296,35 +302,31 @@ export async function embed(
   if (rows.length === 0) return;
   const idAt = shape.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
-  const labels = gather(
-    await db.rows(
+  // Asked at once, so that PostgreSQL answers in one trip.
+  const [labelled, assigned, counted] = await Promise.all([
+    db.rows(
       `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
        where x.${column} in (${among.sql}) order by l.name, l.id`,
       among.values,
     ),
-    ([name]) => JSON.stringify(name),
-  );
-  const assignees = gather(
-    await db.rows(
+    db.rows(
       `select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
        join users u on u.id = x.user_id where x.${column} in (${among.sql}) order by u.id`,
       among.values,
     ),
-    (found) => userSummary.write(found, view),
-  );
-  const counts = new Map(
-    (
-      await db.rows(
-        `select ${column}, 'notes', count(*) from notes
-         where ${column} in (${among.sql}) and system = 0 group by ${column}
-         union all
-         select ${column}, name, count(*) from award_emoji
-         where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
-         group by ${column}, name`,
-        [...among.values, ...among.values],
-      )
-    ).map(([id, what, count]) => [`${id} ${what}`, String(count)]),
-  );
+    db.rows(
+      `select ${column}, 'notes', count(*) from notes
+       where ${column} in (${among.sql}) and system = 0 group by ${column}
+       union all
+       select ${column}, name, count(*) from award_emoji
+       where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
+       group by ${column}, name`,
+      [...among.values, ...among.values],
+    ),
+  ]);
+  const labels = gather(labelled, ([name]) => JSON.stringify(name));
+  const assignees = gather(assigned, (found) => userSummary.write(found, view));
+  const counts = new Map(counted.map(([id, what, count]) => [`${id} ${what}`, String(count)]));
   const put = (row: Value[], name: string, value: string) => {
     row[shape.at(name)] = value;
   };
@@ -540,11 +542,33 @@ export async function insert(
   issue: NewIssue,
   now: number,
 ): Promise<{ id: number; iid: number }> {
-  const [counted] = await db.rows(
-    "update projects set issue_count = issue_count + 1 where id = ? returning issue_count",
-    [issue.project_id],
-  );
+  const [counted] = await db.rows(`${COUNT_ONE_MORE} returning issue_count`, [issue.project_id]);
   const iid = counted?.[0] as number;
+  return { id: await insertAs(db, iid, issue, now), iid };
+}
+
+/**
+ * Adds an issue, and gives its id. It gets its project's next number with what the transaction does last, so that others
+ * who add one don't wait for the rest.
+ */
+export async function insertUnnumbered(
+  db: Database,
+  issue: NewIssue,
+  now: number,
+): Promise<number> {
+  // Until then a number that is nobody else's; nobody sees it.
+  const id = await insertAs(db, -randomInt(1, 2 ** 47), issue, now);
+  db.last(COUNT_ONE_MORE, [issue.project_id]);
+  db.last("update issues set iid = (select issue_count from projects where id = ?) where id = ?", [
+    issue.project_id,
+    id,
+  ]);
+  return id;
+}
+
+const COUNT_ONE_MORE = "update projects set issue_count = issue_count + 1 where id = ?";
+
+async function insertAs(db: Database, iid: number, issue: NewIssue, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into issues (iid, project_id, author_id, title, description, confidential, discussion_locked, weight,
        due_date, milestone_id, created_at, updated_at)
@@ -564,7 +588,7 @@ export async function insert(
       now,
     ],
   );
-  return { id: inserted?.[0] as number, iid };
+  return inserted?.[0] as number;
 }
 
 /** What of an issue is copied where it is moved, besides what {@link Target} has. */

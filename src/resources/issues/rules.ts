@@ -220,14 +220,14 @@ async function labelsNamed(
   now: number,
 ): Promise<number[]> {
   const known = await labels.findNamed(db, source, names);
-  const ids: number[] = [];
   for (const name of names) {
     const problems = labels.nameProblems(name);
     if (problems) throw invalid({ labels: problems });
-    ids.push(
-      known.get(name) ??
-        (await labels.insert(db, source, { name, color: labels.DEFAULT_COLOR }, now)),
-    );
+  }
+  const ids: number[] = [];
+  // Sorted, so that two who make the same never wait for each other.
+  for (const name of [...names].sort()) {
+    ids.push(known.get(name) ?? (await labels.findOrInsert(db, source, name, now)));
   }
   return ids;
 }

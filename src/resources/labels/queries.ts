@@ -229,6 +229,30 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
+/**
+ * The id of a group's or project's own label of a name, which is added where it is missing: also where somebody else
+ * adds the same now.
+ */
+export async function findOrInsert(
+  db: Database,
+  owner: Owner,
+  name: string,
+  now: number,
+): Promise<number> {
+  const [inserted] = await db.rows(
+    `insert into labels (${owner.column}, name, color, created_at, updated_at) values (?, ?, ?, ?, ?)
+     on conflict do nothing returning id`,
+    [owner.id, name, DEFAULT_COLOR, now, now],
+  );
+  const [found] = inserted
+    ? [inserted]
+    : await db.rows(`select id from labels where ${owner.column} = ? and name = ?`, [
+        owner.id,
+        name,
+      ]);
+  return found?.[0] as number;
+}
+
 /** Removes a label, and with it the board lists made of it. */
 export async function remove(db: Database, labelId: number): Promise<void> {
   await db.run("delete from labels where id = ?", [labelId]);

@@ -66,15 +66,15 @@ async function requireAnotherOwner(db: Reader, source: Source, found: members.Me
 }
 
 /** Whoever comes to a project, or goes, is the author of that; of groups nothing is told (gitlab-facts §7.3). */
-async function tell(
+function tell(
   db: Database,
   source: Source,
   action: "joined" | "left" | "expired",
   userId: number,
   now: number,
-): Promise<void> {
+): void {
   if (source.kind !== "project") return;
-  await events.record(db, { project_id: source.id, author_id: userId, action }, now);
+  events.record(db, { project_id: source.id, author_id: userId, action }, now);
 }
 
 function routes(kind: Source["kind"]) {
@@ -130,7 +130,7 @@ function routes(kind: Source["kind"]) {
           { ...input, created_by_id: caller?.id },
           now,
         );
-        await tell(db, source, "joined", user.id, now);
+        tell(db, source, "joined", user.id, now);
         return members.row(db, shape, added);
       },
     }),
@@ -163,7 +163,7 @@ function routes(kind: Source["kind"]) {
         await requireAnotherOwner(db, source, found);
         await members.remove(db, found.id);
         const isOver = found.expires_at !== null && found.expires_at <= context.viewer.today;
-        await tell(db, source, isOver ? "expired" : "left", found.user_id, context.now);
+        tell(db, source, isOver ? "expired" : "left", found.user_id, context.now);
         return undefined;
       },
     }),

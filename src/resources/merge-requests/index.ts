@@ -91,6 +91,7 @@ async function shown(
   id: number,
 ) {
   const row = await issues.row(db, MERGE_REQUEST, shape, id);
+  if (!row) throw notFound();
   await issues.embed(db, MERGE_REQUEST, [row], shape, view);
   row[shape.at("subscribed")] = String(
     caller !== undefined && (await issues.isSubscribed(db, MERGE_REQUEST, id, caller.id)),
@@ -101,13 +102,13 @@ async function shown(
 
 type Writing = Pick<Context, "source" | "caller" | "viewer" | "now"> & { db: Database };
 
-async function tell(
+function tell(
   { db, source, caller, now }: Writing,
   action: events.Action,
   { id, iid, title }: { id: number; iid: number; title: string },
-) {
+): void {
   const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
-  await events.record(db, { ...event, target: { type: "merge_request", id, iid, title } }, now);
+  events.record(db, { ...event, target: { type: "merge_request", id, iid, title } }, now);
 }
 
 /**
@@ -150,7 +151,7 @@ async function setState(
       : { state: to, closed_at: null, closed_by_id: null },
     now,
   );
-  await tell(context, to === "closed" ? "closed" : "reopened", found);
+  tell(context, to === "closed" ? "closed" : "reopened", found);
   if (to === "closed") await todos.resolve(db, MERGE_REQUEST, found.id, caller?.id ?? 0, now);
 }
 
@@ -240,7 +241,7 @@ export const mergeRequestResource: Resource = {
           },
           now,
         );
-        await tell(context, "created", { ...made, title });
+        tell(context, "created", { ...made, title });
         await plan(context, MERGE_REQUEST, made.id, input);
         const about = { projectId: source.id, id: made.id, noteId: null };
         const author = { id: caller?.id ?? 0, today: viewer.today };
@@ -341,7 +342,7 @@ export const mergeRequestResource: Resource = {
           },
           now,
         );
-        await tell(context, "merged", found);
+        tell(context, "merged", found);
         await todos.resolve(db, MERGE_REQUEST, found.id, caller?.id ?? 0, now);
         return shown(context, found.id);
       },

@@ -50,7 +50,7 @@ async function tell(
   const found = (await milestones.find(db, source, id)) as milestones.Milestone;
   const { iid, title } = found;
   const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
-  await events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
+  events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
 }
 
 function routes(kind: Source["kind"]) {

@@ -95,7 +95,7 @@ function routes(kind: Kind, what: string) {
           { project_id: source.id, id: found.id, author_id: userId, body: input.body },
           at !== undefined && source.level >= ROLES.owner ? at : now,
         );
-        await events.record(
+        events.record(
           db,
           {
             project_id: source.id,

@@ -102,7 +102,7 @@ async function settle(
 ): Promise<void> {
   const target = { type: "project", id: projectId, title: name } as const;
   const author_id = caller?.id ?? 0;
-  await events.record(db, { project_id: projectId, author_id, action: "created", target }, now);
+  events.record(db, { project_id: projectId, author_id, action: "created", target }, now);
   if (namespace.owner_id === null) return;
   const membership = {
     user_id: namespace.owner_id,

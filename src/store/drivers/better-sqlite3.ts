@@ -14,26 +14,39 @@ export const connect: Connect = (file, readonly) => {
     },
     prepare: (sql) => {
       const native = db.prepare<unknown[]>(sql);
-      const wide = native.reader && native.readonly && inOneText(sql, native.columns());
-      return wide ? new Wide(native, db.prepare<unknown[]>(wide)) : new Prepared(native);
+      const wide = native.reader && native.readonly && asTexts(db, sql, native.columns());
+      return wide ? new Wide(native, wide) : new Prepared(native);
     },
     close: () => db.close(),
   };
 };
 
-/** Rows of so many columns take less time as one text. */
+/** Rows of so many columns take less time as a text each. */
 const WIDE = 16;
 
 /**
- * The statement that gives all rows of another as one JSON text, where that has wide rows: values cross from SQLite one
- * at a time, and a text is one value (docs/performance.md).
+ * The statement that gives the rows of another as a JSON text each, where that has wide rows: values cross from SQLite
+ * one at a time, and a text is one value (docs/performance.md).
+ *
+ * The rows come in the other's order where SQLite makes one statement of the two, or takes them one at a time as the
+ * other gives them (https://sqlite.org/optoverview.html, "Subquery Flattening" and "Subquery Co-routines"), and nothing
+ * else is done to them: the order in which an aggregate such as `group_concat` is given its rows is arbitrary.
  */
-function inOneText(sql: string, columns: readonly BetterSqlite3.ColumnDefinition[]) {
+function asTexts(
+  db: BetterSqlite3.Database,
+  sql: string,
+  columns: readonly BetterSqlite3.ColumnDefinition[],
+): BetterSqlite3.Statement<unknown[]> | undefined {
   // JSON can't hold bytes.
   if (columns.length < WIDE || columns.some(({ type }) => type?.toLowerCase() === "blob"))
     return undefined;
   const names = columns.map((_, at) => `c${at}`).join();
-  return `with r(${names}) as (${sql}) select '[' || group_concat(json_array(${names})) || ']' from r`;
+  const texts = `with r(${names}) as (${sql}) select json_array(${names}) from r`;
+  const values = Array<null>(sql.split("?").length - 1).fill(null);
+  const plan = db
+    .prepare<unknown[], { detail: string }>(`explain query plan ${texts}`)
+    .all(...values);
+  return plan.some(({ detail }) => detail === "MATERIALIZE r") ? undefined : db.prepare(texts);
 }
 
 class Prepared implements Statement {
@@ -56,18 +69,17 @@ class Prepared implements Statement {
 }
 
 class Wide extends Prepared {
-  readonly #inOneText: BetterSqlite3.Statement<unknown[]>;
+  readonly #texts: BetterSqlite3.Statement<unknown[]>;
 
   constructor(
     native: BetterSqlite3.Statement<unknown[]>,
-    text: BetterSqlite3.Statement<unknown[]>,
+    texts: BetterSqlite3.Statement<unknown[]>,
   ) {
     super(native);
-    this.#inOneText = text.pluck();
+    this.#texts = texts.pluck();
   }
 
   override rows(values: readonly Value[]): Value[][] {
-    const text = this.#inOneText.get(...values) as string | null;
-    return text === null ? [] : (JSON.parse(text) as Value[][]);
+    return JSON.parse(`[${this.#texts.all(...values).join()}]`) as Value[][];
   }
 }

@@ -25,8 +25,10 @@ export interface PostgresOptions {
 
 const ATTEMPTS = 12;
 const LONGEST_PAUSE = 200;
-/** Any constant: the advisory lock that keeps exclusive transactions apart. */
-const EXCLUSIVE_LOCK = 7_061_126;
+/** Any constant: the advisory lock that transactions hold, and, with a second number, those within them. */
+const LOCK = 7_061_126;
+/** An advisory lock of two numbers has 32 bits for each. */
+const LOCK_KEYS = 2 ** 31;
 /** How much longer than its own limit the server may take to say so: then the connection is taken for dead. */
 const GRACE = 5000;
 /** Milliseconds until the system asks whether an idle connection is still there. */
@@ -41,7 +43,7 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   "23514": "check",
 };
 
-/** Serialization failure and deadlock: the same work may succeed when it is run again. */
+/** Serialization failure, of a server that insists on it, and deadlock: the same work may succeed when it is run again. */
 const RETRYABLE = new Set(["40001", "40P01"]);
 
 /**
@@ -62,8 +64,8 @@ const types: pg.CustomTypesConfig = {
  * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections. What the URL says of TLS
  * (`sslmode`, `sslrootcert`) holds.
  *
- * Transactions are serializable; a serialization failure or deadlock runs the work again, a bounded number of times.
- * A connection that is lost is replaced by the next statement that needs one.
+ * Transactions run alone or, where they are shared, beside others that are (docs/decisions/0003); a deadlock runs the
+ * work again, a bounded number of times. A connection that is lost is replaced by the next statement that needs one.
  *
  * @throws StoreError when the server can't be reached
  */
@@ -109,8 +111,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     dialect: "postgres",
     ...reads,
     reader: () => keeping(reads, kept),
-    transaction: (work, { exclusive = false } = {}) =>
-      noted(retried(() => attempt(pool, exclusive ? EXCLUSIVE : SERIALIZABLE, work))),
+    transaction: (work, { shared = false, unlimited = false } = {}) => {
+      const kind = unlimited ? UNHURRIED : shared ? SHARED : ALONE;
+      return noted(retried(() => attempt(pool, kind, work)));
+    },
     snapshot: (work) => noted(attempt(pool, SNAPSHOT, work)),
     async backup() {
       throw new StoreError(
@@ -144,24 +148,26 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
 
 /** A kind of transaction: how it begins, and whether it may take as long as it needs. */
 interface Kind {
-  begin: readonly string[];
+  /** Statements of one trip to the server. */
+  begin: string;
   unlimited: boolean;
 }
 
-const WITHOUT_LIMIT = [
-  "set local statement_timeout = 0",
-  "set local idle_in_transaction_session_timeout = 0",
-];
-const SERIALIZABLE: Kind = { begin: ["begin isolation level serializable"], unlimited: false };
+const WITHOUT_LIMIT =
+  "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0";
 const SNAPSHOT: Kind = {
-  begin: ["begin isolation level repeatable read read only", ...WITHOUT_LIMIT],
+  begin: `begin isolation level repeatable read read only; ${WITHOUT_LIMIT}`,
   unlimited: true,
 };
-/** A serializable snapshot would be taken before the lock is waited for; this one reads committed rows. */
-const EXCLUSIVE: Kind = {
-  begin: ["begin", ...WITHOUT_LIMIT, `select pg_advisory_xact_lock(${EXCLUSIVE_LOCK})`],
-  unlimited: true,
+/** Statements see what was committed before them, and so before the lock was given: a snapshot would be older. */
+const BEGIN = "begin isolation level read committed";
+const TAKE_LOCK = `select pg_advisory_xact_lock(${LOCK})`;
+const ALONE: Kind = { begin: `${BEGIN}; ${TAKE_LOCK}`, unlimited: false };
+const SHARED: Kind = {
+  begin: `${BEGIN}; select pg_advisory_xact_lock_shared(${LOCK})`,
+  unlimited: false,
 };
+const UNHURRIED: Kind = { begin: `${BEGIN}; ${WITHOUT_LIMIT}; ${TAKE_LOCK}`, unlimited: true };
 
 async function attempt<T>(
   pool: pg.Pool,
@@ -173,9 +179,12 @@ async function attempt<T>(
   const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
   let lost = false;
   try {
-    for (const text of begin) await send({ text });
-    const result = await work(writing(send));
-    await send({ text: "commit" });
+    await send({ text: begin });
+    const last: pg.QueryConfig[] = [];
+    const result = await work(writing(send, last));
+    // Sent together, so that the rows they lock are locked no longer than the server takes. Where one fails, the server
+    // ends the transaction by undoing it, whatever comes behind.
+    await inOrder([...last, { text: "commit" }].map((query) => send(query)));
     return result;
   } catch (error) {
     lost = error instanceof UnavailableError;
@@ -187,6 +196,13 @@ async function attempt<T>(
     throw error;
   } finally {
     client.release(lost);
+  }
+}
+
+/** Waits for all, and throws what the first failed with: those behind it fail because of it. */
+async function inOrder(results: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(results)) {
+    if (result.status === "rejected") throw result.reason;
   }
 }
 
@@ -298,12 +314,19 @@ function keeping(reads: Reader, kept: KeptRows): Reader {
   };
 }
 
-function writing(send: Send): Database {
+function writing(send: Send, last: pg.QueryConfig[]): Database {
   return {
     ...reading(send),
     async run(sql, values = []) {
       const { rowCount } = await send({ ...numbered(sql), values: [...values] });
       return rowCount ?? 0;
+    },
+    last(sql, values = []) {
+      last.push({ ...numbered(sql), values: [...values] });
+    },
+    async lock(key, { shared = false } = {}) {
+      const sql = `select pg_advisory_xact_lock${shared ? "_shared" : ""}(?, ?)`;
+      await send({ ...numbered(sql), values: [LOCK, key % LOCK_KEYS] });
     },
   };
 }
