@@ -39,10 +39,29 @@ export interface TodoFilter {
   type?: issues.Kind["type"] | undefined;
 }
 
+/** The caller's own todos, but those about what they may read no longer. */
+function readable(viewer: Viewer): Condition {
+  const conditions = [
+    { sql: "td.user_id = ?", values: [viewer.caller?.id ?? 0] },
+    visibleProjects(viewer),
+    ...[issues.ISSUE, MERGE_REQUEST].map((kind) => {
+      const { sql, values } = kind.visible(viewer);
+      return { sql: `(td.${kind.column} is null or ${sql})`, values };
+    }),
+  ];
+  return joined(conditions);
+}
+
+function joined(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" and "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
 function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
-  const conditions: Condition[] = [];
+  const conditions = [readable(viewer)];
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
-  add("td.user_id = ?", viewer.caller?.id ?? 0);
   add("td.state = ?", filter.state ?? "pending");
   if (filter.action) add("td.action = ?", filter.action);
   if (filter.authorId !== undefined) add("td.author_id = ?", filter.authorId);
@@ -55,16 +74,7 @@ function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
   }
   if (filter.type)
     add(`td.${filter.type === "Issue" ? "issue_id" : "merge_request_id"} is not null`);
-  // What the caller may read no longer is nothing for them to do.
-  conditions.push(visibleProjects(viewer));
-  for (const kind of [issues.ISSUE, MERGE_REQUEST]) {
-    const { sql, values } = kind.visible(viewer);
-    conditions.push({ sql: `(td.${kind.column} is null or ${sql})`, values });
-  }
-  return {
-    sql: conditions.map(({ sql }) => sql).join(" and "),
-    values: conditions.flatMap(({ values }) => values),
-  };
+  return joined(conditions);
 }
 
 /** The caller's todos, newest first. */
@@ -84,22 +94,33 @@ export function list(
   });
 }
 
-/** One todo as a row of its shape. */
-export async function row(db: Reader, shape: Shape, todoId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${SHOWN} where td.id = ?`, [todoId]);
-  return found as Value[];
-}
-
-/** Whether a user has a todo of this id. */
-export async function isOf(db: Reader, todoId: number, userId: number): Promise<boolean> {
-  return (
-    (await db.rows("select 1 from todos where id = ? and user_id = ?", [todoId, userId])).length > 0
+/** One of the caller's todos as a row of its shape; `undefined` unless they may read what it is about. */
+export async function row(
+  db: Reader,
+  shape: Shape,
+  todoId: number,
+  viewer: Viewer,
+): Promise<Value[] | undefined> {
+  const own = readable(viewer);
+  const [found] = await db.rows(
+    `select ${shape.columns} from ${SHOWN} where td.id = ? and ${own.sql}`,
+    [todoId, ...own.values],
   );
+  return found;
 }
 
-/** Marks a todo as done. */
-export async function finish(db: Database, todoId: number, now: number): Promise<void> {
-  await db.run("update todos set state = 'done', updated_at = ? where id = ?", [now, todoId]);
+/** Marks a todo of a user as done. */
+export async function finish(
+  db: Database,
+  todoId: number,
+  userId: number,
+  now: number,
+): Promise<void> {
+  await db.run("update todos set state = 'done', updated_at = ? where id = ? and user_id = ?", [
+    now,
+    todoId,
+    userId,
+  ]);
 }
 
 /** Marks all of a user's todos as done. */
