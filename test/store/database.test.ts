@@ -311,12 +311,12 @@ describe("a check", () => {
     ],
     [
       "visibility",
-      "update projects set visibility = 20 where path = 'site'",
-      /^project \d+ \(acme\/site\) is more visible than its group$/,
+      "update projects set visibility = 20 where path = 'core'",
+      /^project \d+ \(acme\/team\/core\) is more visible than its group$/,
     ],
     [
       "visibility",
-      "update namespaces set visibility = 20 where path = 'team'",
+      "update namespaces set visibility = 30 where path = 'team'",
       /^group \d+ \(acme\/team\) is more visible than its parent$/,
     ],
     [
