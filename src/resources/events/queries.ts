@@ -7,6 +7,7 @@ import {
 } from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
+import { announce } from "../../jobs/outbox.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
@@ -64,9 +65,20 @@ export async function record(db: Database, event: NewEvent, now: number): Promis
       now,
     ],
   );
+  const id = inserted?.[0] as number;
+  await follow(db, { id, project_id, author_id }, now);
+  return id;
+}
+
+/** What every event that happens now brings with it: it is counted, and those who act on events hear of it. */
+async function follow(
+  db: Database,
+  { id, project_id, author_id }: { id: number; project_id: number; author_id: number },
+  now: number,
+): Promise<void> {
   await count(db, project_id, author_id, 1);
   await markActive(db, project_id, now);
-  return inserted?.[0] as number;
+  await announce(db, { event: id }, now);
 }
 
 const HOUR = 3_600_000;
@@ -131,9 +143,9 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       shortened(push.commit_title),
     ],
   );
-  await count(db, push.project_id, push.author_id, 1);
-  await markActive(db, push.project_id, now);
-  return inserted?.[0] as number;
+  const id = inserted?.[0] as number;
+  await follow(db, { id, project_id: push.project_id, author_id: push.author_id }, now);
+  return id;
 }
 
 /** An event of a history that is brought in: what happened, or a push, and when. */

@@ -1,7 +1,7 @@
 import { type Condition, type Viewer, visibleProjects } from "../../core/access.ts";
+import { mentionsIn } from "../../core/mentions.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
 import { MERGE_REQUEST } from "../merge-requests/queries.ts";
@@ -19,9 +19,6 @@ export const ACTIONS = [
 
 /** Why somebody's attention is asked for. */
 export type Action = "assigned" | "mentioned" | "marked" | "directly_addressed";
-
-/** What of a text's mentions is looked at: nobody means more people than this. */
-const MENTIONS = 100;
 
 const TODOS = `todos td join projects p on p.id = td.project_id
   left join issues i on i.id = td.issue_id left join merge_requests mr on mr.id = td.merge_request_id`;
@@ -180,55 +177,26 @@ export async function resolve(
   );
 }
 
-/** Those of these active users who may read an issue or merge request. */
-export async function readers(
-  db: Reader,
-  kind: issues.Kind,
-  id: number,
-  who: { ids: readonly number[] } | { usernames: readonly string[] },
-  today: string,
-): Promise<number[]> {
-  const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
-  if (wanted.length === 0) return [];
-  const among = placeholders(wanted);
-  const found = await db.all<{ id: number; username: string; admin: number; external: number }>(
-    `select id, username, admin, external from users
-     where ${"ids" in who ? "id" : "lower(username)"} in (${among.sql}) and state = 'active' order by id`,
-    among.values,
-  );
-  const able: number[] = [];
-  for (const { id: userId, username, admin, external } of found) {
-    const caller = { id: userId, username, admin: admin === 1, external: external === 1 };
-    if (await issues.mayRead(db, kind, id, { caller, today })) able.push(userId);
-  }
-  return able;
-}
-
-/** The user names a text mentions, in lower case; those of code are none. */
-function mentions(text: string): string[] {
-  const prose = text.replace(/```[\s\S]*?(```|$)|`[^`\n]*`/g, " ");
-  const names = new Set<string>();
-  for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_][a-z0-9_.-]*)/gi)) {
-    names.add((name as string).replace(/[.-]+$/, "").toLowerCase());
-    if (names.size === MENTIONS) break;
-  }
-  return [...names];
-}
-
-/** Gives whom a text mentions a todo: those who may read it, but its author. */
+/**
+ * Gives whom texts mention a todo: those who may read it, but their author.
+ *
+ * @param after the texts as they are now, the title first and the description, or a note's body alone, last
+ * @param before the same as they were, whose mentions are not new
+ */
 export async function mention(
   db: Database,
   kind: issues.Kind,
   about: About,
-  text: { after: string | null | undefined; before?: string | null | undefined },
+  text: { after: Texts; before?: Texts },
   author: { id: number; today: string },
   now: number,
 ): Promise<void> {
-  const after = text.after ?? "";
-  const known = mentions(text.before ?? "");
-  const usernames = mentions(after).filter((name) => !known.includes(name));
-  const able = await readers(db, kind, about.id, { usernames }, author.today);
+  const known = new Set(mentionsIn(text.before ?? []));
+  const usernames = mentionsIn(text.after).filter((name) => !known.has(name));
+  const able = await issues.readers(db, kind, about.id, { usernames }, author.today);
   const userIds = able.filter((userId) => userId !== author.id);
-  const action = /^\s*@/.test(after) ? "directly_addressed" : "mentioned";
+  const action = /^\s*@/.test(text.after.at(-1) ?? "") ? "directly_addressed" : "mentioned";
   await add(db, kind, about, userIds, action, author.id, now);
 }
+
+type Texts = Parameters<typeof mentionsIn>[0];
