@@ -6,6 +6,9 @@ import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
+import { retry } from "./jobs/outbox.ts";
+import { MAIL, type QueuedMail, queuedMails } from "./notifications/queue.ts";
+import { findEvent, type Recipient, recipients } from "./notifications/recipients.ts";
 import * as applications from "./oauth/applications.ts";
 import {
   type Purged,
@@ -18,11 +21,6 @@ import * as dependencies from "./resources/dependencies/queries.ts";
 import type { DependencyFile } from "./resources/dependencies/rules.ts";
 import * as events from "./resources/events/queries.ts";
 import * as jobs from "./resources/meta/queries.ts";
-import {
-  findEvent,
-  type Recipient,
-  recipients,
-} from "./resources/notification-settings/recipients.ts";
 import * as projects from "./resources/projects/queries.ts";
 import * as tokens from "./resources/tokens/queries.ts";
 import { requireScopes } from "./resources/tokens/rules.ts";
@@ -228,6 +226,18 @@ export interface Admin {
    * @throws ApiError 404 for an unknown event
    */
   recipients(eventId: number): Promise<Recipient[]>;
+  /**
+   * The mails that were not sent yet, those that are tried no more first; a thousand unless told else.
+   */
+  listQueuedMails(options?: { limit?: number }): Promise<QueuedMail[]>;
+  /**
+   * Makes mails due at once that wait or are tried no more.
+   *
+   * @param id only this one; default: all of them
+   * @returns how many
+   * @throws ApiError 404 for an id that is not in the queue, or is being sent
+   */
+  retryMails(id?: number): Promise<{ mails: number }>;
   /**
    * Removes events older than the retention (contract §6). With the retention switched off and no `olderThan`, nothing.
    *
@@ -459,6 +469,13 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));
     },
+    listQueuedMails: ({ limit = 1000 } = {}) => queuedMails(store, now(), limit),
+    retryMails: (id) =>
+      store.transaction(async (db) => {
+        const mails = await retry(db, MAIL, now(), id);
+        if (id !== undefined && mails === 0) throw notFound("Mail");
+        return { mails };
+      }),
     purgeEvents: purge,
     async sweepDaily() {
       if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;

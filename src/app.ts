@@ -13,7 +13,7 @@ import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
-import { type MailOptions, startMailer } from "./mail.ts";
+import { type MailOptions, startMailer } from "./notifications/mailer.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -107,30 +107,29 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
-  const { now = Date.now, authenticate } = options;
-  const { implicit = true, password = true } = options.oauth ?? {};
-  let site: ReturnType<typeof siteOf>;
-  let resources: ReturnType<typeof doors>;
   try {
-    site = siteOf(options, authenticate === undefined);
-    resources = doors({ flows: { implicit, password }, pages: site.pages });
-    await migrate(
-      store,
-      resources.flatMap((resource) => resource.migrations),
-      now(),
-    );
+    return await start(store, options);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function start(store: Store, options: AppOptions): Promise<App> {
+  const { now = Date.now, authenticate } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const site = siteOf(options, authenticate === undefined);
+  const resources = doors({ flows: { implicit, password }, pages: site.pages });
   const url = options.url?.replace(/\/+$/, "");
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   if (options.mail && url === undefined) {
-    await store.close();
     throw new TypeError("mail needs `url`: the address that links in mails begin with");
   }
-  const mailer =
-    options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
+  await migrate(
+    store,
+    resources.flatMap((resource) => resource.migrations),
+    now(),
+  );
   const {
     bodyBytes = MEBIBYTE,
     attachmentBytes = 10 * MEBIBYTE,
@@ -140,7 +139,6 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     requestsPerMinute,
     ...pages
   } = options.limits ?? {};
-  const leavePasswordThreads = keepPasswordThreads();
   const watch = watchUse(store, unknownTokens, onError);
   const respond = createPipeline({
     store,
@@ -166,6 +164,11 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   });
 
   const handler = createHattipHandler(respond);
+  const admin = createAdmin(store, now, options.eventRetention ?? "2y");
+  // Last, so that nothing is left running where anything before fails.
+  const mailer =
+    options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
+  const leavePasswordThreads = keepPasswordThreads();
   return {
     handler,
     respond,
@@ -178,7 +181,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
+    admin,
     close: async () => {
       await mailer?.stop();
       leavePasswordThreads();

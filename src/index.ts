@@ -22,6 +22,8 @@ export {
   migrateDatabase,
 } from "./database/index.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
+export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
+export type { QueuedMail } from "./notifications/queue.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
 export { StoreError, UnavailableError } from "./store/port.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { ROLES, type Role, VISIBILITIES } from "./core/access.ts";
+import { ROLES, type Role, VISIBILITIES, VISIBILITY_WORDS } from "./core/access.ts";
 import { digestOf, newSecret } from "./core/auth.ts";
 import { hashPassword } from "./core/passwords.ts";
 import * as awards from "./resources/award-emoji/queries.ts";
@@ -219,6 +219,7 @@ class Seeding {
   async #group(group: SeedGroup, parent: groups.Namespace | undefined) {
     const fullPath = parent ? `${parent.full_path}/${group.path}` : group.path;
     if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    requireVisibility(fullPath, group.visibility, parent);
     const id = await groups.insert(
       this.#db,
       {
@@ -254,6 +255,7 @@ class Seeding {
   async #project(project: SeedProject, namespace: groups.Namespace): Promise<number> {
     const fullPath = `${namespace.full_path}/${project.path}`;
     if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    requireVisibility(fullPath, project.visibility, namespace);
     const { name = project.path, creator, created_at: at = this.#now } = project;
     const id = await projects.insert(
       this.#db,
@@ -573,4 +575,15 @@ class Seeding {
     if (id === undefined) throw new SeedError(`the seed has no user ${username}`);
     return id;
   }
+}
+
+/** Nothing is more visible than the group it is in. @throws SeedError */
+function requireVisibility(
+  fullPath: string,
+  visibility: keyof typeof VISIBILITIES,
+  parent: groups.Namespace | undefined,
+): void {
+  if (parent?.kind !== "group" || VISIBILITIES[visibility] <= parent.visibility) return;
+  const allowed = VISIBILITY_WORDS[parent.visibility];
+  throw new SeedError(`${fullPath} can't be ${visibility}: its group is ${allowed}`);
 }

@@ -110,6 +110,13 @@ export interface Viewer {
   readonly today: string;
 }
 
+/** Each row `v` of users that a query asks about, in place of one caller: for looking up who of many may read something. */
+export interface EachUser {
+  readonly each: "v";
+  /** As in {@link Viewer}. */
+  readonly today: string;
+}
+
 const NAMESPACE_LEVEL = `select max(m.access_level) from members m
   join namespace_ancestors a on a.ancestor_id = m.namespace_id
   where a.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
@@ -269,15 +276,28 @@ export interface Condition {
   values: Value[];
 }
 
-/** The condition under which the caller may read a row `p` of projects. */
-export function visibleProjects(viewer: Viewer): Condition {
+/** The viewer's id, as SQL. */
+export function idOf(viewer: Viewer | EachUser): Condition {
+  if ("each" in viewer) return { sql: "v.id", values: [] };
+  return { sql: "?", values: [viewer.caller?.id ?? 0] };
+}
+
+/** The condition under which the viewer may read a row `p` of projects. */
+export function visibleProjects(viewer: Viewer | EachUser): Condition {
+  return openOrMember(viewer, "guest");
+}
+
+/** Projects that need no membership, and those in which the viewer has a role. */
+function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
+  if ("each" in viewer) {
+    const { sql, values } = memberProjects(viewer, role);
+    const floor = `case when v.external = 1 then ${VISIBILITIES.internal} else ${VISIBILITIES.private} end`;
+    return { sql: `(v.admin = 1 or p.visibility > ${floor} or ${sql})`, values };
+  }
   if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
   if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
-  const authorized = memberProjects(viewer);
-  return {
-    sql: `(p.visibility > ? or ${authorized.sql})`,
-    values: [floorOf(viewer), ...authorized.values],
-  };
+  const { sql, values } = memberProjects(viewer, role);
+  return { sql: `(p.visibility > ? or ${sql})`, values: [floorOf(viewer), ...values] };
 }
 
 /**
@@ -285,21 +305,21 @@ export function visibleProjects(viewer: Viewer): Condition {
  * a group above it, or because it is in their own namespace. Its cost grows with what the caller belongs to, not
  * with the table.
  */
-export function memberProjects(viewer: Viewer, role: Role = "guest"): Condition {
-  const callerId = viewer.caller?.id ?? 0;
-  const membership = [callerId, viewer.today, ROLES[role]];
+export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
+  const id = idOf(viewer);
+  const membership = [...id.values, viewer.today, ROLES[role]];
   return {
     sql: `(p.namespace_id in (
         select a.namespace_id from members m
         join namespace_ancestors a on a.ancestor_id = m.namespace_id
-        where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
         union all
-        select id from namespaces where owner_id = ?)
+        select id from namespaces where owner_id = ${id.sql})
       or p.id in (
         select m.project_id from members m
-        where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
           and m.project_id is not null))`,
-    values: [...membership, callerId, ...membership],
+    values: [...membership, ...id.values, ...membership],
   };
 }
 
@@ -307,14 +327,8 @@ export function memberProjects(viewer: Viewer, role: Role = "guest"): Condition 
  * The condition under which the caller may read the code of a row `p` of projects that they can read, and so its
  * pushes: guests may not where the project is open to them as members only (gitlab-facts §7.5).
  */
-export function visibleCode(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
-  if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
-  const reporter = memberProjects(viewer, "reporter");
-  return {
-    sql: `(p.visibility > ? or ${reporter.sql})`,
-    values: [floorOf(viewer), ...reporter.values],
-  };
+export function visibleCode(viewer: Viewer | EachUser): Condition {
+  return openOrMember(viewer, "reporter");
 }
 
 /** The condition under which the caller may read a row `n` of namespaces that is a group. */

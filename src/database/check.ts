@@ -44,6 +44,15 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       where n.full_path <> p.full_path || '/' || n.path`,
   },
   {
+    name: "visibility",
+    sql: `select 'project ' || p.id || ' (' || p.full_path || ') is more visible than its group'
+      from projects p join namespaces n on n.id = p.namespace_id
+      where n.kind = 'group' and p.visibility > n.visibility
+      union all
+      select 'group ' || n.id || ' (' || n.full_path || ') is more visible than its parent'
+      from namespaces n join namespaces p on p.id = n.parent_id where n.visibility > p.visibility`,
+  },
+  {
     name: "attachments",
     sql: `select 'file ' || b.id || ' has ' || coalesce(sum(length(p.bytes)), 0) || ' of ' || b.size || ' bytes'
       from wiki_blobs b left join wiki_blob_pieces p on p.blob_id = b.id

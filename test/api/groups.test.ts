@@ -327,7 +327,13 @@ describe("POST /groups", () => {
     const { status, json } = await make("public");
     expect([status, json]).toEqual([
       400,
-      { message: { visibility_level: ["cannot be higher than that of the parent group"] } },
+      {
+        message: {
+          visibility_level: [
+            "public is not allowed since the parent group has a internal visibility.",
+          ],
+        },
+      },
     ]);
     for (const visibility of ["internal", "private"])
       expect((await make(visibility)).status).toBe(201);

@@ -46,6 +46,7 @@ it("resources use core, the store's helpers, and of each other what is meant for
     /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
     /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path) ||
     path === "src/accounts/audit.ts" ||
+    /^src\/jobs\/(outbox|table)\.ts$/.test(path) ||
     file === "src/resources/index.ts";
   expect(strays("src/resources", allowed)).toEqual([]);
 });
@@ -57,6 +58,15 @@ it("doors use core, the store's helpers, resources' queries and each other", () 
     /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
   for (const folder of ["src/accounts", "src/oauth", "src/web"])
     expect(strays(folder, allowed)).toEqual([]);
+});
+
+it("jobs use the store alone, notifications what resources say and jobs", () => {
+  expect(strays("src/jobs", (path) => /^src\/(jobs|store)\/[^/]+$/.test(path))).toEqual([]);
+  const allowed = (path: string) =>
+    /^src\/(core|jobs|notifications)\/[^/]+$/.test(path) ||
+    /^src\/store\/(placeholders|port)\.ts$/.test(path) ||
+    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
+  expect(strays("src/notifications", allowed)).toEqual([]);
 });
 
 it("the CLI uses the public face only", () => {

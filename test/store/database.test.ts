@@ -310,6 +310,16 @@ describe("a check", () => {
       /^namespace \d+ does not have/,
     ],
     [
+      "visibility",
+      "update projects set visibility = 20 where path = 'core'",
+      /^project \d+ \(acme\/team\/core\) is more visible than its group$/,
+    ],
+    [
+      "visibility",
+      "update namespaces set visibility = 30 where path = 'team'",
+      /^group \d+ \(acme\/team\) is more visible than its parent$/,
+    ],
+    [
       "paths",
       "update projects set full_path = 'elsewhere' where path = 'site'",
       /is at elsewhere, its namespace at acme$/,

@@ -64,6 +64,8 @@ const FROZEN: Record<string, string> = {
   "20261121-73-events-by-author-in-project":
     "1b9a33669594f377be728b275ff8616f4b663e69a24b64f4a2a210152e80fa71",
   "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
+  "20261122-40-outbox": "5004555a173a2cd102e9c6ebc519465106d269a459cf0cc31dae6be07d726a2f",
+  "20261122-41-mail-in-outbox": "0faf8005f36804dd1539ab45736731683cd1528ffbc08cd2b66386255073ee85",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);
@@ -177,6 +179,40 @@ describe("released migrations", () => {
       expect(await migrate(store, ordered.slice(0, index + 1), index)).toEqual([migration.id]);
     }
     expect(await journal()).toHaveLength(ordered.length);
+  });
+
+  it("keep the mails that were still to be sent", async () => {
+    const last = "20261122-41-mail-in-outbox";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        "insert into users (username, name, email, created_at, updated_at) values ('a', 'A', 'a', 0, 0)",
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0)`,
+        `insert into events (project_id, author_id, action, created_at)
+         values (1, 1, 'created', 0), (1, 1, 'closed', 0), (1, 1, 'reopened', 7)`,
+        "insert into mail_cursor (id, event_id) values (1, 2)",
+        `insert into mail_outbox (event_id, user_id, reason, email, state, attempts, next_attempt_at, error, created_at, updated_at)
+         values (1, 1, 'watching', 'a', 'sent', 1, 1, null, 1, 1), (2, 1, 'custom', 'a', 'pending', 3, 9, 'no', 2, 5)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(
+      await store.rows(
+        "select payload, attempts, due_at, error, failed_at from outbox order by id",
+      ),
+    ).toEqual([
+      ['{"event":3}', 0, 7, null, null],
+      ['{"event":2,"user":1,"reason":"custom"}', 3, 9, "no", null],
+    ]);
   });
 
   it("give every foreign key an index, so that deleting a parent doesn't read whole tables", async () => {

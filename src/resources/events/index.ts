@@ -6,6 +6,7 @@ import { get, type Resource } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
+import { isHidden } from "../users/rules.ts";
 import * as events from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -132,8 +133,9 @@ export const eventResource: Resource = {
       input: { user_id: is.anyText(), ...filters },
       present: event,
       handle: async ({ db, shape, page, viewer, input }) => {
-        const { id } = await findUser(db, input.user_id);
-        return events.list(db, shape, page, viewer, { authorId: id }, filterOf(input));
+        const found = await findUser(db, input.user_id);
+        if (isHidden(found, viewer)) return { rows: [], hasNext: false, total: 0 };
+        return events.list(db, shape, page, viewer, { authorId: found.id }, filterOf(input));
       },
     }),
     get("/projects/:id/events", {

@@ -7,6 +7,7 @@ import {
 } from "../../core/access.ts";
 import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
+import { announce, announceLast } from "../../jobs/outbox.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
@@ -71,6 +72,7 @@ export function record(db: Database, event: NewEvent, now: number): void {
       now,
     ],
   );
+  announceLast(db, "event", now);
   noteActivity(db, project_id, author_id, now);
 }
 
@@ -132,8 +134,10 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
       shortened(push.commit_title),
     ],
   );
+  const id = inserted?.[0] as number;
+  await announce(db, { event: id }, now);
   noteActivity(db, push.project_id, push.author_id, now);
-  return inserted?.[0] as number;
+  return id;
 }
 
 /** An event of a history that is brought in: what happened, or a push, and when. */

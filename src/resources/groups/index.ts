@@ -1,4 +1,11 @@
-import { findSource, ROLES, requireRole, VISIBILITIES, type Viewer } from "../../core/access.ts";
+import {
+  findSource,
+  ROLES,
+  requireRole,
+  VISIBILITIES,
+  VISIBILITY_WORDS,
+  type Viewer,
+} from "../../core/access.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
@@ -58,11 +65,34 @@ async function requireFreePath(db: Reader, fullPath: string): Promise<void> {
   if (await groups.isTaken(db, fullPath)) throw conflict({ path: ["has already been taken"] });
 }
 
-/** Nothing is more visible than the group it is in. */
-function requireVisibility(level: number, parent: groups.Namespace | undefined): void {
+/**
+ * Checks that a group is no more visible than its parent and no less than what is in it, in the words of GitLab.
+ *
+ * @param groupId the group that is changed; nothing is in a new one
+ * @throws ApiError 400
+ */
+async function requireVisibility(
+  db: Reader,
+  wanted: keyof typeof VISIBILITIES,
+  parent: groups.Namespace | undefined,
+  groupId?: number,
+): Promise<void> {
+  const level = VISIBILITIES[wanted];
+  const problems: string[] = [];
   if (parent?.kind === "group" && level > parent.visibility) {
-    throw invalid({ visibility_level: ["cannot be higher than that of the parent group"] });
+    const allowed = VISIBILITY_WORDS[parent.visibility];
+    problems.push(`${wanted} is not allowed since the parent group has a ${allowed} visibility.`);
   }
+  const more = groupId === undefined ? undefined : await groups.moreVisible(db, groupId, level);
+  if (more?.projects) {
+    problems.push(
+      `${wanted} is not allowed since this group contains projects with higher visibility.`,
+    );
+  }
+  if (more?.groups) {
+    problems.push(`${wanted} is not allowed since there are sub-groups with higher visibility.`);
+  }
+  if (problems.length > 0) throw invalid({ visibility_level: problems });
 }
 
 /** A group alone: with those of its projects the caller may read, a page of them at most. */
@@ -121,12 +151,12 @@ export const groupResource: Resource = {
         const parent =
           input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
         requirePath(input.path, { top: !parent });
-        const level = VISIBILITIES[input.visibility ?? "private"];
-        requireVisibility(level, parent);
+        const visibility = input.visibility ?? "private";
+        await requireVisibility(db, visibility, parent);
         await requireFreePath(db, parent ? `${parent.full_path}/${input.path}` : input.path);
         const id = await groups.insert(
           db,
-          { ...input, kind: "group", parent, visibility: level },
+          { ...input, kind: "group", parent, visibility: VISIBILITIES[visibility] },
           now,
         );
         await members.insert(
@@ -157,8 +187,7 @@ export const groupResource: Resource = {
         const { db, source, input, now } = context;
         const found = (await groups.find(db, source.id)) as groups.Namespace;
         const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
-        const level = input.visibility && VISIBILITIES[input.visibility];
-        if (level !== undefined) requireVisibility(level, parent);
+        if (input.visibility) await requireVisibility(db, input.visibility, parent, source.id);
         await updateRow(
           db,
           "namespaces",
@@ -167,7 +196,7 @@ export const groupResource: Resource = {
             name: input.name,
             path: input.path,
             description: input.description === null ? "" : input.description,
-            visibility: level,
+            visibility: input.visibility && VISIBILITIES[input.visibility],
             lfs_enabled: input.lfs_enabled === undefined ? undefined : Number(input.lfs_enabled),
             request_access_enabled:
               input.request_access_enabled === undefined

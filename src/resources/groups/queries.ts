@@ -141,6 +141,22 @@ export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
   return found.length > 0;
 }
 
+/** What directly in a group is more visible than a level: groups, projects, both or nothing. */
+export async function moreVisible(
+  db: Reader,
+  groupId: number,
+  level: number,
+): Promise<{ groups: boolean; projects: boolean }> {
+  const found = await db.rows(
+    `select 'group' where exists (select 1 from namespaces where parent_id = ? and visibility > ?)
+     union all
+     select 'project' where exists (select 1 from projects where namespace_id = ? and visibility > ?)`,
+    [groupId, level, groupId, level],
+  );
+  const kinds = found.map(([kind]) => kind);
+  return { groups: kinds.includes("group"), projects: kinds.includes("project") };
+}
+
 /** Adds a namespace, with its ancestors, and gives its id. */
 export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
   const { parent } = namespace;

@@ -200,7 +200,7 @@ async function move(
     db,
     ISSUE,
     copy.id,
-    await todos.readers(db, ISSUE, copy.id, { ids: assignees }, viewer.today),
+    await issues.readers(db, ISSUE, copy.id, { ids: assignees }, viewer.today),
   );
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
@@ -285,7 +285,7 @@ export const issueResource: Resource = {
         await plan(context, ISSUE, id, input);
         const about = { projectId: source.id, id, noteId: null };
         const author = { id: caller?.id ?? 0, today: viewer.today };
-        await todos.mention(db, ISSUE, about, { after: description }, author, now);
+        await todos.mention(db, ISSUE, about, { after: [title, description] }, author, now);
         return new Committed((reader) => shown({ ...context, db: reader }, id));
       },
     }),
@@ -328,9 +328,15 @@ export const issueResource: Resource = {
           now,
         );
         await plan(context, ISSUE, found.id, input);
-        if (description !== undefined) {
+        if (title !== undefined || description !== undefined) {
           const about = { projectId: source.id, id: found.id, noteId: null };
-          const text = { after: description, before: found.description };
+          const text = {
+            after: [
+              title ?? found.title,
+              description === undefined ? found.description : description,
+            ],
+            before: [found.title, found.description],
+          };
           const author = { id: caller?.id ?? 0, today: viewer.today };
           await todos.mention(db, ISSUE, about, text, author, now);
         }

@@ -1,5 +1,12 @@
 import { randomInt } from "node:crypto";
-import { type Condition, memberProjects, type Viewer, visibleProjects } from "../../core/access.ts";
+import {
+  type Condition,
+  type EachUser,
+  idOf,
+  memberProjects,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access.ts";
 import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape, View } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
@@ -23,7 +30,7 @@ export interface Kind {
   /** All that a row is shown from. */
   readonly from: string;
   /** The condition under which the caller may read a row of a project `p` they can read. */
-  readonly visible: (viewer: Viewer) => Condition;
+  readonly visible: (viewer: Viewer | EachUser) => Condition;
 }
 
 /** The users and the milestone of a row. */
@@ -48,15 +55,18 @@ export const ISSUE: Kind = {
  * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: where issues are
  * switched on, but confidential ones are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
  */
-export function visibleIssues(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
-  if (!viewer.caller) return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
-  const reporter = memberProjects(viewer, "reporter");
+export function visibleIssues(viewer: Viewer | EachUser): Condition {
+  const isEach = "each" in viewer;
+  if (!isEach && viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
+  if (!isEach && !viewer.caller) {
+    return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
+  }
+  const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter")];
   return {
-    sql: `(p.issues_enabled = 1 and (i.confidential = 0 or i.author_id = ?
-      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ?)
+    sql: `(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
+      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
       or ${reporter.sql}))`,
-    values: [viewer.caller.id, viewer.caller.id, ...reporter.values],
+    values: [...id.values, ...id.values, ...reporter.values],
   };
 }
 
@@ -391,21 +401,36 @@ export async function find(
   return found;
 }
 
-/** Whether a user may read it, its project included. */
-export async function mayRead(
+/** How many people one statement asks about. */
+const PEOPLE = 1000;
+
+/**
+ * Who of these may read an issue or merge request, its project included: the same conditions as those of lists, asked
+ * for many people in one statement.
+ *
+ * @param today `YYYY-MM-DD`: memberships that expire on or before it are over
+ * @returns the ids of those who may and are active, in ascending order
+ */
+export async function readers(
   db: Reader,
-  kind: Kind,
+  { table, alias, visible }: Kind,
   id: number,
-  viewer: Viewer,
-): Promise<boolean> {
-  const { alias } = kind;
-  const [project, own] = [visibleProjects(viewer), kind.visible(viewer)];
-  const found = await db.rows(
-    `select 1 from ${kind.table} ${alias} join projects p on p.id = ${alias}.project_id
-     where ${alias}.id = ? and ${project.sql} and ${own.sql}`,
-    [id, ...project.values, ...own.values],
-  );
-  return found.length > 0;
+  who: { ids: readonly number[] } | { usernames: readonly string[] },
+  today: string,
+): Promise<number[]> {
+  const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
+  const conditions = joined([visibleProjects({ each: "v", today }), visible({ each: "v", today })]);
+  const able: number[] = [];
+  for (let start = 0; start < wanted.length; start += PEOPLE) {
+    const among = placeholders(wanted.slice(start, start + PEOPLE));
+    const found = await db.rows(
+      `select v.id from users v join ${table} ${alias} on ${alias}.id = ? join projects p on p.id = ${alias}.project_id
+       where ${"ids" in who ? "v.id" : "lower(v.username)"} in (${among.sql}) and v.state = 'active' and ${conditions.sql}`,
+      [id, ...among.values, ...conditions.values],
+    );
+    able.push(...found.map(([userId]) => userId as number));
+  }
+  return able.sort((one, other) => one - other);
 }
 
 /** Whether a user is assigned. */

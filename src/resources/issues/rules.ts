@@ -186,7 +186,7 @@ export async function plan(
   if (wanted === undefined) return;
   const userIds = [...new Set([wanted ?? []].flat())].filter((userId) => userId > 0);
   const before = await issues.assigneesOf(db, kind, id);
-  const readers = await todos.readers(db, kind, id, { ids: userIds }, viewer.today);
+  const readers = await issues.readers(db, kind, id, { ids: userIds }, viewer.today);
   await issues.replaceAssignees(db, kind, id, readers);
   const added = readers.filter((userId) => !before.includes(userId));
   const about = { projectId: source.id, id, noteId: null };

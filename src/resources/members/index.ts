@@ -84,15 +84,15 @@ function routes(kind: Source["kind"]) {
       summary: `List the direct members of a ${kind}`,
       input: query,
       present: member,
-      handle: ({ db, shape, page, source, input }) =>
-        members.list(db, shape, page, source, input.query),
+      handle: ({ db, shape, page, source, input, viewer }) =>
+        members.list(db, shape, page, source, input.query, viewer),
     }),
     get("/all", {
       summary: `List the members of a ${kind}, those of the groups above included`,
       input: query,
       present: member,
       handle: ({ db, shape, page, source, input, viewer }) =>
-        members.listAll(db, shape, page, source, input.query, viewer.today),
+        members.listAll(db, shape, page, source, input.query, viewer),
     }),
     get("/all/:user_id", {
       summary: "Get a member, direct or of a group above",

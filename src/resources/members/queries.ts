@@ -1,8 +1,8 @@
-import type { Source } from "../../core/access.ts";
+import type { Condition, Source, Viewer } from "../../core/access.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import * as users from "../users/queries.ts";
 
 type Owner = Pick<Source, "column" | "id">;
 
@@ -25,8 +25,9 @@ export function list(
   page: Page,
   owner: Owner,
   query: string | undefined,
+  viewer: Viewer,
 ): Promise<Listed> {
-  const search = searched(query);
+  const search = searched(query, viewer);
   return paginate(db, shape, page, {
     from: `${MEMBERS} where m.${owner.column} = ?${search.sql}`,
     values: [owner.id, ...search.values],
@@ -44,9 +45,9 @@ export function listAll(
   page: Page,
   source: Source,
   query: string | undefined,
-  today: string,
+  viewer: Viewer,
 ): Promise<Listed> {
-  const search = searched(query);
+  const search = searched(query, viewer);
   const own = source.kind === "project" ? source.id : 0;
   return paginate(db, shape, page, {
     from: `${MEMBERS} where m.id in (
@@ -56,19 +57,15 @@ export function listAll(
         from members x where x.project_id = ?
           or x.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)
       ) as ranked where place = 1)${search.sql}`,
-    values: [today, own, source.namespaceId, ...search.values],
+    values: [viewer.today, own, source.namespaceId, ...search.values],
     order: "m.id",
   });
 }
 
-function searched(query: string | undefined): { sql: string; values: Value[] } {
+function searched(query: string | undefined, { caller }: Viewer): Condition {
   if (!query) return { sql: "", values: [] };
-  // Of an address nobody learns more than that it is the one they know.
-  const search = contains(["u.name", "u.username"], query);
-  return {
-    sql: ` and (${search.sql} or lower(u.email) = lower(?))`,
-    values: [...search.values, query],
-  };
+  const { sql, values } = users.searched(query, caller);
+  return { sql: ` and ${sql}`, values };
 }
 
 /** One membership as a row of its shape. */

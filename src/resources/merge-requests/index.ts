@@ -245,7 +245,7 @@ export const mergeRequestResource: Resource = {
         await plan(context, MERGE_REQUEST, made.id, input);
         const about = { projectId: source.id, id: made.id, noteId: null };
         const author = { id: caller?.id ?? 0, today: viewer.today };
-        await todos.mention(db, MERGE_REQUEST, about, { after: description }, author, now);
+        await todos.mention(db, MERGE_REQUEST, about, { after: [title, description] }, author, now);
         return shown(context, made.id);
       },
     }),
@@ -297,9 +297,15 @@ export const mergeRequestResource: Resource = {
           now,
         );
         await plan(context, MERGE_REQUEST, found.id, input);
-        if (description !== undefined) {
+        if (title !== undefined || description !== undefined) {
           const about = { projectId: source.id, id: found.id, noteId: null };
-          const text = { after: description, before: found.description };
+          const text = {
+            after: [
+              title ?? found.title,
+              description === undefined ? found.description : description,
+            ],
+            before: [found.title, found.description],
+          };
           const author = { id: caller?.id ?? 0, today: viewer.today };
           await todos.mention(db, MERGE_REQUEST, about, text, author, now);
         }

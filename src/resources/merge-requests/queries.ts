@@ -1,4 +1,4 @@
-import { type Condition, type Viewer, visibleCode } from "../../core/access.ts";
+import { type Condition, type EachUser, type Viewer, visibleCode } from "../../core/access.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { type Kind, people } from "../issues/queries.ts";
 
@@ -16,7 +16,7 @@ export const MERGE_REQUEST: Kind = {
 };
 
 /** The condition under which the caller may read the merge requests of a row `p` of projects that they can read. */
-export function visibleMergeRequests(viewer: Viewer): Condition {
+export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const { sql, values } = visibleCode(viewer);
   return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
 }

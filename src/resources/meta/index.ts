@@ -2,6 +2,8 @@ import { notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
+import { health } from "../../jobs/outbox.ts";
+import { outboxMigrations } from "../../jobs/table.ts";
 import { migrations } from "./table.ts";
 
 const metadata = {
@@ -33,7 +35,7 @@ export const metaResource: Resource = {
 export const healthResource: Resource = {
   name: "Health",
   door: { base: "", credentials: "none" },
-  migrations: [],
+  migrations: outboxMigrations,
   routes: [
     get("/-/health", {
       summary: "Whether the process answers",
@@ -41,12 +43,9 @@ export const healthResource: Resource = {
       handle: () => new Plain({ status: "ok" }),
     }),
     get("/-/readiness", {
-      summary: "Whether the process can answer from its database",
+      summary: "Whether the process can answer from its database, and whether mail can be sent",
       access: "anyone",
-      handle: async ({ db }) => {
-        await db.rows("select id from schema_migrations limit 1");
-        return new Plain({ status: "ok" });
-      },
+      handle: async ({ db, now }) => new Plain({ status: "ok", ...(await health(db, now)) }),
     }),
     get("/-/avatars/:name", {
       summary: "Get the drawn avatar of a user who has no picture",

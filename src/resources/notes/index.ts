@@ -108,7 +108,7 @@ function routes(kind: Kind, what: string) {
         await todos.resolve(db, kind, found.id, userId, now);
         const about = { projectId: source.id, id: found.id, noteId: id };
         const author = { id: userId, today: viewer.today };
-        await todos.mention(db, kind, about, { after: input.body }, author, now);
+        await todos.mention(db, kind, about, { after: [input.body] }, author, now);
         return notes.row(db, shape, id);
       },
     }),
@@ -122,7 +122,7 @@ function routes(kind: Kind, what: string) {
         requireWriter(context, found);
         await updateRow(db, "notes", found.id, { body: input.body }, now);
         const about = { projectId: source.id, id: found.target.id, noteId: found.id };
-        const text = { after: input.body, before: found.body };
+        const text = { after: [input.body], before: [found.body] };
         const author = { id: caller?.id ?? 0, today: viewer.today };
         await todos.mention(db, kind, about, text, author, now);
         return notes.row(db, shape, found.id);

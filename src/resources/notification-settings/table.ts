@@ -4,8 +4,7 @@ import type { Migration } from "../../store/migrate.ts";
  * Who wants to hear of what: a user's settings for everything (`scope` is `global`), for a group or for a project.
  * `flags` has the set event flags as a JSON object; they are kept whatever the level is.
  *
- * `mail_outbox` has the mails to send: `pending`, `sending`, `sent`, `failed` for good, or `interrupted` where the
- * process ended while sending. `mail_cursor` is the last event whose recipients were worked out.
+ * `mail_outbox` and `mail_cursor` were replaced by the outbox of all workers (src/jobs/table.ts).
  */
 export const migrations: Migration[] = [
   {

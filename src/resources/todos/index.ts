@@ -69,8 +69,10 @@ async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][])
   for (const row of rows) row[at] = written.get(row[at] as Value) ?? "null";
 }
 
-async function shown(context: Showing, id: number) {
-  const row = await todos.row(context.db, context.shape, id);
+/** One of the caller's todos; a 404 where its target can't be read any more, as lists leave it out. */
+async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
+  const row = await todos.row(context.db, context.shape, id, context.viewer);
+  if (!row) throw notFound();
   await embedTargets(context, [row]);
   return row;
 }
@@ -135,8 +137,7 @@ export const todoResource: Resource = {
       present: todo,
       handle: async (context) => {
         const { db, caller, input, now } = context;
-        if (!(await todos.isOf(db, input.todo_id, caller?.id ?? 0))) throw notFound();
-        await todos.finish(db, input.todo_id, now);
+        await todos.finish(db, input.todo_id, caller?.id ?? 0, now);
         return shown(context, input.todo_id);
       },
     }),

@@ -1,7 +1,7 @@
 import { type Condition, type Viewer, visibleProjects } from "../../core/access.ts";
+import { mentionsIn } from "../../core/mentions.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
-import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
 import { MERGE_REQUEST } from "../merge-requests/queries.ts";
@@ -20,9 +20,6 @@ export const ACTIONS = [
 /** Why somebody's attention is asked for. */
 export type Action = "assigned" | "mentioned" | "marked" | "directly_addressed";
 
-/** What of a text's mentions is looked at: nobody means more people than this. */
-const MENTIONS = 100;
-
 const TODOS = `todos td join projects p on p.id = td.project_id
   left join issues i on i.id = td.issue_id left join merge_requests mr on mr.id = td.merge_request_id`;
 
@@ -39,10 +36,29 @@ export interface TodoFilter {
   type?: issues.Kind["type"] | undefined;
 }
 
+/** The caller's own todos, but those about what they may read no longer. */
+function readable(viewer: Viewer): Condition {
+  const conditions = [
+    { sql: "td.user_id = ?", values: [viewer.caller?.id ?? 0] },
+    visibleProjects(viewer),
+    ...[issues.ISSUE, MERGE_REQUEST].map((kind) => {
+      const { sql, values } = kind.visible(viewer);
+      return { sql: `(td.${kind.column} is null or ${sql})`, values };
+    }),
+  ];
+  return joined(conditions);
+}
+
+function joined(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" and "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
 function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
-  const conditions: Condition[] = [];
+  const conditions = [readable(viewer)];
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
-  add("td.user_id = ?", viewer.caller?.id ?? 0);
   add("td.state = ?", filter.state ?? "pending");
   if (filter.action) add("td.action = ?", filter.action);
   if (filter.authorId !== undefined) add("td.author_id = ?", filter.authorId);
@@ -55,16 +71,7 @@ function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
   }
   if (filter.type)
     add(`td.${filter.type === "Issue" ? "issue_id" : "merge_request_id"} is not null`);
-  // What the caller may read no longer is nothing for them to do.
-  conditions.push(visibleProjects(viewer));
-  for (const kind of [issues.ISSUE, MERGE_REQUEST]) {
-    const { sql, values } = kind.visible(viewer);
-    conditions.push({ sql: `(td.${kind.column} is null or ${sql})`, values });
-  }
-  return {
-    sql: conditions.map(({ sql }) => sql).join(" and "),
-    values: conditions.flatMap(({ values }) => values),
-  };
+  return joined(conditions);
 }
 
 /** The caller's todos, newest first. */
@@ -84,22 +91,33 @@ export function list(
   });
 }
 
-/** One todo as a row of its shape. */
-export async function row(db: Reader, shape: Shape, todoId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${SHOWN} where td.id = ?`, [todoId]);
-  return found as Value[];
-}
-
-/** Whether a user has a todo of this id. */
-export async function isOf(db: Reader, todoId: number, userId: number): Promise<boolean> {
-  return (
-    (await db.rows("select 1 from todos where id = ? and user_id = ?", [todoId, userId])).length > 0
+/** One of the caller's todos as a row of its shape; `undefined` unless they may read what it is about. */
+export async function row(
+  db: Reader,
+  shape: Shape,
+  todoId: number,
+  viewer: Viewer,
+): Promise<Value[] | undefined> {
+  const own = readable(viewer);
+  const [found] = await db.rows(
+    `select ${shape.columns} from ${SHOWN} where td.id = ? and ${own.sql}`,
+    [todoId, ...own.values],
   );
+  return found;
 }
 
-/** Marks a todo as done. */
-export async function finish(db: Database, todoId: number, now: number): Promise<void> {
-  await db.run("update todos set state = 'done', updated_at = ? where id = ?", [now, todoId]);
+/** Marks a todo of a user as done. */
+export async function finish(
+  db: Database,
+  todoId: number,
+  userId: number,
+  now: number,
+): Promise<void> {
+  await db.run("update todos set state = 'done', updated_at = ? where id = ? and user_id = ?", [
+    now,
+    todoId,
+    userId,
+  ]);
 }
 
 /** Marks all of a user's todos as done. */
@@ -159,55 +177,26 @@ export async function resolve(
   );
 }
 
-/** Those of these active users who may read an issue or merge request. */
-export async function readers(
-  db: Reader,
-  kind: issues.Kind,
-  id: number,
-  who: { ids: readonly number[] } | { usernames: readonly string[] },
-  today: string,
-): Promise<number[]> {
-  const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
-  if (wanted.length === 0) return [];
-  const among = placeholders(wanted);
-  const found = await db.all<{ id: number; username: string; admin: number; external: number }>(
-    `select id, username, admin, external from users
-     where ${"ids" in who ? "id" : "lower(username)"} in (${among.sql}) and state = 'active' order by id`,
-    among.values,
-  );
-  const able: number[] = [];
-  for (const { id: userId, username, admin, external } of found) {
-    const caller = { id: userId, username, admin: admin === 1, external: external === 1 };
-    if (await issues.mayRead(db, kind, id, { caller, today })) able.push(userId);
-  }
-  return able;
-}
-
-/** The user names a text mentions, in lower case; those of code are none. */
-function mentions(text: string): string[] {
-  const prose = text.replace(/```[\s\S]*?(```|$)|`[^`\n]*`/g, " ");
-  const names = new Set<string>();
-  for (const [, name] of prose.matchAll(/(?<![\w@./-])@([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)/gi)) {
-    names.add((name as string).toLowerCase());
-    if (names.size === MENTIONS) break;
-  }
-  return [...names];
-}
-
-/** Gives whom a text mentions a todo: those who may read it, but its author. */
+/**
+ * Gives whom texts mention a todo: those who may read it, but their author.
+ *
+ * @param after the texts as they are now, the title first and the description, or a note's body alone, last
+ * @param before the same as they were, whose mentions are not new
+ */
 export async function mention(
   db: Database,
   kind: issues.Kind,
   about: About,
-  text: { after: string | null | undefined; before?: string | null | undefined },
+  text: { after: Texts; before?: Texts },
   author: { id: number; today: string },
   now: number,
 ): Promise<void> {
-  const after = text.after ?? "";
-  const known = mentions(text.before ?? "");
-  const usernames = mentions(after).filter((name) => !known.includes(name));
-  const able = await readers(db, kind, about.id, { usernames }, author.today);
+  const known = new Set(mentionsIn(text.before ?? []));
+  const usernames = mentionsIn(text.after).filter((name) => !known.has(name));
+  const able = await issues.readers(db, kind, about.id, { usernames }, author.today);
   const userIds = able.filter((userId) => userId !== author.id);
-  const action = /^\s*@/.test(after) ? "directly_addressed" : "mentioned";
+  const action = /^\s*@/.test(text.after.at(-1) ?? "") ? "directly_addressed" : "mentioned";
   await add(db, kind, about, userIds, action, author.id, now);
 }
+
+type Texts = Parameters<typeof mentionsIn>[0];

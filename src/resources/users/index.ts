@@ -17,7 +17,7 @@ import {
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../groups/queries.ts";
-import { adminUser, ownUser, publicUser, userSummary } from "./json.ts";
+import { adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.ts";
 import * as users from "./queries.ts";
 import { requireFree } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -132,6 +132,7 @@ export const userResource: Resource = {
           return users.list(db, shape, page, {
             username: input.username,
             search: input.search,
+            searcher: caller,
             state: input.active ? "active" : input.blocked ? "blocked" : undefined,
             external: input.external,
             createdAfter: admin ? startOf(input.created_after) : undefined,
@@ -146,7 +147,10 @@ export const userResource: Resource = {
         access: "anyone",
         scopes: ["api", "read_api", "read_user"],
         input: { user_id: is.anyText() },
-        present: ({ caller }) => (caller?.admin ? adminUser : publicUser),
+        present: ({ caller, input }) => {
+          if (caller?.admin) return adminUser;
+          return String(caller?.id) === input.user_id ? ownProfile : publicUser;
+        },
         handle: async ({ db, shape, input }) => {
           if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
           const found = await users.row(db, shape, Math.min(Number(input.user_id), 2 ** 52));

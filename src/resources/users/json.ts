@@ -45,6 +45,13 @@ export const publicUser = show.shape({
   ...profile,
 });
 
+/** A user as they see their own public profile. */
+export const ownProfile = show.shape({
+  ...userSummaryFields,
+  created_at: show.instant("u.created_at"),
+  ...profile,
+});
+
 const account = {
   ...userSummaryFields,
   created_at: show.instant("u.created_at"),

@@ -1,3 +1,4 @@
+import type { Condition } from "../../core/access.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
@@ -15,6 +16,7 @@ export interface User {
   admin: number;
   can_create_group: number;
   projects_limit: number;
+  private_profile: number;
   updated_at: number;
 }
 
@@ -33,6 +35,8 @@ export interface NewUser {
 export interface UserFilter {
   username?: string | undefined;
   search?: string | undefined;
+  /** Who searches: whose addresses a search finds. */
+  searcher?: { id: number; admin: boolean } | undefined;
   state?: User["state"] | undefined;
   external?: boolean | undefined;
   createdAfter?: number | undefined;
@@ -51,8 +55,8 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
   };
   if (filter.username !== undefined) add("lower(u.username) = lower(?)", filter.username);
   if (filter.search) {
-    const search = contains(["u.name", "u.username"], filter.search);
-    add(`(${search.sql} or lower(u.email) = lower(?))`, ...search.values, filter.search);
+    const search = searched(filter.search, filter.searcher);
+    add(search.sql, ...search.values);
   }
   if (filter.state) add("u.state = ?", filter.state);
   if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
@@ -66,6 +70,23 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
   });
 }
 
+/**
+ * The condition under which a text finds a row `u` of users: by a part of their names or, exactly, by an e-mail address.
+ * An address that is not public is found by its owner and by administrators; without a caller none is.
+ */
+export function searched(
+  text: string,
+  searcher: { id: number; admin: boolean } | undefined,
+): Condition {
+  const names = contains(["u.name", "u.username"], text);
+  if (!searcher) return names;
+  const whose = searcher.admin ? "" : " and u.id = ?";
+  return {
+    sql: `(${names.sql} or lower(u.public_email) = lower(?) or (lower(u.email) = lower(?)${whose}))`,
+    values: [...names.values, text, text, ...(searcher.admin ? [] : [searcher.id])],
+  };
+}
+
 /** One user as a row of its shape, or `undefined`. */
 export async function row(db: Reader, shape: Shape, userId: number): Promise<Value[] | undefined> {
   const [found] = await db.rows(`select ${shape.columns} from users u where u.id = ?`, [userId]);
@@ -73,7 +94,7 @@ export async function row(db: Reader, shape: Shape, userId: number): Promise<Val
 }
 
 const USER =
-  "select id, username, name, email, state, admin, can_create_group, projects_limit, updated_at from users";
+  "select id, username, name, email, state, admin, can_create_group, projects_limit, private_profile, updated_at from users";
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {

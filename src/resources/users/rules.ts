@@ -1,3 +1,4 @@
+import type { Viewer } from "../../core/access.ts";
 import { conflict, invalid } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";
@@ -27,4 +28,12 @@ export async function requireFree(
     requirePath(username, { attribute: "username", top: true });
     if (await namespaces.isTaken(db, username)) throw conflict("Username has already been taken");
   }
+}
+
+/** Whether a profile hides from the caller when it was made and what its user does; never from that user or administrators. */
+export function isHidden(
+  { id, private_profile }: Pick<users.User, "id" | "private_profile">,
+  { caller }: Viewer,
+): boolean {
+  return private_profile === 1 && id !== caller?.id && caller?.admin !== true;
 }

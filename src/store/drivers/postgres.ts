@@ -242,8 +242,9 @@ function codeOf(error: unknown): string {
 
 /** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
 const FOLDED = /\blower\(\?\)/g;
-/** SQLite's name of a function that PostgreSQL has by another. */
+/** Functions that PostgreSQL has under another name. */
 const INSTR = /\binstr\(/g;
+const LAST_ID = /\blast_insert_rowid\(\)/g;
 /** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
 const STATEMENTS_KEPT = 2000;
 
@@ -256,6 +257,7 @@ function numbered(sql: string): { name?: string; text: string } {
   const text = sql
     .replace(FOLDED, 'lower(? collate "C")')
     .replace(INSTR, "strpos(")
+    .replace(LAST_ID, "lastval()")
     .replace(/\?/g, () => {
       count += 1;
       return `$${count}`;

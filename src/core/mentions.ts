@@ -1,0 +1,69 @@
+/** How many people one message can mention. */
+const MOST = 100;
+/** The longest user name, in characters. */
+const LONGEST = 255;
+
+/** An `@` before a user name, which doesn't end in a dot or dash; not within an address, a path or a longer word. */
+const NAME = new RegExp(
+  `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${LONGEST - 1}})(?![a-z0-9_.-])`,
+  "gi",
+);
+/** What opens a block of code: what follows backticks on their line has none. */
+const OPENING = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/;
+const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
+
+/**
+ * The user names that texts mention, in lower case, each once, a hundred at most. Names in Markdown's code, fenced or in
+ * a line, mention nobody. It takes time in proportion to the length of the texts.
+ */
+export function mentionsIn(texts: readonly (string | null | undefined)[]): string[] {
+  const names = new Set<string>();
+  for (const text of texts) {
+    if (!text?.includes("@")) continue;
+    let fence: string | undefined;
+    for (const line of text.split("\n")) {
+      if (fence !== undefined) {
+        if (CLOSING.exec(line)?.[1]?.startsWith(fence)) fence = undefined;
+        continue;
+      }
+      const [, backticks, tildes] = OPENING.exec(line) ?? [];
+      fence = backticks ?? tildes;
+      if (fence !== undefined || !line.includes("@")) continue;
+      for (const [, name] of withoutCode(line).matchAll(NAME)) {
+        names.add(trimmed(name as string).toLowerCase());
+        if (names.size === MOST) return [...names];
+      }
+    }
+  }
+  return [...names];
+}
+
+/** A line without what is between two runs of equally many backticks. */
+function withoutCode(line: string): string {
+  if (!line.includes("`")) return line;
+  const runs = [...line.matchAll(/`+/g)];
+  const next = new Map<number, number>();
+  const closing = new Array<number | undefined>(runs.length);
+  for (let index = runs.length - 1; index >= 0; index -= 1) {
+    const length = (runs[index]?.[0] ?? "").length;
+    closing[index] = next.get(length);
+    next.set(length, index);
+  }
+  const prose: string[] = [];
+  let end = 0;
+  for (let index = 0; index < runs.length; index += 1) {
+    const last = closing[index];
+    if (last === undefined) continue;
+    prose.push(line.slice(end, runs[index]?.index));
+    end = (runs[last]?.index ?? 0) + (runs[last]?.[0] ?? "").length;
+    index = last;
+  }
+  prose.push(line.slice(end));
+  return prose.join(" ");
+}
+
+function trimmed(name: string): string {
+  let end = name.length;
+  while (end > 1 && /[.-]/.test(name[end - 1] as string)) end -= 1;
+  return name.slice(0, end);
+}

@@ -1,0 +1,80 @@
+import type { Notification } from "./recipients.ts";
+
+/** The most characters of a description or comment that a mail has. */
+const LONGEST = 10_000;
+
+const VERBS: Readonly<Record<string, string>> = {
+  created: "opened",
+  closed: "closed",
+  reopened: "reopened",
+  merged: "merged",
+  commented: "commented on",
+};
+
+const REASONS: Readonly<Record<Notification["reason"], string>> = {
+  participating: "you take part in it",
+  mentioned: "you were mentioned",
+  subscribed: "you are subscribed to it or to one of its labels",
+  watching: "you watch the project",
+  custom: "of your notification settings",
+};
+
+/** From where mails come. */
+export interface Sender {
+  /** The sender's address. */
+  from: string;
+  /** What links begin with. */
+  url: string;
+  /** What tells this installation from others. */
+  token: string;
+}
+
+/** A mail as nodemailer takes it. */
+export interface Message {
+  from: string;
+  to: string;
+  subject: string;
+  text: string;
+  messageId: string;
+  inReplyTo?: string;
+  references?: string;
+  headers: Record<string, string>;
+}
+
+/**
+ * Writes the mail of a notification. All that one person gets of an issue or merge request is a thread (RFC 5322, 3.6.4):
+ * the mail of its creation begins it, whether or not it was sent, and the others refer to that one. Ids are the same at
+ * every attempt, so that a mail that arrives twice can be told.
+ */
+export function compose(mail: Notification, { from, url, token }: Sender): Message {
+  const isIssue = mail.subject_type === "Issue";
+  const [what, path] = isIssue ? ["issue", "issues"] : ["merge request", "merge_requests"];
+  const reference = `${isIssue ? "#" : "!"}${mail.iid}`;
+  const host = new URL(url).hostname;
+  const idOf = (thing: string) => `<${thing}-user-${mail.user_id}.${token}@${host}>`;
+  const thread = idOf(`${what.replace(" ", "-")}-${mail.subject_id}`);
+  const begins = mail.action === "created";
+  const subject = `${mail.project} | ${mail.title} (${reference})`.replace(/\s+/g, " ");
+  const lines = [
+    `${mail.author} ${VERBS[mail.action]} ${what} ${reference}: ${mail.title}`,
+    ...(mail.body ? ["", shortened(mail.body)] : []),
+    "",
+    `${url}/${mail.project}/-/${path}/${mail.iid}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,
+    "",
+    "-- ",
+    `You get this mail because ${REASONS[mail.reason]}.`,
+  ];
+  return {
+    from,
+    to: mail.email,
+    subject: begins ? subject : `Re: ${subject}`,
+    text: lines.join("\n"),
+    messageId: begins ? thread : idOf(`event-${mail.event_id}`),
+    ...(begins ? {} : { inReplyTo: thread, references: thread }),
+    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason },
+  };
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}

@@ -1,0 +1,93 @@
+import { dayOf } from "../core/time.ts";
+import * as outbox from "../jobs/outbox.ts";
+import { placeholders } from "../store/placeholders.ts";
+import type { Awaitable, Database, Reader } from "../store/port.ts";
+import {
+  findEvent,
+  findNotification,
+  type Notification,
+  type Recipient,
+  recipients,
+} from "./recipients.ts";
+
+/** The worker that sends mail, by its name in the outbox. */
+export const MAIL = "mail";
+
+/** A mail that was not sent yet, or an event whose mails are not worked out yet. */
+export interface QueuedMail {
+  id: number;
+  /** `waiting` for its time, being sent, or tried no more. */
+  state: "waiting" | "running" | "failed";
+  /** The event it tells of. */
+  event_id: number;
+  /** The user name of who gets it; `null` where that is not worked out yet. */
+  user: string | null;
+  reason: Recipient["reason"] | null;
+  attempts: number;
+  /** As an ISO 8601 instant; `null` for never. */
+  next_attempt_at: string | null;
+  /** What the last attempt failed of. */
+  error: string | null;
+  /** As an ISO 8601 instant. */
+  created_at: string;
+}
+
+/** An event that nobody looked at yet or, with a user, a mail. */
+interface Payload {
+  event: number;
+  user?: number;
+  reason?: Recipient["reason"];
+}
+
+/** What comes next for a task: nothing but its mails, or a mail that is to be sent, or nothing. */
+export type Step =
+  | { fanOut: (db: Database) => Awaitable<void> }
+  | { send: Notification }
+  | undefined;
+
+/**
+ * Works out what a task needs. It only reads, so that however many people watch, nobody else's writes wait.
+ *
+ * @returns for an event, what queues a mail for each of its recipients; for a mail, what it says, unless it is for nobody
+ */
+export async function stepOf(db: Reader, task: outbox.Task, now: number): Promise<Step> {
+  const { event: eventId, user, reason }: Payload = JSON.parse(task.payload);
+  if (user !== undefined && reason !== undefined) {
+    const send = await findNotification(db, { event: eventId, user, reason }, dayOf(now));
+    return send && { send };
+  }
+  const event = await findEvent(db, eventId);
+  const told = event ? await recipients(db, event, dayOf(now)) : [];
+  const mails = told.map((one): Payload => ({ event: eventId, user: one.id, reason: one.reason }));
+  return { fanOut: (write) => outbox.add(write, MAIL, mails, now) };
+}
+
+/** The mails that were not sent, those that are tried no more first. */
+export async function queuedMails(db: Reader, now: number, most: number): Promise<QueuedMail[]> {
+  const tasks = (await outbox.queued(db, MAIL, now, most)).map((task) => ({
+    ...task,
+    about: JSON.parse(task.payload) as Payload,
+  }));
+  const ids = tasks.flatMap(({ about }) => about.user ?? []);
+  const names = new Map<number, string>();
+  if (ids.length > 0) {
+    const among = placeholders([...new Set(ids)]);
+    for (const [id, username] of await db.rows(
+      `select id, username from users where id in (${among.sql})`,
+      among.values,
+    )) {
+      names.set(id as number, username as string);
+    }
+  }
+  return tasks.map(({ about, ...task }) => ({
+    id: task.id,
+    state: task.state,
+    event_id: about.event,
+    user: names.get(about.user ?? 0) ?? null,
+    reason: about.reason ?? null,
+    attempts: task.attempts,
+    next_attempt_at: task.dueAt === null ? null : new Date(task.dueAt).toISOString(),
+    error: task.error,
+    created_at: new Date(task.createdAt).toISOString(),
+  }));
+}

@@ -1,0 +1,321 @@
+import { mentionsIn } from "../core/mentions.ts";
+import * as issues from "../resources/issues/queries.ts";
+import { MERGE_REQUEST } from "../resources/merge-requests/queries.ts";
+import type { Flag, Flags, Level } from "../resources/notification-settings/queries.ts";
+import { placeholders } from "../store/placeholders.ts";
+import type { Reader, Value } from "../store/port.ts";
+
+/** Somebody who is told of an event. */
+export interface Recipient {
+  id: number;
+  username: string;
+  name: string;
+  /** Where notifications go: the address of their settings, or their own. */
+  email: string;
+  /** What decided: they subscribed, were named, take part, watch, or asked for this kind of event. */
+  reason: Reason;
+  /** The level that decided, after project, group and global settings. */
+  level: Level;
+}
+
+type Reason = "subscribed" | "mentioned" | "participating" | "watching" | "custom";
+
+/** What happened, as notifications look at it. */
+export interface NotifiableEvent {
+  id: number;
+  project_id: number;
+  author_id: number;
+  action: string;
+  target_type: string | null;
+  target_id: number | null;
+}
+
+/** What a mail tells one person. */
+export interface Notification {
+  event_id: number;
+  user_id: number;
+  email: string;
+  reason: Reason;
+  action: string;
+  author: string;
+  project: string;
+  /** `Issue` or `MergeRequest`; what a note was written on. */
+  subject_type: issues.Kind["type"];
+  subject_id: number;
+  iid: number;
+  title: string;
+  note_id: number | null;
+  /** The comment, or the description of what was created. */
+  body: string | null;
+}
+
+const FLAG_OF: Readonly<Record<string, Flag>> = {
+  "created Issue": "new_issue",
+  "closed Issue": "close_issue",
+  "reopened Issue": "reopen_issue",
+  "created MergeRequest": "new_merge_request",
+  "closed MergeRequest": "close_merge_request",
+  "reopened MergeRequest": "reopen_merge_request",
+  "merged MergeRequest": "merge_merge_request",
+  "commented Note": "new_note",
+};
+
+/** How many people one statement asks about. */
+const PEOPLE = 1000;
+
+/** The event with this id, or `undefined`. */
+export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent | undefined> {
+  const found = await db.one<NotifiableEvent>(
+    "select id, project_id, author_id, action, target_type, target_id from events where id = ?",
+    [id],
+  );
+  return found;
+}
+
+/**
+ * Who is told of an event, and why: those who subscribed, are named, take part, watch or asked for it, by their settings
+ * for the project, else for the nearest group above, else for everything. Never its author, never somebody who is
+ * blocked or may not read what it is about. The number of statements grows by a few for every thousand people.
+ *
+ * @param today `YYYY-MM-DD`: memberships that expire on or before it are over
+ */
+export async function recipients(
+  db: Reader,
+  event: NotifiableEvent,
+  today: string,
+): Promise<Recipient[]> {
+  const flag = FLAG_OF[`${event.action} ${event.target_type}`];
+  const subject = flag && (await subjectOf(db, event));
+  if (!subject) return [];
+  const ties = await tiesOf(db, event, subject);
+  ties.delete(event.author_id);
+  const ids = [...ties.keys()].sort((one, other) => one - other);
+  const told: Recipient[] = [];
+  for (let start = 0; start < ids.length; start += PEOPLE) {
+    const some = ids.slice(start, start + PEOPLE);
+    const chosen: Recipient[] = [];
+    for (const { flags, ...person } of await settingsOf(db, event.project_id, some)) {
+      const reason = reasonFor(person.level, flags[flag] === true, ties.get(person.id) as Set<Tie>);
+      if (reason) chosen.push({ ...person, reason });
+    }
+    const candidates = { ids: chosen.map(({ id }) => id) };
+    const able = new Set(await issues.readers(db, subject.kind, subject.id, candidates, today));
+    told.push(...chosen.filter(({ id }) => able.has(id)));
+  }
+  return told;
+}
+
+/**
+ * What a mail is to say, as things are now, or `undefined` where there is nothing to say any more: the event is gone, or
+ * the person was blocked or may not read it any longer.
+ */
+export async function findNotification(
+  db: Reader,
+  { event: eventId, user, reason }: { event: number; user: number; reason: Reason },
+  today: string,
+): Promise<Notification | undefined> {
+  const event = await findEvent(db, eventId);
+  const subject = event && (await subjectOf(db, event));
+  if (!subject) return undefined;
+  const [reader] = await issues.readers(db, subject.kind, subject.id, { ids: [user] }, today);
+  const [person] = reader === undefined ? [] : await settingsOf(db, event.project_id, [user]);
+  if (!person) return undefined;
+  const found = await db.one<{ author: string; project: string }>(
+    "select u.name as author, p.full_path as project from users u join projects p on p.id = ? where u.id = ?",
+    [event.project_id, event.author_id],
+  );
+  return (
+    found && {
+      ...found,
+      event_id: event.id,
+      user_id: user,
+      email: person.email,
+      reason,
+      action: event.action,
+      subject_type: subject.kind.type,
+      subject_id: subject.id,
+      iid: subject.iid,
+      title: subject.title,
+      note_id: event.target_type === "Note" ? event.target_id : null,
+      body: subject.body,
+    }
+  );
+}
+
+/** What an event is about: an issue or a merge request, itself or what was commented on. */
+interface Subject {
+  kind: issues.Kind;
+  id: number;
+  iid: number;
+  title: string;
+  /** The comment, or the description of what was created. */
+  body: string | null;
+}
+
+async function subjectOf(
+  db: Reader,
+  { action, target_type: type, target_id: id }: NotifiableEvent,
+): Promise<Subject | undefined> {
+  if (id === null) return undefined;
+  if (type !== "Note") {
+    const kind = type === "Issue" ? issues.ISSUE : MERGE_REQUEST;
+    const found = await db.one<{ iid: number; title: string; description: string | null }>(
+      `select iid, title, description from ${kind.table} where id = ?`,
+      [id],
+    );
+    if (!found) return undefined;
+    const { iid, title, description } = found;
+    return { kind, id, iid, title, body: action === "created" ? description : null };
+  }
+  const note = await db.one<{
+    body: string;
+    issue_id: number | null;
+    id: number;
+    iid: number;
+    title: string;
+  }>(
+    `select nt.body, nt.issue_id, coalesce(i.id, mr.id) as id, coalesce(i.iid, mr.iid) as iid,
+       coalesce(i.title, mr.title) as title
+     from notes nt left join issues i on i.id = nt.issue_id
+     left join merge_requests mr on mr.id = nt.merge_request_id where nt.id = ?`,
+    [id],
+  );
+  if (!note) return undefined;
+  const kind = note.issue_id === null ? MERGE_REQUEST : issues.ISSUE;
+  return { kind, id: note.id, iid: note.iid, title: note.title, body: note.body };
+}
+
+/** What ties somebody to an event. */
+type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "interested";
+
+/** Everybody an event may concern, by id. */
+async function tiesOf(
+  db: Reader,
+  event: NotifiableEvent,
+  { kind, id, title, body }: Subject,
+): Promise<Map<number, Set<Tie>>> {
+  const { table, column, prefix } = kind;
+  const created = event.action === "created";
+  const ties = new Map<number, Set<Tie>>();
+  const tie = (rows: readonly Value[][]) => {
+    for (const [userId, why] of rows) {
+      const known = ties.get(userId as number);
+      if (known) known.add(why as Tie);
+      else ties.set(userId as number, new Set([why as Tie]));
+    }
+  };
+  // Who takes part: the author, whoever is assigned, commented or was mentioned before. Then who chose to be told or not.
+  tie(
+    await db.rows(
+      `select author_id, 'participating' from ${table} where id = ? and author_id is not null
+       union select user_id, 'participating' from ${prefix}_assignees where ${column} = ?
+       union select author_id, 'participating' from notes
+         where ${column} = ? and system = 0 and author_id is not null
+       union select user_id, 'participating' from todos
+         where ${column} = ? and action in ('mentioned', 'directly_addressed')
+       union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
+         from ${prefix}_subscriptions where ${column} = ?`,
+      [id, id, id, id, id],
+    ),
+  );
+  if (created) {
+    tie(
+      await db.rows(
+        `select ls.user_id, 'subscribed' from label_subscriptions ls
+         join ${prefix}_labels x on x.label_id = ls.label_id where x.${column} = ?`,
+        [id],
+      ),
+    );
+  }
+  // Whoever has settings that may make them hear of anything in the project; members, where it is their global ones.
+  const above = `select a.ancestor_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
+    where p.id = ?`;
+  const project = event.project_id;
+  tie(
+    await db.rows(
+      `select s.user_id, 'interested' from notification_settings s
+       where s.level in ('watch', 'custom') and (s.project_id = ? or s.namespace_id in (${above}))
+       union
+       select s.user_id, 'interested' from notification_settings s join members m on m.user_id = s.user_id
+       where s.scope = 'global' and s.level in ('watch', 'custom')
+         and (m.project_id = ? or m.namespace_id in (${above}))`,
+      [project, project, project, project],
+    ),
+  );
+  const names = mentionsIn(created ? [title, body] : [body]);
+  if (names.length > 0) {
+    const among = placeholders(names);
+    tie(
+      await db.rows(
+        `select id, 'mentioned' from users where lower(username) in (${among.sql})`,
+        among.values,
+      ),
+    );
+  }
+  return ties;
+}
+
+/**
+ * Why somebody is told, or `undefined` (GitLab's NotificationRecipient): who subscribed is told whatever their level,
+ * and who unsubscribed only where they are named.
+ */
+function reasonFor(level: Level, asked: boolean, ties: Set<Tie>): Reason | undefined {
+  if (ties.has("subscribed") && !ties.has("unsubscribed")) return "subscribed";
+  if (level === "disabled") return undefined;
+  if (ties.has("mentioned")) return "mentioned";
+  if (level === "mention" || ties.has("unsubscribed")) return undefined;
+  if (ties.has("participating")) return "participating";
+  if (level === "watch") return "watching";
+  return level === "custom" && asked ? "custom" : undefined;
+}
+
+interface Person extends Omit<Recipient, "reason"> {
+  flags: Flags;
+}
+
+/** The people of these ids who are active, with the settings that hold for them in a project. */
+async function settingsOf(
+  db: Reader,
+  projectId: number,
+  userIds: readonly number[],
+): Promise<Person[]> {
+  const among = placeholders(userIds);
+  const people = await db.all<{ id: number; username: string; name: string; email: string }>(
+    `select id, username, name, email from users
+     where id in (${among.sql}) and state = 'active' order by id`,
+    among.values,
+  );
+  // The project's own settings first, then the nearest group's, the global ones last.
+  const settings = await db.all<{
+    user_id: number;
+    scope: string;
+    level: Level;
+    flags: string;
+    notification_email: string | null;
+  }>(
+    `select s.user_id, s.scope, s.level, s.flags, s.notification_email from notification_settings s
+     left join projects p on p.id = ?
+     left join namespace_ancestors a on a.namespace_id = p.namespace_id and a.ancestor_id = s.namespace_id
+     where s.user_id in (${among.sql})
+       and (s.scope = 'global' or s.project_id = p.id or a.ancestor_id is not null)
+     order by case when s.project_id is not null then 0 when s.scope = 'global' then 2 else 1 end, a.depth`,
+    [projectId, ...among.values],
+  );
+  const byUser = new Map<number, typeof settings>();
+  for (const setting of settings) {
+    const own = byUser.get(setting.user_id);
+    if (own) own.push(setting);
+    else byUser.set(setting.user_id, [setting]);
+  }
+  return people.map((person) => {
+    const own = byUser.get(person.id) ?? [];
+    const global = own.find((setting) => setting.scope === "global");
+    const deciding = own.find((setting) => setting.level !== "global") ?? global;
+    return {
+      ...person,
+      email: global?.notification_email ?? person.email,
+      level: deciding?.level ?? "participating",
+      flags: deciding ? JSON.parse(deciding.flags) : {},
+    };
+  });
+}
