@@ -7,6 +7,7 @@ import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addHookCommands } from "./commands/hook.ts";
+import { addMailCommands } from "./commands/mail.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTokenCommands } from "./commands/token.ts";
@@ -39,6 +40,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addSeedCommand(program);
   addEventCommands(program);
   addHookCommands(program);
+  addMailCommands(program);
   addWikiCommands(program);
   addDependencyCommands(program);
   addDatabaseCommands(program);

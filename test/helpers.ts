@@ -152,6 +152,8 @@ export interface CallOptions {
 
 /** An application under test. */
 export interface TestApp extends App {
+  /** What another process opens its database by. */
+  readonly database: string;
   /** Its database, to look into or to open again. */
   readonly store: Store;
   /** The texts of the statements it has sent since this was last emptied. */
@@ -174,6 +176,7 @@ export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promi
   await app.admin.seed(seed);
   return {
     ...app,
+    database,
     store,
     statements,
     call: (request, callOptions) => call(app, request, callOptions),

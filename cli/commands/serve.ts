@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { App, AppOptions } from "../../src/index.ts";
+import type { App, AppOptions, MailChange } from "../../src/index.ts";
 import type { RequestOptions, Server } from "../../src/node.ts";
 import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { loadServer } from "../listen.ts";
 import { log, report, say } from "../log.ts";
 import { nextSignal, signal } from "../signals.ts";
+import { mailFromOption, smtpOption } from "./mail.ts";
 
 type Tier = NonNullable<AppOptions["tier"]>;
 const TIERS = Object.keys({
@@ -75,14 +76,7 @@ export function addServeCommand(program: Command): void {
         "believe X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
       ).env("PM_TRUST_PROXY"),
     )
-    .addOption(
-      new Option(
-        "--smtp <url>",
-        "send notifications through this server; needs --mail-from and --url",
-      )
-        .env("PM_SMTP")
-        .argParser(readSmtp),
-    )
+    .addOption(smtpOption())
     .addOption(
       new Option("--impersonation <on|off>", "whether impersonation tokens are accepted")
         .env("PM_IMPERSONATION")
@@ -109,9 +103,7 @@ export function addServeCommand(program: Command): void {
         .env("PM_REQUESTS_PER_MINUTE")
         .argParser(readNumber(1, 999_999_999)),
     )
-    .addOption(
-      new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM"),
-    )
+    .addOption(mailFromOption())
     .addOption(
       new Option(
         "--max-connections <number>",
@@ -139,6 +131,7 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       "after",
       `
+With --smtp, --mail-from and --url, notifications are sent by mail.
 Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
 Requests are logged on standard output and failures on standard error, one JSON object a line.
 SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
@@ -292,18 +285,13 @@ function readUrl(text: string): string {
   return text;
 }
 
-function readSmtp(text: string): string {
-  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol)) {
-    throw new InvalidArgumentError("It must be like smtp://user:password@mail.example.com:587.");
-  }
-  return text;
-}
-
 function readMail({ smtp, mailFrom, url }: ServeOptions): AppOptions["mail"] {
   if (smtp === undefined) return undefined;
   if (mailFrom === undefined) throw new UsageError("--smtp needs --mail-from");
   if (url === undefined) throw new UsageError("--smtp needs --url: links in mails begin with it");
-  return { smtp, from: mailFrom };
+  const onChange = ({ failing, error }: MailChange) =>
+    failing ? say("mail fails", { error }) : say("mail works again", {});
+  return { smtp, from: mailFrom, onChange };
 }
 
 /** For commander a flag is set by its variable whatever the value, also by `PM_TRUST_PROXY=false`. */

@@ -28,6 +28,8 @@ export interface NotifiableEvent {
   action: string;
   target_type: string | null;
   target_id: number | null;
+  /** In epoch milliseconds. */
+  created_at: number;
 }
 
 /** What a mail tells one person. */
@@ -66,7 +68,7 @@ const PEOPLE = 1000;
 /** The event with this id, or `undefined`. */
 export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent | undefined> {
   const found = await db.one<NotifiableEvent>(
-    "select id, project_id, author_id, action, target_type, target_id from events where id = ?",
+    "select id, project_id, author_id, action, target_type, target_id, created_at from events where id = ?",
     [id],
   );
   return found;
@@ -204,18 +206,18 @@ async function tiesOf(
       else ties.set(userId as number, new Set([why as Tie]));
     }
   };
-  // Who takes part: the author, whoever is assigned, commented or was mentioned before. Then who chose to be told or not.
+  // Who takes part: the author, whoever is assigned, had commented or was mentioned by then. Then who chose to be told or not.
   tie(
     await db.rows(
       `select author_id, 'participating' from ${table} where id = ? and author_id is not null
        union select user_id, 'participating' from ${prefix}_assignees where ${column} = ?
        union select author_id, 'participating' from notes
-         where ${column} = ? and system = 0 and author_id is not null
+         where ${column} = ? and system = 0 and author_id is not null and created_at <= ?
        union select user_id, 'participating' from todos
-         where ${column} = ? and action in ('mentioned', 'directly_addressed')
+         where ${column} = ? and action in ('mentioned', 'directly_addressed') and created_at <= ?
        union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
          from ${prefix}_subscriptions where ${column} = ?`,
-      [id, id, id, id, id],
+      [id, id, id, event.created_at, id, event.created_at, id],
     ),
   );
   if (created) {

@@ -1,28 +1,42 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createApp } from "../../src/index.ts";
-import { baseSeed, call, newDatabase, type TestDatabase, waitFor } from "../helpers.ts";
+import { createAppOn } from "../../src/app.ts";
+import { type App, type AppOptions, createApp, type MailChange } from "../../src/index.ts";
+import { openStore } from "../../src/store/open.ts";
+import {
+  baseSeed,
+  call,
+  newDatabase,
+  type Person,
+  type TestDatabase,
+  waitFor,
+} from "../helpers.ts";
 
 interface Received {
   to: string[];
   subject: string | undefined;
   text: string | undefined;
   messageId: string | undefined;
+  inReplyTo: string | undefined;
+  references: string | undefined;
 }
 
 let server: SMTPServer;
 let received: Received[];
 /** How many mails are refused first. */
 let refusals: number;
+/** What those are refused with. */
+let refusal: number;
 let smtp: string;
 let database: TestDatabase;
 
 beforeEach(async () => {
   received = [];
   refusals = 0;
+  refusal = 451;
   server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
@@ -32,13 +46,13 @@ beforeEach(async () => {
       stream.on("end", async () => {
         if (refusals > 0) {
           refusals -= 1;
-          done(Object.assign(new Error("Try again later"), { responseCode: 451 }));
+          done(Object.assign(new Error("No"), { responseCode: refusal }));
           return;
         }
         const mail = await PostalMime.parse(Buffer.concat(chunks));
         const to = session.envelope.rcptTo.map(({ address }) => address);
-        const { subject, text, messageId } = mail;
-        received.push({ to, subject, text, messageId });
+        const { subject, text, messageId, inReplyTo, references } = mail;
+        received.push({ to, subject, text, messageId, inReplyTo, references });
         done();
       });
     },
@@ -84,6 +98,8 @@ it("sends what people are to hear of, once, also after a restart", async () => {
     subject: "Re: acme/site | Broken button (#1)",
     text: expect.stringContaining("I can mend it."),
     messageId: expect.stringMatching(/^<event-\d+-user-\d+\.[\da-f-]{36}@pm\.example\.com>$/),
+    inReplyTo: expect.stringMatching(/^<issue-\d+-user-\d+\.[\da-f-]{36}@pm\.example\.com>$/),
+    references: received[0]?.inReplyTo,
   });
   expect(received[0]?.text).toContain("The developer commented on issue #1: Broken button");
   expect(received[0]?.text).toContain("https://pm.example.com/acme/site/-/issues/1");
@@ -149,4 +165,206 @@ it("sends each mail once, however many processes do so", async () => {
   expect(told.sort()).toEqual(notes.sort());
   const ids = received.map(({ messageId }) => messageId);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+const SITE = "/projects/acme%2Fsite";
+const postAs = (app: App, as: Person, path: string, json: object) =>
+  call(app, `POST ${path}`, { as, json });
+const isSent = (app: App) => waitFor(async () => (await app.admin.listQueuedMails()).length === 0);
+
+it("writes what was opened, bounded, and keeps what follows in one thread for each person", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const description = `@developer See this.${"x".repeat(20_000)}`;
+  await postAs(app, "owner", `${SITE}/issues`, { title: "One\nBcc: x@example.com", description });
+  await isSent(app);
+  await note(app, "Seen.");
+  await postAs(app, "owner", `${SITE}/issues/1/notes`, { body: "Good." });
+  await arrived(3);
+  const [opened, seen, good] = received as [Received, Received, Received];
+  expect(opened.subject).toBe("acme/site | One Bcc: x@example.com (#1)");
+  expect(opened.to).toEqual(["developer@example.com"]);
+  expect(opened.text).toContain("@developer See this.xxx");
+  expect(opened.text?.length).toBeLessThan(11_000);
+  expect([opened.inReplyTo, opened.references]).toEqual([undefined, undefined]);
+  expect([good.to, good.inReplyTo, good.references]).toEqual([
+    opened.to,
+    opened.messageId,
+    opened.messageId,
+  ]);
+  expect(seen.to).toEqual(["owner@example.com"]);
+  expect(seen.inReplyTo).not.toBe(opened.messageId);
+  await app.close();
+
+  // Another installation of the same name and ids gives other ids.
+  const elsewhere = await newDatabase();
+  const other = await createApp({
+    database: elsewhere.database,
+    url: "https://pm.example.com",
+    mail: mail(),
+  });
+  await other.admin.seed(baseSeed);
+  await postAs(other, "owner", `${SITE}/issues`, { title: "One", description: "@developer" });
+  await arrived(4);
+  expect(received[3]?.messageId).not.toBe(opened.messageId);
+  await other.close();
+  await elsewhere.drop();
+});
+
+it("loses nothing that was begun before what was sent", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
+  let finish = () => {};
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"body":"Begun'));
+      finish = () => {
+        controller.enqueue(new TextEncoder().encode(' first"}'));
+        controller.close();
+      };
+    },
+  });
+  const slow = app.fetch(
+    new Request(`https://pm.example.com/api/v4${SITE}/issues/1/notes`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "private-token": "token-of-developer" },
+      body,
+      duplex: "half",
+    } as RequestInit),
+  );
+  await note(app, "Begun second");
+  await arrived(1);
+  finish();
+  expect((await slow).status).toBe(201);
+  await arrived(2);
+  expect(received.map(({ text }) => /Begun \w+/.exec(text ?? "")?.[0])).toEqual([
+    "Begun second",
+    "Begun first",
+  ]);
+  await app.close();
+});
+
+it("keeps what is refused for good, until somebody says to try it again", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
+  [refusals, refusal] = [1, 550];
+  await note(app, "Hello");
+  const failed = async () => (await app.admin.listQueuedMails())[0]?.state === "failed";
+  await waitFor(failed);
+  const [kept] = await app.admin.listQueuedMails();
+  expect(kept).toMatchObject({
+    user: "owner",
+    reason: "participating",
+    attempts: 1,
+    next_attempt_at: null,
+    error: expect.stringContaining("550"),
+  });
+  await expect(app.admin.retryMails(987_654)).rejects.toThrow("404 Mail Not Found");
+  expect(await app.admin.retryMails(kept?.id)).toEqual({ mails: 1 });
+  await arrived(1);
+  await isSent(app);
+  await app.close();
+});
+
+it("tells nobody who lost the right to read it while the mail waited", async () => {
+  let now = Date.now();
+  const app = await open({ mail: mail(), now: () => now });
+  await app.admin.seed(baseSeed);
+  await postAs(app, "guest", "/projects/secret%2Fvault/issues", { title: "A" });
+  [refusals, now] = [1, now + 1000];
+  await postAs(app, "owner", "/projects/secret%2Fvault/issues/1/notes", { body: "Hello" });
+  await waitFor(async () => refusals === 0);
+  const { json } = await call(app, "GET /user", { as: "guest" });
+  await call(app, `DELETE /groups/secret/members/${json.id}`, { as: "owner" });
+  now += 60_000;
+  await isSent(app);
+  expect(received).toEqual([]);
+  await app.close();
+});
+
+it("says once that the server is gone, and that it is back, also to the probe", async () => {
+  let now = Date.now();
+  const gone = createServer();
+  gone.listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const { port } = gone.address() as AddressInfo;
+  await new Promise((resolve) => gone.close(resolve));
+  const changes: MailChange[] = [];
+  const errors: unknown[] = [];
+  const app = await open({
+    mail: {
+      ...mail(),
+      smtp: `smtp://127.0.0.1:${port}`,
+      onChange: (change) => changes.push(change),
+    },
+    now: () => now,
+    onError: (error) => errors.push(error),
+  });
+  await app.admin.seed(baseSeed);
+  const ready = async () => (await call(app, "GET /-/readiness")).json;
+  expect(await ready()).toEqual({ status: "ok", mail: "ok" });
+  await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
+  for (const body of ["One", "Two", "Three"]) await note(app, body);
+  await waitFor(async () => changes.length > 0);
+  expect(await ready()).toEqual({ status: "ok", mail: "failing" });
+  for (let turn = 0; turn < 3; turn += 1) {
+    now += 31_000;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  expect(changes).toEqual([{ failing: true, error: expect.stringContaining("ECONNREFUSED") }]);
+
+  server.server.close();
+  const back = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    onData: (stream, _, done) => stream.on("end", () => done()).resume(),
+  });
+  back.listen(port, "127.0.0.1");
+  await once(back.server, "listening");
+  await waitFor(async () => {
+    now += 10 * 60_000;
+    return (await app.admin.listQueuedMails()).length === 0;
+  });
+  expect(changes.slice(1)).toEqual([{ failing: false }]);
+  expect(await ready()).toEqual({ status: "ok", mail: "ok" });
+  expect(errors).toEqual([]);
+  await app.close();
+  await new Promise<void>((resolve) => back.close(resolve));
+});
+
+it("closes soon although the server says nothing", async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket));
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const app = await open({ mail: { ...mail(), smtp: `smtp://127.0.0.1:${port}` } });
+  await app.admin.seed(baseSeed);
+  await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
+  await note(app, "Hello");
+  await waitFor(async () => sockets.length > 0);
+  const [socket] = sockets as [Socket];
+  const cut = once(socket, "close");
+  const started = performance.now();
+  await app.close();
+  expect(performance.now() - started).toBeLessThan(9000);
+  await cut;
+  silent.close();
+  // It is somebody else's at once.
+  const again = await open({ mail: mail() });
+  await arrived(1);
+  await again.close();
+});
+
+it("closes the database where it can't start", async () => {
+  const store = await openStore(database.database);
+  const wrong = { smtp: "no://where?\0", from: "x" };
+  for (const options of [{ mail: mail() }, { url: "http://x", mail: wrong, pages: ["no"] }]) {
+    const failing = await openStore(database.database);
+    await expect(createAppOn(failing, options as AppOptions)).rejects.toThrow(TypeError);
+    await expect((async () => failing.rows("select 1"))()).rejects.toThrow();
+  }
+  await store.close();
 });

@@ -23,8 +23,13 @@ async function post(path: string, as: Person, json: object) {
 
 /** Who hears of the newest event of a project, and why. */
 async function told(project = SITE) {
-  const { json } = await app.call(`GET ${project}/events?per_page=1`, { as: "admin" });
-  const people = await app.admin.recipients(json[0].id);
+  const path = decodeURIComponent(project.replace("/projects/", ""));
+  const [newest] = await app.store.rows(
+    `select max(e.id) from events e join projects p on p.id = e.project_id
+     where p.full_path = ? or p.id = ?`,
+    [path, Number(path) || 0],
+  );
+  const people = await app.admin.recipients(newest?.[0] as number);
   return Object.fromEntries(people.map(({ username, reason }) => [username, reason]));
 }
 
@@ -107,4 +112,185 @@ it("knows merge requests, and nothing of an event that isn't there", async () =>
   });
   expect(await told()).toEqual({ developer: "participating" });
   await expect(app.admin.recipients(987_654)).rejects.toThrow("404 Event Not Found");
+});
+
+const request = { title: "Merge", source_branch: "r", target_branch: "main" };
+
+it("tells guests of no merge request where they may not read the code, and nobody of what is switched off", async () => {
+  await settings("guest", VAULT, { level: "watch" });
+  await settings("reporter", VAULT, { level: "watch" });
+  const { iid } = await post(`${VAULT}/merge_requests`, "developer", {
+    ...request,
+    title: "For @guest",
+  });
+  expect(await told(VAULT)).toEqual({ reporter: "watching" });
+  await post(`${VAULT}/merge_requests/${iid}/notes`, "owner", { body: "@guest @reporter" });
+  expect(await told(VAULT)).toEqual({ developer: "participating", reporter: "mentioned" });
+  await app.call(`PUT ${VAULT}`, { as: "owner", json: { merge_requests_enabled: false } });
+  expect(await told(VAULT)).toEqual({});
+  await app.call(`PUT ${VAULT}`, { as: "owner", json: { merge_requests_enabled: true } });
+
+  await post(`${VAULT}/issues`, "developer", { title: "Seen" });
+  expect(await told(VAULT)).toEqual({ guest: "watching", reporter: "watching" });
+  await app.call(`PUT ${VAULT}`, { as: "owner", json: { issues_enabled: false } });
+  expect(await told(VAULT)).toEqual({});
+  await app.call(`PUT ${VAULT}`, { as: "owner", json: { issues_enabled: true } });
+  for (const as of ["guest", "reporter"] as const) await settings(as, VAULT, { level: "global" });
+});
+
+it("tells of a confidential issue its author, assignees, reporters and administrators alone", async () => {
+  for (const as of ["guest", "stranger", "reporter", "admin"] as const)
+    await settings(as, SITE, { level: "watch" });
+  const { iid } = await post(`${SITE}/issues`, "stranger", { title: "Hush" });
+  const guest = (await app.call("GET /user", { as: "guest" })).json.id;
+  await app.call(`PUT ${SITE}/issues/${iid}`, { as: "owner", json: { assignee_ids: [guest] } });
+  await app.call(`PUT ${SITE}/issues/${iid}`, { as: "owner", json: { confidential: true } });
+  await post(`${SITE}/issues/${iid}/notes`, "owner", { body: "Soon" });
+  expect(await told()).toEqual({
+    stranger: "participating",
+    guest: "participating",
+    reporter: "watching",
+    admin: "watching",
+  });
+  for (const as of ["guest", "stranger", "reporter", "admin"] as const)
+    await settings(as, SITE, { level: "global" });
+});
+
+it("tells who subscribed, whatever their level, and who unsubscribed only where they are named", async () => {
+  const { iid } = await post(`${SITE}/issues`, "owner", { title: "Choose" });
+  const issue = `${SITE}/issues/${iid}`;
+  await settings("stranger", "", { level: "disabled" });
+  for (const as of ["stranger", "maintainer"] as const) await post(`${issue}/subscribe`, as, {});
+  await post(`${issue}/unsubscribe`, "owner", {});
+  await post(`${issue}/notes`, "admin", { body: "News" });
+  expect(await told()).toEqual({ maintainer: "subscribed", stranger: "subscribed" });
+  await post(`${issue}/notes`, "maintainer", { body: "More news, @owner" });
+  expect(await told()).toEqual({
+    admin: "participating",
+    owner: "mentioned",
+    stranger: "subscribed",
+  });
+  await post(`${issue}/unsubscribe`, "stranger", {});
+  await app.call(`PUT ${issue}`, { as: "admin", json: { state_event: "close" } });
+  // Developers asked for closed issues above.
+  expect(await told()).toEqual({ maintainer: "subscribed", developer: "custom" });
+  await settings("stranger", "", { level: "participating" });
+  // What the API says of a subscription is what decides.
+  for (const as of ["owner", "stranger", "maintainer"] as const) {
+    const { json } = await app.call(`GET ${issue}`, { as });
+    expect(json.subscribed).toBe(as === "maintainer");
+  }
+});
+
+it("tells who subscribed to a label of what gets it", async () => {
+  const { status } = await app.call(`POST ${SITE}/labels/UX/subscribe`, { as: "guest" });
+  expect(status).toBe(201);
+  await post(`${SITE}/issues`, "owner", { title: "Styled", labels: "UX" });
+  expect(await told()).toEqual({ guest: "subscribed" });
+  await post(`${SITE}/issues`, "owner", { title: "Hidden", labels: "UX", confidential: true });
+  expect(await told()).toEqual({});
+});
+
+it("goes on telling those who were mentioned once, as their todos say", async () => {
+  const { iid } = await post(`${SITE}/issues`, "owner", { title: "T", description: "@stranger" });
+  await post(`${SITE}/issues/${iid}/notes`, "owner", { body: "And?" });
+  expect(await told()).toEqual({ stranger: "participating" });
+});
+
+it("finds in texts the same names as todos do: none in code, in addresses, in longer words", async () => {
+  const description = [
+    "```",
+    "@reporter",
+    "```",
+    "~~~text",
+    "```",
+    "@reporter",
+    "~~~",
+    "`@reporter`, ``a ` @reporter``, a@reporter.example, /@reporter, @@reporter,",
+    `@${"reporter".repeat(40)} and @Guest.`,
+  ].join("\n");
+  const { iid } = await post(`${SITE}/issues`, "owner", { title: "Code", description });
+  expect(await told()).toEqual({ guest: "mentioned" });
+  const todosOf = async (as: Person) => {
+    const { json } = await app.call("GET /todos", { as });
+    return json.filter(({ target }: { target: { iid: number } }) => target.iid === iid).length;
+  };
+  expect([await todosOf("reporter"), await todosOf("guest")]).toEqual([0, 1]);
+});
+
+it("takes the nearest group's settings, however deep the groups are", async () => {
+  const parent = (await app.call("GET /groups/acme", { as: "owner" })).json.id;
+  const one = await post("/groups", "owner", { name: "n1", path: "n1", parent_id: parent });
+  const two = await post("/groups", "owner", { name: "n2", path: "n2", parent_id: one.id });
+  const project = await post("/projects", "owner", { name: "deep", namespace_id: two.id });
+  const at = `/projects/${project.id}`;
+  const hears = async () => {
+    await post(`${at}/issues`, "owner", { title: "Deep" });
+    return told(at);
+  };
+  // The furthest is saved last, so that neither age nor id gives the order.
+  await settings("developer", `/groups/${two.id}`, { level: "watch" });
+  await settings("developer", `/groups/${one.id}`, { level: "disabled" });
+  await settings("developer", "/groups/acme", { level: "mention" });
+  expect(await hears()).toEqual({ developer: "watching" });
+  await settings("developer", `/groups/${two.id}`, { level: "global" });
+  expect(await hears()).toEqual({});
+  await settings("developer", `/groups/${one.id}`, { level: "watch" });
+  expect(await hears()).toEqual({ developer: "watching" });
+  for (const group of [one.id, "acme"])
+    await settings("developer", `/groups/${group}`, { level: "global" });
+});
+
+it("tells nobody who was blocked or left, and hides a private profile's owner from nobody", async () => {
+  const idOf = async (as: Person) => (await app.call("GET /user", { as })).json.id;
+  const [guest, maintainer] = [await idOf("guest"), await idOf("maintainer")];
+  await settings("guest", VAULT, { level: "watch" });
+  await settings("maintainer", VAULT, { level: "watch" });
+  await app.call(`PUT /users/${maintainer}`, { as: "admin", json: { private_profile: true } });
+  await post(`${VAULT}/issues`, "maintainer", { title: "One" });
+  expect(await told(VAULT)).toEqual({ guest: "watching" });
+  await app.call(`POST /users/${guest}/block`, { as: "admin" });
+  await post(`${VAULT}/issues`, "owner", { title: "Two" });
+  expect(await told(VAULT)).toEqual({ maintainer: "watching" });
+  await app.call(`POST /users/${guest}/unblock`, { as: "admin" });
+  await app.call(`DELETE /groups/secret/members/${guest}`, { as: "owner" });
+  expect(await told(VAULT)).toEqual({ maintainer: "watching" });
+});
+
+it("asks about a thousand watchers in a few statements", async () => {
+  const watchers = Array.from({ length: 1000 }, (_, n) => `watcher${n}`);
+  const crowd = await testApp({
+    seed: {
+      users: [
+        { username: "owner", name: "Owner", tokens: [{ token: "token-of-owner" }] },
+        ...watchers.map((username) => ({
+          username,
+          name: username,
+          notification_settings: { level: "watch" as const },
+        })),
+      ],
+      groups: [
+        {
+          path: "crowd",
+          members: {
+            owner: "owner",
+            ...Object.fromEntries(watchers.map((name) => [name, "guest" as const])),
+          },
+          projects: [{ path: "all" }],
+        },
+      ],
+    },
+  });
+  const heard = async (what: string, json: object) => {
+    const at = `/projects/crowd%2Fall/${what}`;
+    expect((await crowd.call(`POST ${at}`, { as: "owner", json })).status).toBe(201);
+    const { json: events } = await crowd.call("GET /projects/crowd%2Fall/events", { as: "owner" });
+    crowd.statements.length = 0;
+    const people = await crowd.admin.recipients(events[0].id);
+    expect(crowd.statements.length).toBeLessThan(12);
+    return people.length;
+  };
+  expect(await heard("issues", { title: "Everybody" })).toBe(1000);
+  expect(await heard("merge_requests", request)).toBe(0);
+  await crowd.dispose();
 });

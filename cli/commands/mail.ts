@@ -1,0 +1,124 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { QueuedMail } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { Failure } from "../errors.ts";
+import { type Columns, complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
+
+/** `--smtp`, as every command has it that sends mail. */
+export const smtpOption = () =>
+  new Option("--smtp <url>", "SMTP server, such as smtp://user:password@mail.example.com:587")
+    .env("PM_SMTP")
+    .argParser(readSmtp);
+
+/** `--mail-from`, likewise. */
+export const mailFromOption = () =>
+  new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM");
+
+/** Adds `mail test` and `mail queue`. */
+export function addMailCommands(program: Command): void {
+  const mail = program
+    .command("mail")
+    .description("try out mail, and look after what could not be sent")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli mail test --smtp smtp://mail:25 --mail-from pm@example.com --to ada@example.com
+  $ pm-cli mail queue --retry`,
+    );
+
+  mail
+    .command("test")
+    .description("send a mail, to see whether the server takes it; no database is needed")
+    .option("--to <address>", "who gets it")
+    .addOption(smtpOption())
+    .addOption(mailFromOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli mail test --smtp smtp://mail:25 --mail-from pm@example.com --to ada@example.com
+  $ PM_SMTP=smtps://pm:secret@mail.example.com PM_MAIL_FROM=pm@example.com pm-cli mail test --to ada@example.com`,
+    )
+    .action(test);
+
+  mail
+    .command("queue")
+    .description("list the mails that were not sent yet, and those that are tried no more")
+    .addOption(databaseOption())
+    .addOption(
+      new Option("--retry [id]", "try this one, or all of them, again at once").argParser(readId),
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+A mail is tried for two days. What a server refuses for good is tried no more.
+
+Examples:
+  $ pm-cli mail queue
+  $ pm-cli mail queue --retry 12
+  $ pm-cli mail queue --retry --json`,
+    )
+    .action(queue);
+}
+
+interface TestOptions extends JsonOptions {
+  to?: string;
+  smtp?: string;
+  mailFrom?: string;
+}
+
+async function test({ to, smtp, mailFrom, ...output }: TestOptions): Promise<void> {
+  const questions = { to: "Recipient", smtp: "SMTP server", mailFrom: "Sender" };
+  const { values } = await complete({ to, smtp, mailFrom }, questions);
+  const { sendTestMail } = await import("../../src/index.ts");
+  const settings = { smtp: values.smtp, from: values.mailFrom };
+  await sendTestMail(settings, values.to).catch((error: Error) => {
+    throw new Failure(`the mail was not sent: ${error.message}`);
+  });
+  await print({ sent: true, to: values.to }, output, () => `Sent a mail to ${values.to}.`);
+}
+
+interface QueueOptions extends DatabaseOptions, JsonOptions {
+  retry?: number | true;
+}
+
+const COLUMNS: Columns<QueuedMail> = {
+  id: ({ id }) => id,
+  state: ({ state }) => state,
+  user: ({ user }) => user,
+  event: ({ event_id }) => event_id,
+  attempts: ({ attempts }) => attempts,
+  "next attempt": ({ next_attempt_at }) => next_attempt_at,
+  error: ({ error }) => error,
+};
+
+async function queue({ db, retry, ...output }: QueueOptions): Promise<void> {
+  if (retry !== undefined) {
+    const id = retry === true ? undefined : retry;
+    const retried = await withAdmin(db, (admin) => admin.retryMails(id));
+    const { mails } = retried;
+    return print(
+      retried,
+      output,
+      () => `${mails} ${mails === 1 ? "is" : "are"} tried again at once.`,
+    );
+  }
+  const mails = await withAdmin(db, (admin) => admin.listQueuedMails());
+  await print(mails, output, () => table(mails, COLUMNS, "Nothing waits to be sent."));
+}
+
+function readId(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be the id of a mail.");
+  return Number(text);
+}
+
+/** The address of an SMTP server. @throws InvalidArgumentError */
+function readSmtp(text: string): string {
+  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol)) {
+    throw new InvalidArgumentError("It must be like smtp://user:password@mail.example.com:587.");
+  }
+  return text;
+}
