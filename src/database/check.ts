@@ -58,6 +58,18 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       from wiki_blobs b left join wiki_blob_pieces p on p.blob_id = b.id
       where b.sha256 is not null group by b.id, b.size having coalesce(sum(length(p.bytes)), 0) <> b.size`,
   },
+  {
+    name: "numbers",
+    sql: ["issue", "merge_request"]
+      .map(
+        (
+          kind,
+        ) => `select 'project ' || p.id || ' has ${kind.replace("_", " ")} ' || t.iid || ', and gave '
+          || p.${kind}_count || ' last' from projects p join ${kind}s t on t.project_id = p.id
+        where t.iid > p.${kind}_count or t.iid < 1`,
+      )
+      .join(" union all "),
+  },
 ];
 
 /**

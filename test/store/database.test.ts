@@ -334,6 +334,19 @@ describe("a check", () => {
       "insert into wiki_blobs (project_id, sha256, size, created_at) select min(id), 'x', 7, 0 from projects",
       /has 0 of 7 bytes$/,
     ],
+    [
+      "numbers",
+      `insert into issues (iid, project_id, title, created_at, updated_at)
+       select 3, min(id), 'Third', 0, 0 from projects`,
+      /^project \d+ has issue 3, and gave 0 last$/,
+    ],
+    [
+      "numbers",
+      `insert into merge_requests (iid, project_id, source_project_id, title, source_branch, target_branch,
+         created_at, updated_at)
+       select -1, min(id), min(id), 'None', 'a', 'b', 0, 0 from projects`,
+      /^project \d+ has merge request -1, and gave 0 last$/,
+    ],
   ])("finds wrong %s: %s", async (name, damage, problem) => {
     const database = await fresh();
     const app = await createApp({ database });
