@@ -73,14 +73,7 @@ import {
   TIERS,
   type Tier,
 } from "./resource.ts";
-import {
-  csrfTokenOf,
-  hasCsrfToken,
-  isCrossSite,
-  newVisitor,
-  sessionCookie,
-  sessionOf,
-} from "./session.ts";
+import { csrfTokenOf, isVerified, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
@@ -562,8 +555,7 @@ function requireVerified(
   url: string | undefined,
 ): void {
   if (isReading(incoming)) return;
-  const token = parameters["authenticity_token"];
-  if (!hasCsrfToken(incoming, session, token) || isCrossSite(incoming, url)) throw unverified();
+  if (!isVerified(incoming, session, url, parameters["authenticity_token"])) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {
