@@ -119,7 +119,7 @@ function routes(kind: Source["kind"]) {
       handle: async (context) => {
         const { db, source, shape, input, caller, now } = context;
         const user = await users.find(db, input.user_id);
-        if (!user) throw notFound("User");
+        if (!user || user.state === "ghost") throw notFound("User");
         if (await members.find(db, source, user.id)) throw conflict("Member already exists");
         requireLevel(source, input.access_level);
         requireReach(source, input.access_level);

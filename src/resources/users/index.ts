@@ -19,6 +19,7 @@ import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../groups/queries.ts";
 import { adminUser, ownUser, publicUser, userSummary } from "./json.ts";
 import * as users from "./queries.ts";
+import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
 import { migrations } from "./table.ts";
 
@@ -63,9 +64,11 @@ function columnsOf(input: Profile) {
   };
 }
 
+/** Finds who is to be changed. The ghost user can't be, as in GitLab. */
 async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
   const found = await users.find(db, input.user_id);
   if (!found) throw notFound("User");
+  if (found.state === "ghost") throw forbidden();
   return found;
 }
 
@@ -216,14 +219,15 @@ export const userResource: Resource = {
         },
       }),
       del("/:user_id", {
-        summary: "Delete a user with their own projects",
+        summary:
+          "Delete a user with their own projects; what they wrote elsewhere becomes the ghost user's",
         access: "admin",
         input: id,
         handle: async (context) => {
           const found = await findUser(context);
           context.requireUnmodified(found.updated_at);
           await requireAnotherAdmin(context.db, found);
-          await users.remove(context.db, found.id);
+          await remove(context.db, found.id, context.now);
           return undefined;
         },
       }),

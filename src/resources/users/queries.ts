@@ -11,7 +11,8 @@ export interface User {
   username: string;
   name: string;
   email: string;
-  state: "active" | "blocked";
+  /** `"ghost"`: the one user who has what deleted users wrote, and is never anybody. Shown as active. */
+  state: "active" | "blocked" | "ghost";
   admin: number;
   can_create_group: number;
   projects_limit: number;
@@ -178,18 +179,13 @@ async function endSessions(db: Database, userId: number): Promise<void> {
   await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
-/** Removes a user with their own projects, memberships and tokens. */
-export async function remove(db: Database, userId: number): Promise<void> {
-  await db.run("delete from users where id = ?", [userId]);
-}
-
 /** How many active administrators there are. */
 export async function countAdmins(db: Reader): Promise<number> {
   const [found] = await db.rows("select count(*) from users where admin = 1 and state = 'active'");
   return found?.[0] as number;
 }
 
-/** Every user, in the order they were made. */
+/** Every user but the ghost, in the order they were made. */
 export function all(db: Reader): Awaitable<User[]> {
-  return db.all<User>(`${USER} order by id`);
+  return db.all<User>(`${USER} where state <> 'ghost' order by id`);
 }
