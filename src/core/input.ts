@@ -59,14 +59,23 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
   );
 }
 
-/**
- * A record's id in a path, where GitLab leaves it untyped: what is no id is one that no record has, and answers 404
- * as any other that isn't there.
- */
+/** A record's id in a path. A number that is too large for one is an id that no record has, and so answers 404. */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
-    /^\d{1,15}$/.test(String(value)) ? Number(value) : 0,
+    /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
   );
+}
+
+/**
+ * A record's id in a path, where GitLab leaves it untyped or is a page: whatever is no id answers 404, as an id that
+ * no record has.
+ */
+export function untypedId(): Attribute<number> {
+  return attribute({ type: "integer" }, readId);
+}
+
+function readId(value: unknown): number {
+  return /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
 }
 
 const TRUE = ["true", "1", "t", "yes", "on"];
@@ -94,11 +103,24 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** Text that isn't blank, of at most `max` characters (255). */
-export function text(options: { max?: number } = {}): Attribute<string> {
-  const { max = 255 } = options;
+/** Text without the blanks around it; it may be empty. */
+export function trimmed(): Attribute<string> {
   return v.pipe(
     anyText(),
+    v.transform((value) => value.trim()),
+  );
+}
+
+/** What GitLab calls a title: as {@link text}, without the blanks around it. */
+export function title(): Attribute<string> {
+  return text({ of: trimmed() });
+}
+
+/** Text that isn't blank, of at most `max` characters (255). */
+export function text(options: { max?: number; of?: Attribute<string> } = {}): Attribute<string> {
+  const { max = 255, of = anyText() } = options;
+  return v.pipe(
+    of,
     v.check((value) => value.trim() !== "", "can't be blank"),
     v.check(
       (value) => value.length <= max || [...value].length <= max,

@@ -43,17 +43,18 @@ const snippet = show.shape({
 });
 
 const visibility = is.optional(is.choice(["private", "internal", "public"]));
+const content = is.text({ max: Number.MAX_SAFE_INTEGER });
 const created = {
   title: is.text(),
   file_name: is.text(),
-  content: is.anyText(),
+  content,
   description: is.clearable(is.anyText()),
   visibility,
 };
 const changed = {
   title: is.optional(is.text()),
   file_name: is.optional(is.text()),
-  content: is.optional(is.anyText()),
+  content: is.optional(content),
   description: is.clearable(is.anyText()),
   visibility,
 };

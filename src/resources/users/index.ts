@@ -1,6 +1,6 @@
 import { authorOf, record } from "../../accounts/audit.ts";
 import type { Caller } from "../../core/auth.ts";
-import { forbidden, notFound, unknownRoute } from "../../core/errors.ts";
+import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { hashPassword } from "../../core/passwords.ts";
 import { requireFullPath } from "../../core/paths.ts";
@@ -23,7 +23,7 @@ import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-const id = { user_id: is.recordId() };
+const id = { user_id: is.untypedId() };
 
 const profile = {
   bio: is.clearable(is.anyText()),
@@ -120,6 +120,8 @@ export const userResource: Resource = {
           active: is.optional(is.boolean()),
           blocked: is.optional(is.boolean()),
           external: is.optional(is.boolean()),
+          extern_uid: is.optional(is.anyText()),
+          provider: is.optional(is.anyText()),
           created_after: is.optional(is.date()),
           created_before: is.optional(is.date()),
           order_by: is.optional(is.choice(["id", "name", "username", "created_at", "updated_at"])),
@@ -130,13 +132,18 @@ export const userResource: Resource = {
           if (!caller && input.username === undefined) {
             throw forbidden("Not authorized to access /api/v4/users");
           }
-          if (!caller?.admin && input.external !== undefined) throw forbidden();
+          const { extern_uid, provider } = input;
+          if (extern_uid !== undefined && provider === undefined) throw missing("provider");
+          if (provider !== undefined && extern_uid === undefined) throw missing("extern_uid");
+          const isForAdmins = input.external !== undefined || extern_uid !== undefined;
+          if (!caller?.admin && isForAdmins) throw forbidden();
           const admin = caller?.admin === true;
           return users.list(db, shape, page, {
             username: input.username,
             search: input.search,
             state: input.active ? "active" : input.blocked ? "blocked" : undefined,
             external: input.external,
+            identified: extern_uid !== undefined,
             createdAfter: admin ? startOf(input.created_after) : undefined,
             createdBefore: admin ? startOf(input.created_before) : undefined,
             orderBy: (admin ? input.order_by : undefined) ?? "id",

@@ -36,6 +36,8 @@ export interface UserFilter {
   search?: string | undefined;
   state?: User["state"] | undefined;
   external?: boolean | undefined;
+  /** Only who has an identity elsewhere, which nobody has. */
+  identified?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
@@ -57,6 +59,7 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
   }
   if (filter.state) add("u.state = ?", filter.state);
   if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
+  if (filter.identified) add("1 = 0");
   if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
   if (filter.createdBefore !== undefined) add("u.created_at < ?", filter.createdBefore);
   const { orderBy, sort } = filter;
