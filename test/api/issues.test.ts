@@ -644,7 +644,7 @@ describe("labels", () => {
 it("a milestone lists its issues and merge requests", async () => {
   const project = await newProject("planned");
   const make = async (path: string) =>
-    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: "planned" } }))
+    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: `Of ${path}` } }))
       .json.id as number;
   const own = `/projects/${project}/milestones/${await make(`/projects/${project}`)}`;
   const above = `/groups/acme/milestones/${await make("/groups/acme")}`;

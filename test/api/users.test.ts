@@ -196,6 +196,7 @@ describe("GET /users", () => {
     for (const half of ["extern_uid=1", "provider=ldap"]) {
       expect((await call(`GET /users?${half}`)).status).toBe(400);
     }
+    expect((await call("GET /users?active=true&blocked=true")).json).toEqual([]);
     const refused = await call("GET /users?external=true", { as: "guest" });
     expect([refused.status, refused.json]).toEqual([403, { message: "403 Forbidden" }]);
 

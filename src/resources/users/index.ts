@@ -122,6 +122,7 @@ export const userResource: Resource = {
           external: is.optional(is.boolean()),
           extern_uid: is.optional(is.anyText()),
           provider: is.optional(is.anyText()),
+          two_factor: is.optional(is.choice(["enabled", "disabled"])),
           created_after: is.optional(is.date()),
           created_before: is.optional(is.date()),
           order_by: is.optional(is.choice(["id", "name", "username", "created_at", "updated_at"])),
@@ -141,7 +142,9 @@ export const userResource: Resource = {
           return users.list(db, shape, page, {
             username: input.username,
             search: input.search,
-            state: input.active ? "active" : input.blocked ? "blocked" : undefined,
+            active: input.active,
+            blocked: input.blocked,
+            twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
             external: input.external,
             identified: extern_uid !== undefined,
             createdAfter: admin ? startOf(input.created_after) : undefined,

@@ -34,7 +34,9 @@ export interface NewUser {
 export interface UserFilter {
   username?: string | undefined;
   search?: string | undefined;
-  state?: User["state"] | undefined;
+  active?: boolean | undefined;
+  blocked?: boolean | undefined;
+  twoFactor?: boolean | undefined;
   external?: boolean | undefined;
   /** Only who has an identity elsewhere, which nobody has. */
   identified?: boolean | undefined;
@@ -57,7 +59,12 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
     const search = contains(["u.name", "u.username"], filter.search);
     add(`(${search.sql} or lower(u.email) = lower(?))`, ...search.values, filter.search);
   }
-  if (filter.state) add("u.state = ?", filter.state);
+  if (filter.active) add("u.state = 'active'");
+  if (filter.blocked) add("u.state = 'blocked'");
+  if (filter.twoFactor !== undefined) {
+    const enabled = "select user_id from two_factor where enabled_at is not null";
+    add(`u.id ${filter.twoFactor ? "in" : "not in"} (${enabled})`);
+  }
   if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
   if (filter.identified) add("1 = 0");
   if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
