@@ -336,10 +336,11 @@ function matcherOf(
   const matcher = new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}/*$`);
   return (exchange) => {
     const match = matcher.exec((exchange as Exchange).url.pathname);
-    if (!match?.groups) return match ? NO_PARAMS : undefined;
-    if (!format) return match.groups;
-    const { format: suffix, ...params } = match.groups;
-    (exchange as Exchange).format = suffix;
+    if (!match) return undefined;
+    // Another pattern may have matched before, without the method.
+    (exchange as Exchange).format = format ? match.groups?.["format"] : undefined;
+    if (!format || !match.groups) return match.groups ?? NO_PARAMS;
+    const { format: _, ...params } = match.groups;
     return params;
   };
 }

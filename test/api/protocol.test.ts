@@ -1253,6 +1253,11 @@ describe("a format", () => {
     await app.call(`POST /projects/acme%2Fsite/wikis?${query}`, { as });
     const page = await app.call("GET /projects/acme%2Fsite/wikis/page.json", { as });
     expect(page.json).toMatchObject({ slug: "page.json", format: "rdoc" });
+    // The address of attachments takes a format, and only POST.
+    const odd = new URLSearchParams({ title: "attachments.xml", content: "c" });
+    await app.call(`POST /projects/acme%2Fsite/wikis?${odd}`, { as });
+    const besides = await app.call("GET /projects/acme%2Fsite/wikis/attachments.xml", { as });
+    expect(besides.json.slug).toBe("attachments.xml");
     expect((await app.call("GET /projects/acme%2Fsite.json", { as })).status).toBe(404);
     expect((await app.call("GET /nothing.json", { as })).status).toBe(404);
   });
