@@ -312,7 +312,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     target?: string,
   ) => record(db, { action, author: OPERATOR, userId, target, ip: "" }, now());
 
-  const setState = (username: string, state: users.User["state"]) =>
+  const setState = (username: string, state: UserRecord["state"]) =>
     store.transaction(async (db) => {
       const user = await findUser(db, username);
       await users.setState(db, user, state, now());
@@ -530,7 +530,7 @@ export function createAdmin(store: Store, now: () => number, retention: string |
 
 async function findUser(db: Reader, username: string): Promise<users.User> {
   const found = await users.findByUsername(db, username);
-  if (!found) throw notFound("User");
+  if (!found || found.state === "ghost") throw notFound("User");
   return found;
 }
 
@@ -554,7 +554,8 @@ async function findProject(db: Reader, name: string): Promise<projects.Project> 
 }
 
 function userRecord(user: users.User): UserRecord {
-  const { id, username, name, email, state } = user;
+  const { id, username, name, email } = user;
+  const state = user.state === "blocked" ? "blocked" : "active";
   return { id, username, name, email, state, admin: user.admin === 1 };
 }
 

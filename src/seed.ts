@@ -220,11 +220,15 @@ class Seeding {
     const fullPath = parent ? `${parent.full_path}/${group.path}` : group.path;
     if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
     requireVisibility(fullPath, group.visibility, parent);
+    const { name = group.path } = group;
+    if (parent && (await groups.isNameTaken(this.#db, parent.id, name))) {
+      throw new SeedError(`the name ${name} of ${fullPath} is taken`);
+    }
     const id = await groups.insert(
       this.#db,
       {
         kind: "group",
-        name: group.name ?? group.path,
+        name,
         path: group.path,
         parent,
         description: group.description,

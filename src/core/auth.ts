@@ -1,10 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { Awaitable, Reader } from "../store/port.ts";
 import { digest } from "./digest.ts";
-import { ApiError, forbidden, insufficientScope, notFound, unauthorized } from "./errors.ts";
+import {
+  ApiError,
+  forbidden,
+  insufficientScope,
+  invalid,
+  notFound,
+  unauthorized,
+} from "./errors.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
-import { hasCsrfToken, isCrossSite, sessionOf } from "./session.ts";
+import { isCrossSite, isVerified, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 
 /** What a token may be used for (gitlab-facts §9). */
@@ -203,8 +210,8 @@ export function findCaller(
   }
   const session = sessionOf(incoming);
   if (session === undefined) return undefined;
-  // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9).
-  return isSafe || hasCsrfToken(incoming, session)
+  // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9), as on pages.
+  return isSafe || isVerified(incoming, session, settings.url)
     ? findSignedIn(settings, db, incoming, now)
     : undefined;
 }
@@ -366,7 +373,7 @@ function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
  *
  * @param caller who asks
  * @returns the other user with `sudoer`; the caller where nothing is asked
- * @throws ApiError 401 for nobody, 403 for who may not, 404 for an unknown user
+ * @throws ApiError 400 for what can't name a user, 401 for nobody, 403 for who may not, 404 for an unknown user
  */
 export function actAs(
   db: Reader,
@@ -375,9 +382,11 @@ export function actAs(
   parameters: Parameters,
 ): Awaitable<Caller | undefined> {
   const given = parameters["sudo"];
-  const target =
-    textOf(typeof given === "number" ? String(given) : given) ?? textOf(incoming.header("sudo"));
-  return target === undefined ? caller : actAsTarget(db, caller, target);
+  // A list or an object names nobody; ignoring it would have administrators act as themselves.
+  if (typeof given === "object" && given !== null) throw invalid({ sudo: ["is invalid"] });
+  const target = textOf(given === undefined || given === null ? "" : String(given));
+  const named = target ?? textOf(incoming.header("sudo"));
+  return named === undefined ? caller : actAsTarget(db, caller, named);
 }
 
 async function actAsTarget(
@@ -407,7 +416,7 @@ async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undef
   if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
   return db.one<UserRow>(
     `select id, username, admin, external, state from users
-     where ${isId ? "id = ?" : "lower(username) = lower(?)"}`,
+     where ${isId ? "id = ?" : "lower(username) = lower(?)"} and state <> 'ghost'`,
     [isId ? Number(idOrName) : idOrName],
   );
 }

@@ -84,6 +84,11 @@ export function methodNotAllowed(allow: string): ApiError {
   return new ApiError(405, { error: "405 Not Allowed" }, { allow });
 }
 
+/** 406 of a format that answers don't come in. */
+export function notAcceptable(format: string): ApiError {
+  return new ApiError(406, { error: `The requested format '${format}' is not supported.` });
+}
+
 /** 409 of something that exists already. */
 export function conflict(message: string | AttributeErrors = "409 Conflict"): ApiError {
   return new ApiError(409, { message });

@@ -37,6 +37,7 @@ import {
   forbidden,
   internalError,
   methodNotAllowed,
+  notAcceptable,
   preconditionFailed,
   unauthorized,
   unavailable,
@@ -45,7 +46,7 @@ import {
   unverified,
 } from "./errors.ts";
 import type { Incoming, Reply, Respond } from "./incoming.ts";
-import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import { type Attributes, type InputReader, inputReader, notesOf } from "./input.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
   keysetHeaders,
@@ -74,14 +75,7 @@ import {
   TIERS,
   type Tier,
 } from "./resource.ts";
-import {
-  csrfTokenOf,
-  hasCsrfToken,
-  isCrossSite,
-  newVisitor,
-  sessionCookie,
-  sessionOf,
-} from "./session.ts";
+import { csrfTokenOf, isVerified, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
@@ -138,6 +132,8 @@ interface Exchange {
   session?: string;
   requestId: string;
   params: Record<string, string>;
+  /** What the path ends in after a dot, where that is none of its last segment's. */
+  format?: string | undefined;
   /** hattip reads these two and nothing else to match, so no URL or Request is made. */
   readonly url: { readonly pathname: string };
   readonly method: string;
@@ -191,13 +187,16 @@ export function createPipeline(settings: PipelineSettings): Respond {
       reply = replyOfError(error, exchange, settings);
     }
     finish(reply, exchange, settings.url);
+    const took = performance.now() - started;
+    // Where passwords are checked it is told to nobody.
+    if ((exchange.door ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
     if (settings.log) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
         method: incoming.method,
         path,
         status: reply.status,
-        duration: Math.round((performance.now() - started) * 100) / 100,
+        duration: Math.round(took * 100) / 100,
         ip: incoming.ip,
         request_id: exchange.requestId,
         ...(exchange.caller ? { user: exchange.caller.username } : {}),
@@ -238,7 +237,7 @@ function createRouting(
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
     const answer = answerer(settings, methods);
-    router.use(matcherOf(path), async (context) => {
+    router.use(matcherOf(path, takesFormat(path, methods)), async (context) => {
       const exchange = context as unknown as Exchange;
       const reply = await answer(exchange);
       if (!reply) return undefined;
@@ -280,7 +279,10 @@ function grouped(
   const groups = new Map<string, Match>();
   return (path) => {
     const segments = path.split("/", 6);
-    const told = TELLING.map((at) => (words.has(segments[at]) ? segments[at] : undefined));
+    const told = TELLING.map((at) => {
+      const word = segments[at]?.split(".", 1)[0];
+      return words.has(word) ? word : undefined;
+    });
     const key = told.join("/");
     let match = groups.get(key);
     if (!match) {
@@ -314,17 +316,54 @@ function withoutEndingSlashes(path: string): string {
   return path.slice(0, end);
 }
 
+/**
+ * Whether a URL of the API may end in a format, such as `.json`: only where its last segment is a word or a number, since
+ * names have dots of their own.
+ */
+function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): boolean {
+  if (!path.startsWith(`${API.base}/`)) return false;
+  const name = /:(\w+\*?)$/.exec(path)?.[1];
+  return (
+    name === undefined ||
+    [...methods.values()].some(({ route }) => {
+      const schema = route.input?.[name];
+      return schema !== undefined && notesOf(schema).type === "integer";
+    })
+  );
+}
+
 /** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
-function matcherOf(path: string): (exchange: unknown) => Record<string, string> | undefined {
+function matcherOf(
+  path: string,
+  format: boolean,
+): (exchange: unknown) => Record<string, string> | undefined {
   const pattern = path
     .replace(/[.]/g, "\\.")
     .replace(/:(\w+)\*/g, "(?<$1>.+)")
-    .replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  const matcher = new RegExp(`^${pattern}$`);
+    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
+  const matcher = new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
   return (exchange) => {
     const match = matcher.exec((exchange as Exchange).url.pathname);
-    return match ? (match.groups ?? NO_PARAMS) : undefined;
+    if (!match) return undefined;
+    // Another pattern may have matched before, without the method.
+    (exchange as Exchange).format = format ? match.groups?.["format"] : undefined;
+    if (!format || !match.groups) return match.groups ?? NO_PARAMS;
+    const { format: _, ...params } = match.groups;
+    return params;
   };
+}
+
+/**
+ * Checks that JSON is asked for, where a format is: after the address's last dot, or as the parameter `format`.
+ *
+ * @throws ApiError 406
+ */
+function requireFormat({ route, door }: Endpoint, { incoming, format }: Exchange): void {
+  if (door !== API) return;
+  const isAttribute = route.input !== undefined && "format" in route.input;
+  const asked =
+    format ?? (isAttribute ? undefined : /(?:^|&)format=([^&]*)/.exec(incoming.query)?.[1]);
+  if (asked !== undefined && asked !== "" && asked !== "json") throw notAcceptable(asked);
 }
 
 /** A route with everything about it that can be worked out once. */
@@ -363,6 +402,7 @@ function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpo
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (found) {
       exchange.door = found.door;
+      requireFormat(found, exchange);
       return answer(settings, found, exchange);
     }
     exchange.allowed = [...(exchange.allowed ?? []), ...allow];
@@ -579,8 +619,7 @@ function requireVerified(
   url: string | undefined,
 ): void {
   if (isReading(incoming)) return;
-  const token = parameters["authenticity_token"];
-  if (!hasCsrfToken(incoming, session, token) || isCrossSite(incoming, url)) throw unverified();
+  if (!isVerified(incoming, session, url, parameters["authenticity_token"])) throw unverified();
 }
 
 function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | undefined): void {

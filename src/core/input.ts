@@ -65,14 +65,23 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
   );
 }
 
-/**
- * A record's id in a path, where GitLab leaves it untyped: what is no id is one that no record has, and answers 404
- * as any other that isn't there.
- */
+/** A record's id in a path. A number that is too large for one is an id that no record has, and so answers 404. */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
-    /^\d{1,15}$/.test(String(value)) ? Number(value) : 0,
+    /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
   );
+}
+
+/**
+ * A record's id in a path, where GitLab leaves it untyped or is a page: whatever is no id answers 404, as an id that
+ * no record has.
+ */
+export function untypedId(): Attribute<number> {
+  return attribute({ type: "integer" }, readId);
+}
+
+function readId(value: unknown): number {
+  return /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
 }
 
 const TRUE = ["true", "1", "t", "yes", "on"];
@@ -96,12 +105,16 @@ export const LONG_TEXT = 1_048_576;
 /** The most entries of a list of which nothing else is said. */
 const ENTRIES = 100;
 
-/**
- * Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits.
- *
- * @param options `max`: the most characters. Default {@link SHORT_TEXT}. `reportedAs`: its name in errors
- */
-export function anyText(options: { max?: number; reportedAs?: string } = {}): Attribute<string> {
+/** Bounds of a text. */
+interface TextOptions {
+  /** The most characters. Default {@link SHORT_TEXT}. */
+  max?: number;
+  /** The attribute's name in errors. Default: its own. */
+  reportedAs?: string;
+}
+
+/** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits. */
+export function anyText(options: TextOptions = {}): Attribute<string> {
   const { max = SHORT_TEXT, ...notes } = options;
   return v.pipe(
     attribute({ type: "string", maxLength: max, ...notes }, readText),
@@ -129,10 +142,27 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** Text that isn't blank, of at most `max` characters ({@link SHORT_TEXT}). */
-export function text(options: { max?: number } = {}): Attribute<string> {
+/** As {@link anyText}, without the blanks around it. */
+export function trimmed(options: TextOptions = {}): Attribute<string> {
   return v.pipe(
     anyText(options),
+    v.transform((value) => value.trim()),
+  );
+}
+
+/** A title: as {@link text}, without the blanks around it. */
+export function title(): Attribute<string> {
+  return notBlank(trimmed());
+}
+
+/** Text that isn't blank, of at most `max` characters ({@link SHORT_TEXT}). */
+export function text(options: TextOptions = {}): Attribute<string> {
+  return notBlank(anyText(options));
+}
+
+function notBlank(schema: Attribute<string>): Attribute<string> {
+  return v.pipe(
+    schema,
     v.check((value) => value.trim() !== "", "can't be blank"),
   );
 }

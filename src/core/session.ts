@@ -55,11 +55,26 @@ export function isCrossSite(
   return ![url, base].some((own) => own !== undefined && new URL(own).host === host);
 }
 
-/** Whether a request carries the CSRF token of its session cookie: as the `X-CSRF-Token` header, or as `given`. */
-export function hasCsrfToken(
+/**
+ * Whether a request that changes something was meant by who has the session cookie: it carries the cookie's CSRF token,
+ * and no other site's page sends it.
+ *
+ * @param url the public address, where it is not what the request says
+ * @param given the CSRF token where it is not the `X-CSRF-Token` header
+ */
+export function isVerified(
+  incoming: Pick<Incoming, "header" | "base">,
+  session: string,
+  url: string | undefined,
+  given?: unknown,
+): boolean {
+  return hasCsrfToken(incoming, session, given) && !isCrossSite(incoming, url);
+}
+
+function hasCsrfToken(
   incoming: Pick<Incoming, "header">,
   session: string,
-  given?: unknown,
+  given: unknown,
 ): boolean {
   const sent = incoming.header("x-csrf-token") ?? given;
   if (typeof sent !== "string") return false;

@@ -23,6 +23,12 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       where coalesce(e.events, 0) <> coalesce(c.events, 0)`,
   },
   {
+    name: "stars",
+    sql: `select 'project ' || p.id || ': counted ' || p.star_count || ', there are ' || count(s.user_id)
+      from projects p left join project_stars s on s.project_id = p.id
+      group by p.id, p.star_count having p.star_count <> count(s.user_id)`,
+  },
+  {
     name: "ancestors of namespaces",
     sql: `select 'namespace ' || n.id || ' does not have itself and its parent''s ancestors' from namespaces n
       where not exists (select 1 from namespace_ancestors a

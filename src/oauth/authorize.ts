@@ -161,15 +161,19 @@ async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows):
 
 const isPublic = ({ confidential }: Application) => confidential === 0;
 
-/** Who a public application really is nobody knows, so its users are always asked (RFC 8252 §8.6). */
+/**
+ * Who a public application really is nobody knows, so its users are always asked (RFC 8252 §8.6). So they are before a
+ * token is put into an address: what was allowed by code is proved by the application's secret as well, this is not.
+ */
 async function needsNoConsent(
   db: Reader,
-  { application, scopes }: Wanted,
+  { application, way, scopes }: Wanted,
   caller: Caller,
   now: number,
 ): Promise<boolean> {
   if (isPublic(application)) return false;
   if (application.trusted === 1) return true;
+  if (way.inFragment) return false;
   const applicationId = application.id;
   return grants.isAuthorized(db, { userId: caller.id, applicationId, scopes }, now);
 }

@@ -156,6 +156,18 @@ export async function redeem(db: Database, grant: Grant, now: number): Promise<I
   return insertToken(db, grant.id, grant.scopes, { refreshable: true }, now);
 }
 
+/** How long a second use of a refresh token counts as a retry, in milliseconds. */
+const RETRIED_WITHIN = 10_000;
+
+/** Whether a token was the last one to be replaced, a moment ago. */
+export async function isJustReplaced(db: Reader, token: Token, now: number): Promise<boolean> {
+  const later = await db.rows(
+    "select created_at from oauth_tokens where grant_id = ? and id > ? limit 2",
+    [token.grant_id, token.id],
+  );
+  return later.length === 1 && now - (later[0]?.[0] as number) < RETRIED_WITHIN;
+}
+
 /** Replaces a pair of tokens with a new one; the old pair is refused from then on. */
 export async function rotate(
   db: Database,
@@ -210,7 +222,7 @@ async function end(
   );
 }
 
-/** Whether a user has allowed an application exactly these scopes, and it has redeemed that. */
+/** Whether a user has allowed an application exactly these scopes by code, and it has redeemed that. */
 export async function isAuthorized(
   db: Reader,
   { userId, applicationId, scopes }: { userId: number; applicationId: number; scopes: string },
@@ -218,7 +230,7 @@ export async function isAuthorized(
 ): Promise<boolean> {
   const rows = await db.rows(
     `select distinct g.scopes from oauth_grants g
-     where g.user_id = ? and g.application_id = ? and g.ends_at > ? and ${REDEEMED}`,
+     where g.user_id = ? and g.application_id = ? and g.ends_at > ? and g.code_used = 1`,
     [userId, applicationId, now],
   );
   return rows.some(([allowed]) => sorted(String(allowed)) === sorted(scopes));

@@ -117,7 +117,10 @@ function problemOfRedemption(
   return answers({ method, value }, code_verifier) ? undefined : problem("invalid_grant");
 }
 
-/** Using a refresh token again takes the whole family back: one of the two who have it stole it (RFC 9700 §4.14). */
+/**
+ * Using a refresh token again takes the whole family back: one of the two who have it stole it (RFC 9700 §4.14). But who
+ * has proved by its secret to be the application, a moment after it refreshed, has only done so twice at once.
+ */
 async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> {
   if (!client) throw refusal(problem("invalid_client"));
   if (!sent.refresh_token) throw refusal(missing("refresh_token"));
@@ -126,6 +129,8 @@ async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> 
   const { grant, token } = found;
   if (grant.ends_at <= now) throw refusal(problem("invalid_grant"));
   if (token.replaced === 1) {
+    const isRetry = client.confidential === 1 && (await grants.isJustReplaced(db, token, now));
+    if (isRetry) throw refusal(problem("invalid_grant"));
     await recordReuse(db, "reuse of a refresh token detected", { grant, client, ip }, now);
     await grants.revoke(db, grant.id, now);
     return refusalAnswer(problem("invalid_grant"));

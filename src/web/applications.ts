@@ -32,7 +32,7 @@ const sentData = {
   scopes: is.optional(is.commaSeparated()),
   confidential: is.optional(is.boolean()),
 };
-const applicationId = { application_id: is.recordId() };
+const applicationId = { application_id: is.untypedId() };
 
 /** OAuth2 applications: those the user registered, and those they authorized. */
 export const applicationPages: Resource = {

@@ -53,7 +53,7 @@ ${
     }),
     post(`${PATH}/:session_id/revoke`, {
       summary: "End a session",
-      input: { session_id: is.recordId() },
+      input: { session_id: is.untypedId() },
       handle: async ({ db, asked, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();

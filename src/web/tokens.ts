@@ -77,7 +77,7 @@ export const tokenPages: Resource = {
     }),
     post(`${PATH}/:token_id/revoke`, {
       summary: "Revoke a personal access token",
-      input: { token_id: is.recordId() },
+      input: { token_id: is.untypedId() },
       handle: async ({ db, asked, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         const found = await tokens.find(db, input.token_id);

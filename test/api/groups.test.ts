@@ -323,7 +323,9 @@ describe("POST /groups", () => {
   it("makes nothing more visible than what it is in", async () => {
     const { id } = await newGroup({ visibility: "internal" });
     const make = (visibility: string) =>
-      call("POST /groups", { json: { name: "Sub", path: visibility, visibility, parent_id: id } });
+      call("POST /groups", {
+        json: { name: visibility, path: visibility, visibility, parent_id: id },
+      });
     const { status, json } = await make("public");
     expect([status, json]).toEqual([
       400,
@@ -451,6 +453,34 @@ describe("PUT /groups/:id", () => {
     }
     expect((await call(`PUT /groups/${group.id}`, { json: { path: "a/b" } })).status).toBe(400);
     expect((await call(`GET /groups/${group.id}`)).json).toEqual(before);
+  });
+
+  it("has a name of its own among its siblings", async () => {
+    const taken = [409, { message: { name: ["has already been taken"] } }];
+    const parent = await newGroup();
+    const create = (name: string, path: string, parent_id?: number) =>
+      call("POST /groups", { json: { name, path, parent_id } });
+    const first = await create("Twin", "a", parent.id);
+    expect(first.status).toBe(201);
+    const second = await create("Twin", "b", parent.id);
+    expect([second.status, second.json]).toEqual(taken);
+    const both = await create("Twin", "a", parent.id);
+    const words = ["has already been taken"];
+    expect([both.status, both.json.message]).toEqual([409, { name: words, path: words }]);
+    const other = await create("Other", "c", parent.id);
+    const renamed = await call(`PUT /groups/${other.json.id}`, { json: { name: "Twin" } });
+    expect([renamed.status, renamed.json]).toEqual(taken);
+    expect((await call(`GET /groups/${other.json.id}`)).json.name).toBe("Other");
+    const own = await call(`PUT /groups/${first.json.id}`, { json: { name: "Twin" } });
+    expect(own.status).toBe(200);
+    // At the top, and in another group, a name is free.
+    for (const at of [undefined, (await newGroup()).id]) {
+      expect((await create("Twin", `${parent.path}-d`, at)).status).toBe(201);
+    }
+    const atOnce = await Promise.all(
+      ["x", "y", "z"].map((path) => create("At once", `${parent.path}-${path}`, parent.id)),
+    );
+    expect(atOnce.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
   it("makes a subgroup no more visible than what it is in", async () => {

@@ -136,7 +136,7 @@ describe("an issue", () => {
     expect(second.id).not.toBe(2);
     const { status, json } = await app.call(`GET /projects/${other}/issues/${second.id + 1000}`);
     expect([status, json]).toEqual([404, { message: "404 Not found" }]);
-    expect((await app.call(`GET /projects/${other}/issues/nope`)).status).toBe(404);
+    expect((await app.call(`GET /projects/${other}/issues/nope`)).status).toBe(400);
   });
 
   it.each<[Record<string, unknown>, unknown]>([
@@ -474,6 +474,10 @@ describe("lists of issues", () => {
     ["scope=created-by-me", ["three"]],
     ["scope=assigned_to_me", ["two"]],
     ["my_reaction_emoji=tada", ["three"]],
+    ["my_reaction_emoji=Any", ["three"]],
+    ["my_reaction_emoji=none", ["four", "two", "one"]],
+    ["my_reaction_emoji=none&labels=red", ["two", "one"]],
+    ["my_reaction_emoji=", ["four", "three", "two", "one"]],
     ["confidential=true", []],
     ["confidential=no", ["four", "three", "two", "one"]],
     ["created_before=2020-01-01", []],
@@ -485,6 +489,13 @@ describe("lists of issues", () => {
     expect(answer.status, answer.text).toBe(200);
     expect(titles(answer)).toEqual(expected);
     expect(answer.headers.get("x-total")).toBe(String(expected.length));
+  });
+
+  it("narrow by the emoji of those who call, of nobody not at all", async () => {
+    const list = `GET /projects/${project}/issues?my_reaction_emoji`;
+    for (const name of ["tada", "None", "Any"]) {
+      expect(titles(await app.call(`${list}=${name}`))).toEqual(["four", "three", "two", "one"]);
+    }
   });
 
   it("narrow by ids of users", async () => {
@@ -633,7 +644,7 @@ describe("labels", () => {
 it("a milestone lists its issues and merge requests", async () => {
   const project = await newProject("planned");
   const make = async (path: string) =>
-    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: "planned" } }))
+    (await app.call(`POST ${path}/milestones`, { as: "developer", json: { title: `Of ${path}` } }))
       .json.id as number;
   const own = `/projects/${project}/milestones/${await make(`/projects/${project}`)}`;
   const above = `/groups/acme/milestones/${await make("/groups/acme")}`;

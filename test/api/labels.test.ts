@@ -88,6 +88,20 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect((await call(`GET ${at}/${json.id}`)).json).toEqual(json);
   });
 
+  it("have no blanks around their names", async () => {
+    const [name, other] = [fresh(), fresh()];
+    const { json } = await call(`POST ${at}`, { json: { name: `\t ${name} `, color: "#000" } });
+    expect(json.name).toBe(name);
+    const changed = await call(`PUT ${at}/${json.id}`, { json: { new_name: ` ${other}\n` } });
+    expect(changed.json.name).toBe(other);
+    const taken = await call(`POST ${at}`, { json: { name: ` ${other}`, color: "#000" } });
+    expect(taken.status).toBe(409);
+    const long = await call(`POST ${at}`, {
+      json: { name: `${fresh().padEnd(255, "x")}  `, color: "#000" },
+    });
+    expect(long.status).toBe(201);
+  });
+
   it("take a description, and a priority in a project", async () => {
     const { json } = await call(`POST ${at}`, {
       form: { name: fresh(), color: "#abc", description: "é & ü", priority: "3" },
@@ -123,14 +137,22 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     [{ name: "x", color: "#00000g" }, { color: ["must be a valid color code"] }],
     [{ name: "x", color: "#000000\n" }, { color: ["must be a valid color code"] }],
     [{ name: "x", color: "" }, { color: ["can't be blank"] }],
-    [
-      { name: "x", color: "#000", priority: -1 },
-      { priority: ["must be between 0 and 2147483647"] },
-    ],
-    [{ name: "x", color: "#000", priority: "high" }, { priority: ["is invalid"] }],
   ])("refuse %j", async (json, message) => {
     const answer = await call(`POST ${at}`, { json });
     expect([answer.status, answer.json]).toEqual([400, { message }]);
+  });
+
+  it("refuse a priority that is none, where they have one", async () => {
+    for (const [priority, reason] of [
+      [-1, "must be between 0 and 2147483647"],
+      ["high", "is invalid"],
+    ]) {
+      const { status, json } = await call(`POST ${at}`, {
+        json: { name: fresh(), color: "#000", priority },
+      });
+      if (kind === "group") expect(status).toBe(201);
+      else expect([status, json]).toEqual([400, { message: { priority: [reason] } }]);
+    }
   });
 
   it("are made once: 409", async () => {
@@ -201,11 +223,12 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     const [name, other] = [fresh(), fresh()];
     const { json } = await call(`POST ${at}`, { json: { name, color: "#000" } });
     await call(`POST ${at}`, { json: { name: other, color: "#000" } });
-    const nothing =
-      "400 (Bad request) new_name, color, description, priority are missing, at least one parameter must be provided";
+    const attributes = `new_name, color, description${kind === "project" ? ", priority" : ""}`;
+    const nothing = `400 (Bad request) ${attributes} are missing, at least one parameter must be provided`;
     for (const [path, sent, status, message] of [
       [`/${json.id}`, {}, 400, nothing],
       ["", { name }, 400, nothing],
+      ...(kind === "group" ? [["", { name, priority: 1 }, 400, nothing] as const] : []),
       ["", { new_name: "x" }, 400, '400 (Bad request) "name" not given'],
       [`/${json.id}`, { new_name: "" }, 400, { title: ["can't be blank"] }],
       [`/${json.id}`, { new_name: "a,b" }, 400, { title: ["is invalid"] }],

@@ -220,7 +220,6 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     const at = await newPlace();
     for (const [request, json] of [
       [`GET ${at}/members/${ids["ann"]}`],
-      [`GET ${at}/members/abc`],
       [`PUT ${at}/members/${ids["ann"]}`, { access_level: 30 }],
       [`DELETE ${at}/members/4711`],
     ] as const) {
@@ -314,6 +313,21 @@ describe("reach", () => {
     expect((await call(`DELETE ${group}/members/${ids["owner"]}`)).status).toBe(204);
     expect((await app.call(`PUT ${group}?name=Mine`, as("ann"))).status).toBe(200);
     expect((await call(`PUT ${group}?name=x`)).status).toBe(403);
+  });
+
+  it("a group's only owner stays one now, and may end later", async () => {
+    const group = `/groups/${await newGroup()}`;
+    const end = (name: string, expires_at: string | null) =>
+      call(`PUT ${group}/members/${ids[name]}`, { json: { access_level: 50, expires_at } });
+    const today = new Date(clock).toISOString().slice(0, 10);
+    for (const day of ["2020-01-01", today]) expect((await end("owner", day)).status).toBe(403);
+    expect((await end("owner", "2999-01-01")).json.expires_at).toBe("2999-01-01");
+    expect((await end("owner", null)).status).toBe(200);
+    // One whose membership is over is no owner.
+    await add(group, "ann", 50);
+    expect((await end("ann", "2020-01-01")).status).toBe(200);
+    expect((await call(`DELETE ${group}/members/${ids["owner"]}`)).status).toBe(403);
+    expect((await call(`DELETE ${group}/members/${ids["ann"]}`)).status).toBe(204);
   });
 
   it("one of two owners who leave at once stays", async () => {

@@ -39,6 +39,23 @@ async function newPlace(kind: "group" | "project") {
   return { at: `/projects/${project.id}`, id: project.id, web: project.path_with_namespace };
 }
 
+it("have one title in a group and its own projects", async () => {
+  const { id } = await newPlace("group");
+  const [one, other] = await Promise.all(
+    ["one", "other"].map(async (name) => {
+      const json = { name, namespace_id: id };
+      return (await call("POST /projects", { as: "admin", json })).json.id as number;
+    }),
+  );
+  const create = async (place: string, title: string) =>
+    (await call(`POST ${place}/milestones?title=${title}`, { as: "admin" })).status;
+  expect(await create(`/groups/${id}`, "above")).toBe(201);
+  expect(await create(`/projects/${one}`, "above")).toBe(400);
+  expect(await create(`/projects/${one}`, "below")).toBe(201);
+  expect(await create(`/groups/${id}`, "below")).toBe(400);
+  expect(await create(`/projects/${other}`, "below")).toBe(201);
+});
+
 describe("who may do what", () => {
   // In a public place        anonymous stranger guest reporter developer maintainer owner admin
   const rows: [string, object | undefined, number[]][] = [
@@ -227,7 +244,6 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     for (const path of [
       `${here.at}/milestones/${json.iid}`,
       `${here.at}/milestones/4711`,
-      `${here.at}/milestones/abc`,
       `${there.at}/milestones/${json.id}`,
     ]) {
       for (const request of [`GET ${path}`, `PUT ${path}?title=y`, `DELETE ${path}`]) {

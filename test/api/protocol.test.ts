@@ -360,9 +360,6 @@ describe("paths", () => {
     ["/groups/%F0%9F%98%80", { message: "404 Group Not Found" }],
     ["/projects/%27%3B--", { message: "404 Project Not Found" }],
     ["/groups/acme/boards/%00", { message: "404 Not found" }],
-    ["/groups/acme/milestones/%00", { message: "404 Not found" }],
-    ["/groups/acme/members/%00", { message: "404 Not found" }],
-    ["/users/%00/impersonation_tokens", { message: "404 User Not Found" }],
   ])("%s is 404: nothing is called that", async (path, body) => {
     const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
     expect([status, json]).toEqual([404, body]);
@@ -872,7 +869,9 @@ describe("HEAD", () => {
       const head = await app.call(`HEAD ${path}`, { as: "owner" });
       expect([head.status, head.text]).toEqual([200, ""]);
       const headersOf = (headers: Headers) =>
-        [...headers].filter(([name]) => name !== "x-request-id" && name !== "content-length");
+        [...headers].filter(
+          ([name]) => !["x-request-id", "x-runtime"].includes(name) && name !== "content-length",
+        );
       expect(headersOf(head.headers)).toEqual(headersOf(get.headers));
     },
   );
@@ -1154,4 +1153,119 @@ describe("the log", () => {
     for (const { duration } of logged) expect(duration).toBeGreaterThanOrEqual(0);
     for (const entry of logged.slice(2)) expect(entry).not.toHaveProperty("user");
   });
+});
+
+describe("an id of a path that is none", () => {
+  const invalid: [name: string, path: string, method?: string][] = [
+    ["issue_iid", "/projects/acme%2Fsite/issues/abc"],
+    ["issue_iid", "/projects/acme%2Fsite/issues/1.5"],
+    ["noteable_iid", "/projects/acme%2Fsite/issues/abc/notes"],
+    ["note_id", "/projects/acme%2Fsite/issues/1/notes/abc"],
+    ["target_iid", "/projects/acme%2Fsite/issues/abc/award_emoji"],
+    ["award_id", "/projects/acme%2Fsite/issues/1/award_emoji/abc"],
+    ["merge_request_iid", "/projects/acme%2Fsite/merge_requests/abc"],
+    ["milestone_id", "/projects/acme%2Fsite/milestones/abc"],
+    ["milestone_id", "/groups/acme/milestones/%00"],
+    ["user_id", "/groups/acme/members/%00"],
+    ["user_id", "/users/%00/impersonation_tokens"],
+    ["milestone_id", "/groups/acme/milestones/abc/issues"],
+    ["user_id", "/projects/acme%2Fsite/members/abc"],
+    ["user_id", "/groups/acme/members/all/abc"],
+    ["snippet_id", "/snippets/abc"],
+    ["snippet_id", "/projects/acme%2Fsite/snippets/abc/raw"],
+    ["user_id", "/users/abc/impersonation_tokens"],
+    ["token_id", "/users/1/impersonation_tokens/abc"],
+    ["application_id", "/applications/abc", "DELETE"],
+    ["audit_event_id", "/audit_events/abc"],
+    ["todo_id", "/todos/abc/mark_as_done", "POST"],
+    ["badge_id", "/groups/acme/badges/abc"],
+    ["board_id", "/groups/acme/boards/abc/lists"],
+    ["list_id", "/groups/acme/boards/1/lists/abc"],
+  ];
+  it.each(invalid)("is an invalid %s: %s", async (name, path, method = "GET") => {
+    const { status, json } = await app.call(`${method} ${path}`, { as: "admin" });
+    expect([status, json]).toEqual([400, { message: { [name]: ["is invalid"] } }]);
+    // A number that no id can be is that of nothing.
+    const large = path.replace(/abc|1\.5|%00/, "9".repeat(40));
+    expect((await app.call(`${method} ${large}`, { as: "admin" })).status).toBe(404);
+  });
+
+  it.each([
+    "GET /groups/acme/boards/abc",
+    "GET /projects/abc",
+    "GET /groups/nobody",
+    "GET /users/1abc",
+    "PUT /users/abc",
+    "GET /users/nobody/events",
+    "GET /personal_access_tokens/abc",
+    "POST /projects/acme%2Fsite/fork/abc",
+    "GET /groups/acme/labels/abc",
+  ])("is that of nothing where GitLab takes names too: %s", async (request) => {
+    expect((await app.call(request, { as: "admin" })).status).toBe(404);
+  });
+});
+
+describe("a format", () => {
+  it.each([
+    "/version.json",
+    "/version?format=json",
+    "/groups/acme/boards.json",
+    "/groups/acme/boards.json?per_page=1",
+    "/projects/acme%2Fsite/labels.json/",
+    "/users/1.json",
+    "/groups/acme/badges/render.json?link_url=http://a.example&image_url=http://b.example",
+  ])("may be json: %s", async (path) => {
+    const plain = path.replace(/\.json|\?format=json/, "");
+    const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
+    expect([status, json]).toEqual([200, (await app.call(`GET ${plain}`, { as: "admin" })).json]);
+  });
+
+  it("may be json after a number, whatever the method", async () => {
+    const site = "/projects/acme%2Fsite/issues";
+    const made = await app.call(`POST ${site}.json?title=t`, { as: "owner" });
+    expect(made.status).toBe(201);
+    const one = `${site}/${made.json.iid}.json`;
+    expect((await app.call(`GET ${one}`, { as: "owner" })).json.title).toBe("t");
+    expect((await app.call(`PUT ${one}?title=u`, { as: "owner" })).json.title).toBe("u");
+    expect((await app.call(`PATCH ${one}`, { as: "owner" })).status).toBe(405);
+    expect((await app.call(`DELETE ${one}`, { as: "owner" })).status).toBe(204);
+  });
+
+  it.each(["/version.xml", "/version?format=xml", "/groups/acme/boards.xml", "/users/1.xml"])(
+    "is 406 where it is another: %s",
+    async (path) => {
+      const { status, json } = await app.call(`GET ${path}`);
+      const error = "The requested format 'xml' is not supported.";
+      expect([status, json]).toEqual([406, { error }]);
+    },
+  );
+
+  it("is none of a name's, which may end as it likes", async () => {
+    const as = "owner";
+    await app.call("POST /groups", { as, json: { name: "Dots", path: "dots.xyz" } });
+    expect((await app.call("GET /groups/dots.xyz", { as })).json.path).toBe("dots.xyz");
+    expect((await app.call("GET /groups/dots", { as })).status).toBe(404);
+    const label = { name: "ui.json", color: "#ffffff" };
+    await app.call("POST /groups/acme/labels", { as, json: label });
+    expect((await app.call("GET /groups/acme/labels/ui.json", { as })).json.name).toBe("ui.json");
+    const wiki = { title: "page.json", content: "c", format: "rdoc" };
+    const query = new URLSearchParams(wiki);
+    await app.call(`POST /projects/acme%2Fsite/wikis?${query}`, { as });
+    const page = await app.call("GET /projects/acme%2Fsite/wikis/page.json", { as });
+    expect(page.json).toMatchObject({ slug: "page.json", format: "rdoc" });
+    // The address of attachments takes a format, and only POST.
+    const odd = new URLSearchParams({ title: "attachments.xml", content: "c" });
+    await app.call(`POST /projects/acme%2Fsite/wikis?${odd}`, { as });
+    const besides = await app.call("GET /projects/acme%2Fsite/wikis/attachments.xml", { as });
+    expect(besides.json.slug).toBe("attachments.xml");
+    expect((await app.call("GET /projects/acme%2Fsite.json", { as })).status).toBe(404);
+    expect((await app.call("GET /nothing.json", { as })).status).toBe(404);
+  });
+});
+
+it("tells how long each answer took, in seconds", async () => {
+  for (const request of ["GET /version", "GET /nothing", "OPTIONS /groups", "POST /groups"]) {
+    const { headers } = await app.call(request);
+    expect(headers.get("x-runtime")).toMatch(/^\d+\.\d{6}$/);
+  }
 });

@@ -50,6 +50,19 @@ describe.each([
     expect([status, json]).toEqual([400, { message: `400 (Bad request) "${name}" not given` }]);
   });
 
+  it("are never empty", async () => {
+    const { id } = await newSnippet("owner", at, {});
+    for (const content of ["", " \n"]) {
+      const blank = [400, { message: { content: ["can't be blank"] } }];
+      for (const request of [`POST ${at}`, `PUT ${at}/${id}`]) {
+        const answer = await app.call(request, { as: "owner", json: { ...given, content } });
+        expect([answer.status, answer.json]).toEqual(blank);
+      }
+    }
+    const { text } = await app.call(`GET ${at}/${id}/raw`, { as: "owner" });
+    expect(text).toBe(given.content);
+  });
+
   it("395: give what is in them as a file of plain text", async () => {
     const { id } = await newSnippet("owner", at, { content: "<b>ü</b>" });
     const { headers, text } = await app.call(`GET ${at}/${id}/raw`, { as: "owner" });

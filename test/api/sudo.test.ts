@@ -118,6 +118,22 @@ describe("is refused", () => {
     expect(nul.status).toBe(404);
   });
 
+  it("for what can't name a user, in query and body", async () => {
+    for (const request of ["GET /user?sudo[]=guest", "GET /projects?sudo[id]=1"]) {
+      const { status, json } = await app.call(request, { as: "admin", headers: { sudo: "guest" } });
+      expect([status, json]).toEqual([400, { message: { sudo: ["is invalid"] } }]);
+    }
+    for (const sudo of [["guest"], { id: 1 }]) {
+      const json = { name: "not made", sudo };
+      expect((await app.call("POST /projects", { as: "admin", json })).status).toBe(400);
+    }
+    const named = await app.call("POST /projects", {
+      as: "admin",
+      json: { name: "x", sudo: true },
+    });
+    expect(named.status).toBe(404);
+  });
+
   it("251: to nobody, and with a token that is none, even where anyone may read", async () => {
     for (const request of ["GET /user?sudo=1", "GET /projects?sudo=1"]) {
       expect((await app.call(request)).status).toBe(401);

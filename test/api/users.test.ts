@@ -189,6 +189,14 @@ describe("GET /users", () => {
 
   it("narrows and orders for administrators only", async () => {
     expect(usernames((await call("GET /users?external=true")).json)).toEqual(["external"]);
+    const identity = "GET /users?extern_uid=1&provider=ldap";
+    expect((await call(identity)).json).toEqual([]);
+    expect((await call(identity, { as: "guest" })).status).toBe(403);
+    expect((await app.call(`${identity}&username=guest`)).status).toBe(403);
+    for (const half of ["extern_uid=1", "provider=ldap"]) {
+      expect((await call(`GET /users?${half}`)).status).toBe(400);
+    }
+    expect((await call("GET /users?active=true&blocked=true")).json).toEqual([]);
     const refused = await call("GET /users?external=true", { as: "guest" });
     expect([refused.status, refused.json]).toEqual([403, { message: "403 Forbidden" }]);
 

@@ -6,6 +6,7 @@ import {
   CALLBACK,
   type Client,
   codeFor,
+  credentials,
   formOf,
   locationOf,
   type OAuthApp,
@@ -328,6 +329,23 @@ describe("consent is asked for once", () => {
     const other = await app.signedIn("reporter");
     const others = await other.get(authorizePath(own, { scope: "profile read_user" }));
     expect(others.status).toBe(200);
+  });
+
+  it("again for the implicit flow, each time", async () => {
+    const own = await app.register();
+    await app.token(redemption(own, await codeFor(visitor, own)));
+    for (let time = 0; time < 2; time += 1) {
+      const asked = await visitor.get(authorizePath(own, { response_type: "token" }));
+      expect(asked.status).toBe(200);
+      await approve(visitor, own, { response_type: "token" });
+    }
+  });
+
+  it("by code, whatever was given in the implicit flow or for a password", async () => {
+    const own = await app.register();
+    await approve(visitor, own, { response_type: "token" });
+    await app.byPassword({ ...credentials(own), scope: "api" });
+    expect((await visitor.get(authorizePath(own))).status).toBe(200);
   });
 
   it("again once the access is revoked", async () => {

@@ -66,6 +66,8 @@ const FROZEN: Record<string, string> = {
   "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
   "20261122-40-outbox": "5004555a173a2cd102e9c6ebc519465106d269a459cf0cc31dae6be07d726a2f",
   "20261122-41-mail-in-outbox": "0faf8005f36804dd1539ab45736731683cd1528ffbc08cd2b66386255073ee85",
+  "20261122-70-ghost": "6ca00395c3d3245f9c848bf03bc7b6ccea378d6924f18d724b36adf1f662adba",
+  "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);

@@ -99,6 +99,9 @@ describe("signing in", () => {
       );
     expect((await post({})).status).toBe(401);
     expect((await post({ "x-csrf-token": "0".repeat(64) })).status).toBe(401);
+    for (const from of [{ "sec-fetch-site": "same-site" }, { origin: "https://evil.test" }]) {
+      expect((await post({ "x-csrf-token": visitor.csrf, ...from })).status).toBe(401);
+    }
     expect((await post({ "x-csrf-token": visitor.csrf })).status).toBe(201);
   });
 });

@@ -75,6 +75,15 @@ describe("setting up a second factor", () => {
     expect(made.status).toBe(200);
     expect(new Set(codesIn(made.page)).size).toBe(10);
     expect((await visitor.get(PATH)).page).toContain("10 are left");
+    for (const [state, names] of [
+      ["enabled", ["admin"]],
+      ["disabled", []],
+    ] as const) {
+      const { json } = await app.call(`GET /users?username=admin&two_factor=${state}`, {
+        as: "admin",
+      });
+      expect(json.map(({ username }: { username: string }) => username)).toEqual(names);
+    }
 
     // What is on stays: another secret would let a stolen session take it over.
     await visitor.post(`${PATH}/start`, { password });

@@ -76,7 +76,7 @@ function requireUrls(input: Urls): void {
 }
 
 const urls = { link_url: is.anyText({ max: 2048 }), image_url: is.anyText({ max: 2048 }) };
-const id = { badge_id: is.integer() };
+const id = { badge_id: is.recordId() };
 
 type In = Pick<Context, "source" | "viewer" | "shape"> & { db: Reader };
 

@@ -53,8 +53,8 @@ const boardList = show.shape({
 });
 
 /** Where GitLab leaves `board_id` untyped, what is no number finds nothing (gitlab-facts §2). */
-const untyped = { board_id: is.recordId() };
-const typed = { board_id: is.integer() };
+const untyped = { board_id: is.untypedId() };
+const typed = { board_id: is.recordId() };
 
 type In = Context<{ board_id: typeof typed.board_id }>;
 
@@ -196,7 +196,7 @@ export const boardResource: Resource = {
     }),
     get("/:board_id/lists/:list_id", {
       summary: "Get a list",
-      input: { ...typed, list_id: is.integer() },
+      input: { ...typed, list_id: is.recordId() },
       present: boardList,
       handle: async ({ db, source, shape, input }) => {
         const row = await boards.listRow(db, shape, source.id, input.board_id, input.list_id);
@@ -227,7 +227,7 @@ export const boardResource: Resource = {
     put("/:board_id/lists/:list_id", {
       summary: "Move a list to another position",
       role: "reporter",
-      input: { ...typed, list_id: is.integer(), position: is.integer() },
+      input: { ...typed, list_id: is.recordId(), position: is.integer() },
       present: boardList,
       before: async (context) => {
         await findList(context);
@@ -246,7 +246,7 @@ export const boardResource: Resource = {
     del("/:board_id/lists/:list_id", {
       summary: "Remove a list from a board",
       role: "owner",
-      input: { ...typed, list_id: is.integer() },
+      input: { ...typed, list_id: is.recordId() },
       handle: async (context) => {
         const found = await findList(context);
         context.requireUnmodified(found.updated_at);

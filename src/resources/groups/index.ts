@@ -59,10 +59,26 @@ const attributes = {
   request_access_enabled: is.optional(is.boolean()),
 };
 
-/** A taken path is a conflict (contract §7), said in the words of GitLab's 400. */
-async function requireFreePath(db: Reader, fullPath: string): Promise<void> {
-  requireFullPath(fullPath);
-  if (await groups.isTaken(db, fullPath)) throw conflict({ path: ["has already been taken"] });
+/**
+ * Checks the name and the path of a group that is made or renamed. Subgroups of one group have different names.
+ *
+ * @param wanted what is new of the two
+ * @throws ApiError 409 in the words of GitLab's 400, and 400 for a path that is too long
+ */
+async function requireFree(
+  db: Reader,
+  parent: groups.Namespace | undefined,
+  wanted: { name?: string | undefined; path?: string | undefined },
+): Promise<void> {
+  const taken = ["has already been taken"];
+  const { name, path } = wanted;
+  const fullPath = parent && path !== undefined ? `${parent.full_path}/${path}` : path;
+  if (fullPath !== undefined) requireFullPath(fullPath);
+  const nameTaken = parent && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
+  const pathTaken = fullPath !== undefined && (await groups.isTaken(db, fullPath));
+  if (nameTaken || pathTaken) {
+    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
+  }
 }
 
 /**
@@ -153,7 +169,7 @@ export const groupResource: Resource = {
         requirePath(input.path, { top: !parent });
         const visibility = input.visibility ?? "private";
         await requireVisibility(db, visibility, parent);
-        await requireFreePath(db, parent ? `${parent.full_path}/${input.path}` : input.path);
+        await requireFree(db, parent, input);
         const id = await groups.insert(
           db,
           { ...input, kind: "group", parent, visibility: VISIBILITIES[visibility] },
@@ -188,6 +204,7 @@ export const groupResource: Resource = {
         const found = (await groups.find(db, source.id)) as groups.Namespace;
         const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
         if (input.visibility) await requireVisibility(db, input.visibility, parent, source.id);
+        await rename(db, found, parent, input);
         await updateRow(
           db,
           "namespaces",
@@ -205,7 +222,6 @@ export const groupResource: Resource = {
           },
           now,
         );
-        await rename(db, found, parent, input);
         return shown(context, source.id);
       },
     }),
@@ -271,7 +287,7 @@ async function requireCreator(
   return callerId;
 }
 
-/** After a change of name or path: the full ones of the group and of all below it. */
+/** Checks a change of name or path, and makes the full ones of the group and of all below it follow. */
 async function rename(
   db: Database,
   before: groups.Namespace,
@@ -286,11 +302,11 @@ async function rename(
     full_path: parent ? `${parent.full_path}/${path}` : path,
     full_name: parent ? `${parent.full_name} / ${name}` : name,
   };
-  if (path !== before.path) {
-    requirePath(path, { top: !parent });
-    const onlyCase = path.toLowerCase() === before.path.toLowerCase();
-    if (!onlyCase) await requireFreePath(db, after.full_path);
-  }
+  if (path !== before.path) requirePath(path, { top: !parent });
+  await requireFree(db, parent, {
+    name: name === before.name ? undefined : name,
+    path: path.toLowerCase() === before.path.toLowerCase() ? undefined : path,
+  });
   await groups.renameBelow(db, before.id, before, after);
   requireFullPath(await groups.longestPath(db, before.id));
 }

@@ -157,6 +157,15 @@ export async function moreVisible(
   return { groups: kinds.includes("group"), projects: kinds.includes("project") };
 }
 
+/** Whether a group directly below another has a name. */
+export async function isNameTaken(db: Reader, parentId: number, name: string): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from namespaces where kind = 'group' and name = ? and parent_id = ? limit 1",
+    [name, parentId],
+  );
+  return found.length > 0;
+}
+
 /** Adds a namespace, with its ancestors, and gives its id. */
 export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
   const { parent } = namespace;

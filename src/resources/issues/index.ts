@@ -261,7 +261,7 @@ export const issueResource: Resource = {
     post("/projects/:id/issues", {
       summary: "Create an issue",
       beside: "anybody",
-      input: { title: is.text(), created_at: is.optional(is.anyText()), ...attributes },
+      input: { title: is.title(), created_at: is.optional(is.anyText()), ...attributes },
       present: singleIssue,
       handle: async (context) => {
         const { db, source, caller, viewer, input, now } = context;
@@ -303,7 +303,7 @@ export const issueResource: Resource = {
       summary: "Change, close or reopen an issue",
       input: {
         ...number,
-        title: is.optional(is.text()),
+        title: is.optional(is.title()),
         state_event: is.optional(is.choice(["close", "reopen"])),
         ...attributes,
       },

@@ -86,8 +86,8 @@ export interface Filter {
   authorUsername?: string | undefined;
   assigneeId?: number | "none" | "any" | undefined;
   assigneeUsernames?: readonly string[] | undefined;
-  /** Those the caller gave this emoji. */
-  reaction?: string | undefined;
+  /** Those the caller gave this emoji, none or any; of nobody, all. */
+  reaction?: { name: string } | "none" | "any" | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   updatedAfter?: number | undefined;
@@ -238,11 +238,13 @@ function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
       usernames.length,
     );
   }
-  if (filter.reaction !== undefined) {
+  if (filter.reaction !== undefined && viewer.caller) {
+    const named = typeof filter.reaction === "object" ? [filter.reaction.name] : [];
     add(
-      `${alias}.id in (select ${column} from award_emoji where user_id = ? and name = ?)`,
-      viewer.caller?.id ?? 0,
-      filter.reaction,
+      `${alias}.id ${filter.reaction === "none" ? "not in" : "in"} (select ${column} from award_emoji
+         where user_id = ? and ${column} is not null${named.length > 0 ? " and name = ?" : ""})`,
+      viewer.caller.id,
+      ...named,
     );
   }
   if (filter.createdAfter !== undefined) add(`${alias}.created_at >= ?`, filter.createdAfter);

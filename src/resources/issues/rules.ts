@@ -31,6 +31,13 @@ export const listInput = {
   sort: is.optional(is.choice(["asc", "desc"])),
 };
 
+/** `None` and `Any` are words, whatever their case. */
+function reactionOf(sent: string | undefined): issues.Filter["reaction"] {
+  const word = sent?.toLowerCase();
+  if (word === "none" || word === "any") return word;
+  return sent ? { name: sent } : undefined;
+}
+
 const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone"];
 
 function noneOrAny(word: string | undefined): "none" | "any" | undefined {
@@ -82,7 +89,7 @@ export function filterOf(
     authorUsername: input.author_username,
     assigneeId: scope === "assigned_to_me" ? caller?.id : assigneeOf(input.assignee_id),
     assigneeUsernames: input.assignee_username,
-    reaction: input.my_reaction_emoji,
+    reaction: reactionOf(input.my_reaction_emoji),
     createdAfter: instantOf("created_after", input.created_after),
     createdBefore: instantOf("created_before", input.created_before),
     updatedAfter: instantOf("updated_after", input.updated_after),

@@ -37,10 +37,8 @@ function contrast(color: string): string {
 }
 
 const color = is.text();
-const attributes = {
-  description: is.clearable(is.anyText({ max: 524_288 })),
-  priority: is.clearable(is.integer({ min: 0, max: 2 ** 31 - 1 })),
-};
+const labelName = is.trimmed({ reportedAs: "title" });
+const priority = is.clearable(is.integer({ min: 0, max: 2 ** 31 - 1 }));
 
 type In = Pick<Context, "source"> & { db: Reader };
 
@@ -88,22 +86,24 @@ async function change(
     }
   }
   if (input.color !== undefined) checkColor(input.color);
-  const { new_name: name, color, description } = input;
-  const priority = source.kind === "project" ? input.priority : undefined;
+  const { new_name: name, color, description, priority } = input;
   await updateRow(db, "labels", found.id, { name, color, description, priority }, now);
   return labels.row(db, shape, found.id, source, viewer);
 }
 
-const labelName = is.anyText({ reportedAs: "title" });
-const changes = {
-  new_name: is.optional(labelName),
-  color: is.optional(color),
-  ...attributes,
-};
-const CHANGES = ["new_name", "color", "description", "priority"] as const;
+const CHANGES = ["new_name", "color", "description"] as const;
 
 function routes(kind: Source["kind"]) {
   const present = kind === "group" ? groupLabel : projectLabel;
+  // Only labels of projects are put in an order of priority.
+  const ranked = (kind === "project" ? { priority } : {}) as { priority: typeof priority };
+  const attributes = { color, description: is.clearable(is.anyText({ max: 524_288 })), ...ranked };
+  const changes = {
+    ...attributes,
+    new_name: is.optional(labelName),
+    color: is.optional(color),
+  };
+  const atLeastOne = kind === "project" ? ([...CHANGES, "priority"] as const) : CHANGES;
   return [
     get("", {
       summary: `List the labels of a ${kind}, by name`,
@@ -131,7 +131,7 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Create a label",
       role: "reporter",
-      input: { name: labelName, color, ...attributes },
+      input: { name: labelName, ...attributes },
       present,
       handle: async ({ db, source, input, shape, viewer, now }) => {
         checkName(input.name);
@@ -149,7 +149,7 @@ function routes(kind: Source["kind"]) {
         label_id: is.optional(is.integer()),
         ...changes,
       },
-      atLeastOne: CHANGES,
+      atLeastOne,
       present,
       handle: async (context) => {
         const { name, label_id } = context.input;
@@ -161,7 +161,7 @@ function routes(kind: Source["kind"]) {
       summary: "Change a label",
       role: "reporter",
       input: { label_id: is.anyText(), ...changes },
-      atLeastOne: CHANGES,
+      atLeastOne,
       present,
       handle: async (context) =>
         change(context, await findLabel(context, context.input.label_id), context.input),

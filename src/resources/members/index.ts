@@ -58,9 +58,17 @@ async function requireAboveInherited(
   }
 }
 
-async function requireAnotherOwner(db: Reader, source: Source, found: members.Member) {
+const isOver = (expiresAt: string | null | undefined, today: string) =>
+  typeof expiresAt === "string" && expiresAt <= today;
+
+/** A group is not left without an owner: who is the only one stays, now. It may end at a later day, as in GitLab. */
+async function requireAnotherOwner(
+  { db, source, viewer: { today } }: Pick<Context, "source" | "viewer"> & { db: Reader },
+  found: members.Member,
+): Promise<void> {
   if (source.kind !== "group" || found.access_level !== ROLES.owner) return;
-  if ((await members.countOwners(db, source.id)) === 1) {
+  if (isOver(found.expires_at, today)) return;
+  if (!(await members.hasOtherOwner(db, source.id, found.id, today))) {
     throw forbidden("The last owner of a group cannot be removed.");
   }
 }
@@ -119,7 +127,7 @@ function routes(kind: Source["kind"]) {
       handle: async (context) => {
         const { db, source, shape, input, caller, now } = context;
         const user = await users.find(db, input.user_id);
-        if (!user) throw notFound("User");
+        if (!user || user.state === "ghost") throw notFound("User");
         if (await members.find(db, source, user.id)) throw conflict("Member already exists");
         requireLevel(source, input.access_level);
         requireReach(source, input.access_level);
@@ -145,8 +153,10 @@ function routes(kind: Source["kind"]) {
         requireLevel(source, input.access_level);
         requireReach(source, Math.max(input.access_level, found.access_level));
         await requireAboveInherited(context, found.user_id, input.access_level);
-        if (input.access_level !== ROLES.owner) await requireAnotherOwner(db, source, found);
         const { access_level, expires_at } = input;
+        if (access_level !== ROLES.owner || isOver(expires_at, context.viewer.today)) {
+          await requireAnotherOwner(context, found);
+        }
         await updateRow(db, "members", found.id, { access_level, expires_at }, now);
         return members.row(db, shape, found.id);
       },
@@ -160,10 +170,10 @@ function routes(kind: Source["kind"]) {
         const found = await findMember(context);
         context.requireUnmodified(found.updated_at);
         if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
-        await requireAnotherOwner(db, source, found);
+        await requireAnotherOwner(context, found);
         await members.remove(db, found.id);
-        const isOver = found.expires_at !== null && found.expires_at <= context.viewer.today;
-        tell(db, source, isOver ? "expired" : "left", found.user_id, context.now);
+        const how = isOver(found.expires_at, context.viewer.today) ? "expired" : "left";
+        tell(db, source, how, found.user_id, context.now);
         return undefined;
       },
     }),

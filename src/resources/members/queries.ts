@@ -148,13 +148,19 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
-/** How many owners a group has itself. */
-export async function countOwners(db: Reader, groupId: number): Promise<number> {
-  const [found] = await db.rows(
-    "select count(*) from members where namespace_id = ? and access_level = 50",
-    [groupId],
+/** Whether a group itself has an owner on a day, beside one membership. */
+export async function hasOtherOwner(
+  db: Reader,
+  groupId: number,
+  memberId: number,
+  today: string,
+): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from members where namespace_id = ? and access_level = 50 and id <> ?
+       and (expires_at is null or expires_at > ?) limit 1`,
+    [groupId, memberId, today],
   );
-  return found?.[0] as number;
+  return found.length > 0;
 }
 
 /** Ends a membership. */

@@ -209,7 +209,7 @@ export const mergeRequestResource: Resource = {
       summary: "Create a merge request between two branches of a project",
       role: "developer",
       input: {
-        title: is.text(),
+        title: is.title(),
         source_branch: is.text(),
         target_branch: is.text(),
         target_project_id: is.optional(is.integer()),
@@ -264,7 +264,7 @@ export const mergeRequestResource: Resource = {
       summary: "Change, close or reopen a merge request",
       input: {
         ...number,
-        title: is.optional(is.text()),
+        title: is.optional(is.title()),
         target_branch: is.optional(is.text()),
         state_event: is.optional(is.choice(["close", "reopen"])),
         ...attributes,

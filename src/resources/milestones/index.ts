@@ -83,7 +83,7 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Create a milestone",
       role: "developer",
-      input: { title: is.text(), ...attributes },
+      input: { title: is.title(), ...attributes },
       present,
       handle: async (context) => {
         const { db, source, shape, input, now } = context;
@@ -99,7 +99,7 @@ function routes(kind: Source["kind"]) {
       role: "developer",
       input: {
         ...id,
-        title: is.optional(is.text()),
+        title: is.optional(is.title()),
         ...attributes,
         state_event: is.optional(is.choice(["close", "activate"])),
       },

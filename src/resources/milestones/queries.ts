@@ -100,16 +100,20 @@ export async function findInherited(
   return found;
 }
 
-/** Whether a group or project has a milestone of this title other than `exceptId`. */
+/** Whether a project or its group, or a group or one of its projects, has a milestone of this title but `exceptId`. */
 export async function isTaken(
   db: Reader,
-  owner: Owner,
+  source: Owner & Pick<Source, "namespaceId">,
   title: string,
   exceptId = 0,
 ): Promise<boolean> {
+  const inProjects =
+    source.column === "project_id" ? "?" : "select id from projects where namespace_id = ?";
   const found = await db.rows(
-    `select 1 from milestones where ${owner.column} = ? and title = ? and id <> ?`,
-    [owner.id, title, exceptId],
+    `select 1 from milestones where namespace_id = ? and title = ? and id <> ?
+     union all
+     select 1 from milestones where project_id in (${inProjects}) and title = ? and id <> ? limit 1`,
+    [source.namespaceId, title, exceptId, source.id, title, exceptId],
   );
   return found.length > 0;
 }

@@ -302,7 +302,7 @@ export const projectResource: Resource = {
       summary: "Say that a project is a fork of another",
       access: "admin",
       role: "owner",
-      input: { forked_from_id: is.recordId() },
+      input: { forked_from_id: is.untypedId() },
       present: projectWithPermissions,
       handle: async (context) => {
         const { db, source, input, now } = context;

@@ -60,4 +60,12 @@ alter table projects add column forked_from_project_id $int references projects 
 create index projects_by_fork_source on projects (forked_from_project_id);
 `,
   },
+  {
+    // Users who were deleted had their stars counted on.
+    id: "20261122-70-star-counts",
+    sql: `
+update projects set star_count = (select count(*) from project_stars s where s.project_id = projects.id)
+where star_count <> (select count(*) from project_stars s where s.project_id = projects.id);
+`,
+  },
 ];

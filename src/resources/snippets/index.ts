@@ -43,17 +43,18 @@ const snippet = show.shape({
 });
 
 const visibility = is.optional(is.choice(["private", "internal", "public"]));
+const content = is.text({ max: is.LONG_TEXT });
 const created = {
   title: is.text(),
   file_name: is.text(),
-  content: is.anyText({ max: is.LONG_TEXT }),
+  content,
   description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   visibility,
 };
 const changed = {
   title: is.optional(is.text()),
   file_name: is.optional(is.text()),
-  content: is.optional(is.anyText({ max: is.LONG_TEXT })),
+  content: is.optional(content),
   description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
   visibility,
 };

@@ -19,7 +19,7 @@ const createdImpersonationToken = show.shape({ ...impersonationFields, token: se
 
 const userId = { user_id: is.recordId() };
 const tokenId = { ...userId, token_id: is.recordId() };
-const ownId = { token_id: is.recordId() };
+const ownId = { token_id: is.untypedId() };
 
 const newToken = {
   ...userId,

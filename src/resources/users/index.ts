@@ -1,6 +1,6 @@
 import { authorOf, record } from "../../accounts/audit.ts";
 import type { Caller } from "../../core/auth.ts";
-import { forbidden, notFound, unknownRoute } from "../../core/errors.ts";
+import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { hashPassword } from "../../core/passwords.ts";
 import { requireFullPath } from "../../core/paths.ts";
@@ -19,10 +19,11 @@ import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../groups/queries.ts";
 import { adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.ts";
 import * as users from "./queries.ts";
+import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-const id = { user_id: is.recordId() };
+const id = { user_id: is.untypedId() };
 
 const profile = {
   bio: is.clearable(is.anyText()),
@@ -63,9 +64,11 @@ function columnsOf(input: Profile) {
   };
 }
 
+/** Finds who is to be changed. The ghost user can't be, as in GitLab. */
 async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
   const found = await users.find(db, input.user_id);
   if (!found) throw notFound("User");
+  if (found.state === "ghost") throw forbidden();
   return found;
 }
 
@@ -117,6 +120,9 @@ export const userResource: Resource = {
           active: is.optional(is.boolean()),
           blocked: is.optional(is.boolean()),
           external: is.optional(is.boolean()),
+          extern_uid: is.optional(is.anyText()),
+          provider: is.optional(is.anyText()),
+          two_factor: is.optional(is.choice(["enabled", "disabled"])),
           created_after: is.optional(is.date()),
           created_before: is.optional(is.date()),
           order_by: is.optional(is.choice(["id", "name", "username", "created_at", "updated_at"])),
@@ -127,14 +133,21 @@ export const userResource: Resource = {
           if (!caller && input.username === undefined) {
             throw forbidden("Not authorized to access /api/v4/users");
           }
-          if (!caller?.admin && input.external !== undefined) throw forbidden();
+          const { extern_uid, provider } = input;
+          if (extern_uid !== undefined && provider === undefined) throw missing("provider");
+          if (provider !== undefined && extern_uid === undefined) throw missing("extern_uid");
+          const isForAdmins = input.external !== undefined || extern_uid !== undefined;
+          if (!caller?.admin && isForAdmins) throw forbidden();
           const admin = caller?.admin === true;
           return users.list(db, shape, page, {
             username: input.username,
             search: input.search,
             searcher: caller,
-            state: input.active ? "active" : input.blocked ? "blocked" : undefined,
+            active: input.active,
+            blocked: input.blocked,
+            twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
             external: input.external,
+            identified: extern_uid !== undefined,
             createdAfter: admin ? startOf(input.created_after) : undefined,
             createdBefore: admin ? startOf(input.created_before) : undefined,
             orderBy: (admin ? input.order_by : undefined) ?? "id",
@@ -220,14 +233,15 @@ export const userResource: Resource = {
         },
       }),
       del("/:user_id", {
-        summary: "Delete a user with their own projects",
+        summary:
+          "Delete a user with their own projects; what they wrote elsewhere becomes the ghost user's",
         access: "admin",
         input: id,
         handle: async (context) => {
           const found = await findUser(context);
           context.requireUnmodified(found.updated_at);
           await requireAnotherAdmin(context.db, found);
-          await users.remove(context.db, found.id);
+          await remove(context.db, found.id, context.now);
           return undefined;
         },
       }),

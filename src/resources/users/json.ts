@@ -5,7 +5,7 @@ export const userFields = (alias: string) => ({
   id: show.integer(`${alias}.id`),
   name: show.text(`${alias}.name`),
   username: show.text(`${alias}.username`),
-  state: show.text(`${alias}.state`),
+  state: show.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
   avatar_url: show.derived(
     [`${alias}.avatar_url`, `${alias}.username`],
     "URL",

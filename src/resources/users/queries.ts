@@ -12,7 +12,8 @@ export interface User {
   username: string;
   name: string;
   email: string;
-  state: "active" | "blocked";
+  /** `"ghost"`: the one user who has what deleted users wrote, and is never anybody. Shown as active. */
+  state: "active" | "blocked" | "ghost";
   admin: number;
   can_create_group: number;
   projects_limit: number;
@@ -37,8 +38,12 @@ export interface UserFilter {
   search?: string | undefined;
   /** Who searches: whose addresses a search finds. */
   searcher?: { id: number; admin: boolean } | undefined;
-  state?: User["state"] | undefined;
+  active?: boolean | undefined;
+  blocked?: boolean | undefined;
+  twoFactor?: boolean | undefined;
   external?: boolean | undefined;
+  /** Only who has an identity elsewhere, which nobody has. */
+  identified?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
@@ -58,8 +63,14 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
     const search = searched(filter.search, filter.searcher);
     add(search.sql, ...search.values);
   }
-  if (filter.state) add("u.state = ?", filter.state);
+  if (filter.active) add("u.state = 'active'");
+  if (filter.blocked) add("u.state = 'blocked'");
+  if (filter.twoFactor !== undefined) {
+    const enabled = "select user_id from two_factor where enabled_at is not null";
+    add(`u.id ${filter.twoFactor ? "in" : "not in"} (${enabled})`);
+  }
   if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
+  if (filter.identified) add("1 = 0");
   if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
   if (filter.createdBefore !== undefined) add("u.created_at < ?", filter.createdBefore);
   const { orderBy, sort } = filter;
@@ -199,18 +210,13 @@ async function endSessions(db: Database, userId: number): Promise<void> {
   await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
-/** Removes a user with their own projects, memberships and tokens. */
-export async function remove(db: Database, userId: number): Promise<void> {
-  await db.run("delete from users where id = ?", [userId]);
-}
-
 /** How many active administrators there are. */
 export async function countAdmins(db: Reader): Promise<number> {
   const [found] = await db.rows("select count(*) from users where admin = 1 and state = 'active'");
   return found?.[0] as number;
 }
 
-/** Every user, in the order they were made. */
+/** Every user but the ghost, in the order they were made. */
 export function all(db: Reader): Awaitable<User[]> {
-  return db.all<User>(`${USER} order by id`);
+  return db.all<User>(`${USER} where state <> 'ghost' order by id`);
 }

@@ -36,4 +36,40 @@ create unique index users_username on users (lower(username));
 create unique index users_email on users (lower(email));
 `,
   },
+  {
+    // What deleted users wrote belongs to the ghost user, who is made where there is any of it.
+    id: "20261122-70-ghost",
+    sql: `
+create unique index users_ghost on users (state) where state = 'ghost';
+insert into users (username, name, email, state, created_at, updated_at)
+with recursive numbers (n) as (
+  select 0 union all select n + 1 from numbers where n < 9999
+), names (n, free) as (
+  select n, case when n = 0 then 'ghost' else 'ghost' || n end from numbers
+)
+select free, 'Ghost User', free || '@example.invalid', 'ghost',
+  coalesce((select max(created_at) from users), 0), coalesce((select max(created_at) from users), 0)
+from names
+where not exists (select 1 from namespaces t where lower(t.full_path) = free)
+  and not exists (select 1 from users u where lower(u.email) = free || '@example.invalid')
+  and (exists (select 1 from notes where author_id is null)
+    or exists (select 1 from issues where author_id is null or (state = 'closed' and closed_by_id is null))
+    or exists (select 1 from merge_requests where author_id is null
+      or (state = 'merged' and merged_by_id is null) or (state = 'closed' and closed_by_id is null)))
+order by n limit 1;
+insert into namespaces (kind, name, path, full_name, full_path, visibility, owner_id, created_at, updated_at)
+select 'user', name, username, name, username, 20, id, created_at, updated_at from users where state = 'ghost';
+insert into namespace_ancestors (namespace_id, ancestor_id, depth)
+select n.id, n.id, 0 from namespaces n join users u on u.id = n.owner_id where u.state = 'ghost';
+update issues set author_id = (select id from users where state = 'ghost') where author_id is null;
+update issues set closed_by_id = (select id from users where state = 'ghost')
+where state = 'closed' and closed_by_id is null;
+update merge_requests set author_id = (select id from users where state = 'ghost') where author_id is null;
+update merge_requests set merged_by_id = (select id from users where state = 'ghost')
+where state = 'merged' and merged_by_id is null;
+update merge_requests set closed_by_id = (select id from users where state = 'ghost')
+where state = 'closed' and closed_by_id is null;
+update notes set author_id = (select id from users where state = 'ghost') where author_id is null;
+`,
+  },
 ];

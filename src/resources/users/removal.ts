@@ -1,0 +1,63 @@
+import type { Database } from "../../store/port.ts";
+import * as namespaces from "../groups/queries.ts";
+import * as projects from "../projects/queries.ts";
+import { insert, isEmailTaken } from "./queries.ts";
+
+/** What a deleted user wrote and decided stays, in the ghost user's name: these columns, by table. */
+const KEPT = [
+  ["issues", "author_id"],
+  ["issues", "closed_by_id"],
+  ["merge_requests", "author_id"],
+  ["merge_requests", "merged_by_id"],
+  ["merge_requests", "closed_by_id"],
+  ["notes", "author_id"],
+] as const;
+
+/**
+ * Removes a user with their own projects, personal snippets, memberships, tokens, stars and events. What they
+ * contributed to others' projects becomes the ghost user's, as in GitLab, so that nothing is without an author. The
+ * number of statements does not depend on how much there is.
+ *
+ * @param now epoch milliseconds
+ */
+export async function remove(db: Database, userId: number, now: number): Promise<void> {
+  await projects.unstarAll(db, userId);
+  await handToGhost(db, userId, now);
+  await db.run("delete from users where id = ?", [userId]);
+}
+
+async function handToGhost(db: Database, userId: number, now: number): Promise<void> {
+  const ghost = await findOrMake(db, now);
+  for (const [table, column] of KEPT) {
+    await db.run(`update ${table} set ${column} = ? where ${column} = ?`, [ghost, userId]);
+  }
+  await db.run("update snippets set author_id = ? where author_id = ? and project_id is not null", [
+    ghost,
+    userId,
+  ]);
+  // Nobody gives the same emoji twice, so what the ghost user has given already is not handed over.
+  const given = ["issue_id", "merge_request_id", "note_id"].map(
+    (column) => `exists (select 1 from award_emoji g
+       where g.${column} = award_emoji.${column} and g.name = award_emoji.name and g.user_id = ?)`,
+  );
+  await db.run(`delete from award_emoji where user_id = ? and (${given.join(" or ")})`, [
+    userId,
+    ghost,
+    ghost,
+    ghost,
+  ]);
+  await db.run("update award_emoji set user_id = ? where user_id = ?", [ghost, userId]);
+}
+
+/** The ghost user's id. The user is made when the first one is deleted. */
+async function findOrMake(db: Database, now: number): Promise<number> {
+  const [found] = await db.rows("select id from users where state = 'ghost'");
+  if (found) return found[0] as number;
+  for (let number = 0; ; number += 1) {
+    const username = `ghost${number || ""}`;
+    const email = `${username}@example.invalid`;
+    if (!(await namespaces.isTaken(db, username)) && !(await isEmailTaken(db, email))) {
+      return insert(db, { username, name: "Ghost User", email, state: "ghost" }, now);
+    }
+  }
+}

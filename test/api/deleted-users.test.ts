@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { check } from "../../src/database/check.ts";
+import { everything } from "../../src/doors.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+
+const site = "/projects/acme%2Fsite";
+const GHOST = { username: "ghost", name: "Ghost User", state: "active" };
+
+const ok = async (app: TestApp, request: string, as: Person, json?: object) => {
+  const answer = await app.call(request, { as, ...(json ? { json } : {}) });
+  expect([request, answer.status]).toEqual([request, expect.toSatisfy((s: number) => s < 300)]);
+  return answer.json;
+};
+
+const idOf = async (app: TestApp, username: string) =>
+  (await app.call(`GET /users?username=${username}`)).json[0].id;
+
+describe("what a deleted user leaves", () => {
+  let app: TestApp;
+  let developer: number;
+  beforeAll(async () => {
+    app = await testApp();
+    developer = await idOf(app, "developer");
+    await ok(app, `POST ${site}/issues`, "developer", { title: "Theirs" });
+    await ok(app, `PUT ${site}/issues/1`, "developer", { state_event: "close" });
+    await ok(app, `POST ${site}/issues/1/notes`, "developer", { body: "A word" });
+    await ok(app, `POST ${site}/issues/1/award_emoji`, "developer", { name: "thumbsup" });
+    await ok(app, `POST ${site}/issues/1/award_emoji`, "maintainer", { name: "thumbsup" });
+    for (const source_branch of ["a", "b"]) {
+      const request = { title: "Theirs", source_branch, target_branch: "main" };
+      await ok(app, `POST ${site}/merge_requests`, "developer", request);
+    }
+    await ok(app, `PUT ${site}/merge_requests/1/merge`, "developer");
+    await ok(app, `PUT ${site}/merge_requests/2`, "developer", { state_event: "close" });
+    const snippet = { title: "t", file_name: "f", content: "c", visibility: "public" };
+    await ok(app, `POST ${site}/snippets`, "developer", snippet);
+    await ok(app, "POST /snippets", "developer", { ...snippet, title: "Personal" });
+    await ok(app, `POST ${site}/star`, "developer");
+    await ok(app, `POST ${site}/star`, "guest");
+    app.statements.length = 0;
+    await ok(app, `DELETE /users/${developer}`, "admin");
+  });
+  afterAll(() => app.dispose());
+
+  it("is the ghost user's, and is never without an author", async () => {
+    const issue = await ok(app, `GET ${site}/issues/1`, "owner");
+    expect(issue).toMatchObject({ author: GHOST, closed_by: GHOST, user_notes_count: 1 });
+    const [note] = await ok(app, `GET ${site}/issues/1/notes?sort=asc`, "owner");
+    expect(note).toMatchObject({ author: GHOST, body: "A word" });
+    const merged = await ok(app, `GET ${site}/merge_requests/1`, "owner");
+    expect(merged).toMatchObject({ author: GHOST, merged_by: GHOST });
+    const closed = await ok(app, `GET ${site}/merge_requests/2`, "owner");
+    expect(closed).toMatchObject({ author: GHOST, closed_by: GHOST });
+    expect(await ok(app, `GET ${site}/snippets`, "owner")).toMatchObject([{ author: GHOST }]);
+    expect(await ok(app, "GET /snippets/public", "owner")).toEqual([]);
+    const awards = await ok(app, `GET ${site}/issues/1/award_emoji`, "owner");
+    expect(awards.map(({ user }: { user: { username: string } }) => user.username)).toEqual([
+      "ghost",
+      "maintainer",
+    ]);
+  });
+
+  it("is counted no longer", async () => {
+    expect((await ok(app, site.replace("/", "GET /"), "owner")).star_count).toBe(1);
+    expect((await ok(app, `GET ${site}/issues/1`, "owner")).upvotes).toBe(2);
+    expect(await ok(app, `GET ${site}/events`, "owner")).toEqual([]);
+    expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
+  });
+
+  it("is handed over by a number of statements that doesn't depend on how much it is", () => {
+    expect(app.statements.filter((sql) => /^(update|delete|insert)/.test(sql)).length).toBeLessThan(
+      25,
+    );
+  });
+
+  it("goes to one ghost, whose emoji are each given once", async () => {
+    await ok(app, `DELETE /users/${await idOf(app, "maintainer")}`, "admin");
+    const awards = await ok(app, `GET ${site}/issues/1/award_emoji`, "owner");
+    expect(awards).toMatchObject([{ user: GHOST, name: "thumbsup" }]);
+    expect(await ok(app, "GET /users?search=ghost", "owner")).toMatchObject([GHOST]);
+    expect(await ok(app, "GET /users?search=ghost&active=true", "owner")).toEqual([]);
+  });
+
+  it("is nobody's to use", async () => {
+    const ghost = await idOf(app, "ghost");
+    for (const request of [
+      `PUT /users/${ghost}?name=x`,
+      `DELETE /users/${ghost}`,
+      `POST /users/${ghost}/block`,
+      `POST /users/${ghost}/unblock`,
+    ]) {
+      expect([request, (await app.call(request, { as: "admin" })).status]).toEqual([request, 403]);
+    }
+    expect((await app.call("GET /user?sudo=ghost", { as: "admin" })).status).toBe(404);
+    const { json } = await app.call(`POST /users/${ghost}/impersonation_tokens`, {
+      as: "admin",
+      json: { name: "t", scopes: ["api"] },
+    });
+    const headers = { "private-token": json.token };
+    expect((await app.call("GET /user", { headers })).status).toBe(403);
+    await expect(app.admin.blockUser("ghost")).rejects.toThrow("404 User Not Found");
+    expect((await app.admin.listUsers()).map(({ username }) => username)).not.toContain("ghost");
+    const member = { user_id: ghost, access_level: 30 };
+    expect((await app.call(`POST ${site}/members`, { as: "owner", json: member })).status).toBe(
+      404,
+    );
+  });
+});
+
+it("is the ghost's under another name where that is taken", async () => {
+  const app = await testApp();
+  await ok(app, "POST /groups", "owner", { name: "Ghost", path: "Ghost" });
+  await ok(app, `POST ${site}/issues`, "developer", { title: "Theirs" });
+  await ok(app, `DELETE /users/${await idOf(app, "developer")}`, "admin");
+  expect(await ok(app, `GET ${site}/issues/1`, "owner")).toMatchObject({
+    author: { username: "ghost1", name: "Ghost User" },
+  });
+  await app.dispose();
+});
+
+it("is handed over in databases of older versions too", async () => {
+  const app = await testApp();
+  await ok(app, `POST ${site}/issues`, "developer", { title: "Theirs" });
+  await ok(app, `PUT ${site}/issues/1?state_event=close`, "developer");
+  await ok(app, `POST ${site}/star`, "guest");
+  await ok(app, "POST /groups", "owner", { name: "Ghost", path: "Ghost" });
+  // What an older version did when a user was deleted.
+  await app.store.transaction(async (db) => {
+    await db.run("update issues set author_id = null, closed_by_id = null");
+    await db.run("update projects set star_count = 5");
+    await db.run("drop index users_ghost");
+    await db.run("delete from schema_migrations where id like '20261122-70-%'");
+  });
+  const migrations = everything.flatMap((resource) => resource.migrations);
+  await migrate(app.store, migrations, Date.now());
+  const issue = await ok(app, `GET ${site}/issues/1`, "owner");
+  const ghost = { username: "ghost1", name: "Ghost User" };
+  expect(issue).toMatchObject({ author: ghost, closed_by: ghost });
+  expect((await ok(app, `GET ${site}`, "owner")).star_count).toBe(1);
+  expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
+  await app.dispose();
+});
