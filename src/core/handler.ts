@@ -653,8 +653,8 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
-  if (door?.showError) {
-    const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
+  if (door?.showError && incoming.base !== undefined) {
+    const view = viewOf(settings.url ?? incoming.base, settings.now());
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
     const visit = {
       asked: incoming,

@@ -39,6 +39,9 @@ async function read(socket: Socket): Promise<string> {
 
 const closed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
 
+/** Hosts that look like hosts, and of which no URL can be made. */
+const NO_URL = ["a:99999", "[::::]", "999.999.999.999", "xn--"];
+
 const TOKEN = { "private-token": "token-of-owner" };
 const ADMIN = { "private-token": "token-of-admin" };
 
@@ -295,9 +298,17 @@ describe("behind a proxy", () => {
 
   it("refuses what can't be an address of it", async () => {
     const url = await listen(createMiddleware(logging, { trustProxy: true }));
-    for (const headers of [{ "x-forwarded-host": "a b" }, { "x-forwarded-proto": "javascript" }]) {
-      const response = await send(`${url}/api/v4/groups`, { headers: { ...TOKEN, ...headers } });
-      expect([response.status, response.body]).toEqual([400, '{"error":"malformed Host header"}']);
+    for (const headers of [
+      ...["a b", ...NO_URL].map((host) => ({ "x-forwarded-host": host })),
+      { "x-forwarded-proto": "javascript" },
+    ]) {
+      for (const path of ["/api/v4/groups", "/users/sign_in"]) {
+        const response = await send(url + path, { headers: { ...TOKEN, ...headers } });
+        expect([response.status, response.body]).toEqual([
+          400,
+          '{"error":"malformed Host header"}',
+        ]);
+      }
     }
   });
 });
@@ -329,12 +340,14 @@ describe("on the wire", () => {
     expect(without(head)).toBe(without(whole));
   });
 
-  it.each(["a b", "a/b", "user@a", "a?b", "<script>", "a:99999999", "[::1", ""])(
-    "the host %j is malformed",
+  it.each(["a b", "a/b", "user@a", "a?b", "<script>", "a:99999999", "[::1", "", ...NO_URL])(
+    "the host %j is malformed, to the API and to pages",
     async (host) => {
-      const answer = await exchange("GET /api/v4/projects HTTP/1.1", `Host: ${host}`);
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(answer).not.toContain("web_url");
+      for (const path of ["/api/v4/projects", "/users/sign_in"]) {
+        const answer = await exchange(`GET ${path} HTTP/1.1`, `Host: ${host}`);
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+        expect(answer).not.toContain("web_url");
+      }
     },
   );
 
