@@ -10,8 +10,7 @@ import {
   type Value,
 } from "./port.ts";
 import { Queue } from "./queue.ts";
-
-const STATEMENTS_KEPT = 2000;
+import { StatementCache } from "./statement-cache.ts";
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
@@ -234,10 +233,10 @@ function unusable(file: string, cause: unknown): StoreError {
 /** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
 const LIMIT = /\blimit \?/g;
 
-/** Prepared statements of one connection, kept by their text. */
+/** What runs on one connection, by prepared statements. */
 class Statements {
   readonly #db: Connection;
-  readonly #kept = new Map<string, Statement>();
+  readonly #prepared = new StatementCache<Statement>((statement) => statement.finalize?.());
 
   constructor(db: Connection) {
     this.#db = db;
@@ -249,23 +248,20 @@ class Statements {
 
   /** The libraries' own row objects take three times as long as these. */
   all(sql: string, values: readonly Value[] = []): object[] {
-    const rows = this.rows(sql, values);
-    const { columns } = this.#prepare(sql);
-    return rows.map((row) => {
-      const object: Record<string, Value> = {};
-      for (let index = 0; index < columns.length; index += 1) {
-        object[columns[index] as string] = row[index] as Value;
-      }
-      return object;
+    return this.#with(sql, (statement) => {
+      const { columns } = statement;
+      return statement.rows(values).map((row) => {
+        const object: Record<string, Value> = {};
+        for (let index = 0; index < columns.length; index += 1) {
+          object[columns[index] as string] = row[index] as Value;
+        }
+        return object;
+      });
     });
   }
 
   rows(sql: string, values: readonly Value[] = []): Value[][] {
-    try {
-      return this.#prepare(sql).rows(values);
-    } catch (error) {
-      throw translated(error);
-    }
+    return this.#with(sql, (statement) => statement.rows(values));
   }
 
   one(sql: string, values: readonly Value[] = []): object | undefined {
@@ -273,30 +269,28 @@ class Statements {
   }
 
   run(sql: string, values: readonly Value[] = []): number {
-    try {
-      return this.#prepare(sql).run(values);
-    } catch (error) {
-      throw translated(error);
-    }
+    return this.#with(sql, (statement) => statement.run(values));
   }
 
   close(): void {
-    this.#forget();
+    this.#prepared.clear();
     this.#db.close();
   }
 
-  #forget(): void {
-    for (const statement of this.#kept.values()) statement.finalize?.();
-    this.#kept.clear();
-  }
-
-  #prepare(sql: string): Statement {
-    const kept = this.#kept.get(sql);
-    if (kept) return kept;
-    if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
-    const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
-    this.#kept.set(sql, statement);
-    return statement;
+  #with<T>(sql: string, use: (statement: Statement) => T): T {
+    try {
+      const kept = this.#prepared.get(sql);
+      if (kept) return use(kept);
+      const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
+      if (this.#prepared.set(sql, statement)) return use(statement);
+      try {
+        return use(statement);
+      } finally {
+        statement.finalize?.();
+      }
+    } catch (error) {
+      throw translated(error);
+    }
   }
 }
 

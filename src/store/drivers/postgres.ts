@@ -11,7 +11,9 @@ import {
   UnavailableError,
   type Value,
 } from "../port.ts";
+import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
+import { isFull, type Numbered, prepared } from "./postgres-statements.ts";
 
 /** How to use a PostgreSQL server. */
 export interface PostgresOptions {
@@ -170,7 +172,8 @@ async function attempt<T>(
 ): Promise<T> {
   const client = await connect(pool);
   const limit = unlimited ? { query_timeout: UNLIMITED } : {};
-  const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
+  const send: Send = (query) =>
+    sent(() => client.query<object>({ ...prepared(client, query), ...limit }));
   let lost = false;
   try {
     for (const text of begin) await send({ text });
@@ -186,7 +189,7 @@ async function attempt<T>(
     }
     throw error;
   } finally {
-    client.release(lost);
+    client.release(lost || isFull(client));
   }
 }
 
@@ -226,22 +229,27 @@ function codeOf(error: unknown): string {
 
 /** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
 const FOLDED = /\blower\(\?\)/g;
-/** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
-const STATEMENTS_KEPT = 2000;
 
-const prepared = new Map<string, { name: string; text: string }>();
+const numberedTexts = new StatementCache<Numbered>(() => undefined);
+let names = 0;
 
-function numbered(sql: string): { name?: string; text: string } {
-  const kept = prepared.get(sql);
-  if (kept) return kept;
+/** A statement as PostgreSQL takes it. One that is used for the second time gets a name, by which it is prepared. */
+function numbered(sql: string): Numbered {
+  const known = numberedTexts.get(sql);
+  if (known) {
+    if (known.name === undefined) {
+      names += 1;
+      known.name = `s${names}`;
+    }
+    return known;
+  }
   let count = 0;
   const text = sql.replace(FOLDED, 'lower(? collate "C")').replace(/\?/g, () => {
     count += 1;
     return `$${count}`;
   });
-  if (prepared.size >= STATEMENTS_KEPT) return { text };
-  const statement = { name: `s${prepared.size}`, text };
-  prepared.set(sql, statement);
+  const statement = { text };
+  numberedTexts.set(sql, statement);
   return statement;
 }
 
