@@ -11,6 +11,7 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
+import { Turns } from "./core/turns.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
@@ -151,6 +152,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
     watch,
+    turns: new Turns(),
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {

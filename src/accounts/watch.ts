@@ -1,8 +1,9 @@
 import type { TokenWatch } from "../core/auth.ts";
 import { TooManyRequests, type Usage } from "../core/limits.ts";
+import { networkOf } from "../core/network.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
-import { attempt, networkOf } from "./attempts.ts";
+import { attempt } from "./attempts.ts";
 
 /** How exactly it is known when a token was used last, in milliseconds. */
 const EXACTNESS = 60_000;

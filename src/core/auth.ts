@@ -97,6 +97,18 @@ function jobTokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters) 
   return textOf(parameters["job_token"]) ?? textOf(incoming.header("job-token"));
 }
 
+/** Whether two sets of parameters of one request, such as with and without its body, carry the same token or none. */
+export function isSameCredential(
+  incoming: Pick<Incoming, "header">,
+  some: Parameters,
+  all: Parameters,
+): boolean {
+  return (
+    tokenOf(incoming, some) === tokenOf(incoming, all) &&
+    jobTokenOf(incoming, some) === jobTokenOf(incoming, all)
+  );
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
@@ -379,10 +391,20 @@ export function actAs(
   incoming: Pick<Incoming, "header">,
   parameters: Parameters,
 ): Awaitable<Caller | undefined> {
-  const given = parameters["sudo"];
-  const target =
-    textOf(typeof given === "number" ? String(given) : given) ?? textOf(incoming.header("sudo"));
+  const target = sudoOf(incoming, parameters);
   return target === undefined ? caller : actAsTarget(db, caller, target);
+}
+
+/** Whether a request asks to act as another user, as far as these parameters tell. */
+export function asksForSudo(incoming: Pick<Incoming, "header">, parameters: Parameters): boolean {
+  return sudoOf(incoming, parameters) !== undefined;
+}
+
+function sudoOf(incoming: Pick<Incoming, "header">, parameters: Parameters): string | undefined {
+  const given = parameters["sudo"];
+  return (
+    textOf(typeof given === "number" ? String(given) : given) ?? textOf(incoming.header("sudo"))
+  );
 }
 
 async function actAsTarget(

@@ -14,6 +14,9 @@ import {
 } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
+/** The most file parts of a multipart body. A route takes one, and each costs it writes. */
+const MOST_FILES = 10;
+
 /** How large a body may be and how much may be in it. */
 export interface BodyLimits extends ParameterLimits {
   /** Bytes of a body. Default 1 MiB. */
@@ -98,7 +101,12 @@ async function readMultipart(
   try {
     parser = new Busboy({
       headers: { "content-type": contentType },
-      limits: { fieldSize: limits.bytes, parts: limits.count, headerPairs: 100 },
+      limits: {
+        fieldSize: limits.bytes,
+        parts: limits.count,
+        files: MOST_FILES,
+        headerPairs: 100,
+      },
     });
   } catch {
     throw unreadable("malformed multipart body");
@@ -146,6 +154,7 @@ async function readMultipart(
     })().catch(fail);
   });
   parser.on("partsLimit", () => fail(tooMany()));
+  parser.on("filesLimit", () => fail(tooMany()));
   parser.on("error", malformed);
   parser.on("finish", end);
 

@@ -21,9 +21,11 @@ import {
 import {
   type AuthSettings,
   actAs,
+  asksForSudo,
   type Caller,
   findCaller,
   findSignedIn,
+  isSameCredential,
   type Person,
   RevokedToken,
   requireScope,
@@ -82,6 +84,7 @@ import {
   sessionOf,
 } from "./session.ts";
 import { dayOf } from "./time.ts";
+import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
 /** What was asked and answered, for a log. It holds no secret: no query, no header. */
@@ -112,6 +115,8 @@ export interface PipelineSettings extends AuthSettings {
   /** The most bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
+  /** Shares the process between clients. */
+  turns: Turns;
   /** Counts a request, where that is limited. @throws ApiError 429 */
   limitRequests:
     | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
@@ -418,18 +423,30 @@ async function answerWith(
 ): Promise<Reply> {
   const { incoming } = exchange;
   const today = dayOf(now);
+  const identified = isReading(incoming)
+    ? undefined
+    : await identify(settings, route, door, scopes, exchange, now);
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
-    : await readParameters(incoming, settings.body, upload);
+    : await readParameters(settings, route, door, incoming, identified, upload);
   // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
   const reader = settings.store.reader();
-  const caller = await readCaller(settings, reader, route, door, exchange, parameters, now);
+  const caller = await readCaller(
+    settings,
+    reader,
+    route,
+    door,
+    exchange,
+    parameters,
+    now,
+    identified,
+  );
   exchange.caller = caller;
   if (settings.limitRequests && door.credentials === "token") {
-    exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
+    exchange.usage ??= await settings.limitRequests(caller, incoming.ip, now);
   }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
@@ -475,11 +492,60 @@ async function answerWith(
     }
     return route.handle(context);
   };
-  const result =
-    route.method === "GET" ? await run(reader as Database) : await settings.store.transaction(run);
-  upload?.keep((input as Record<string, unknown>)[upload.part]);
+  const { turns } = settings;
+  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
+  if (turn) await turn;
+  try {
+    const result =
+      route.method === "GET"
+        ? await run(reader as Database)
+        : await settings.store.transaction(run);
+    upload?.keep((input as Record<string, unknown>)[upload.part]);
+    return reply(route, result, present ?? NOTHING, view, page, incoming);
+  } finally {
+    if (!route.immediate) turns.end(incoming.ip);
+  }
+}
 
-  return reply(route, result, present ?? NOTHING, view, page, incoming);
+/** Who calls by what is known before the body is read: headers, query, and the embedding app. */
+interface Identified {
+  caller: Caller | undefined;
+  /** What it was found by. */
+  query: Parameters;
+}
+
+/**
+ * Finds who calls before their body is read, so that nobody's body is read for nothing.
+ *
+ * @throws ApiError what {@link findCaller} and {@link requireAccess} throw
+ */
+async function identify(
+  settings: PipelineSettings,
+  route: Route,
+  door: Door,
+  scopes: readonly Scope[],
+  exchange: Exchange,
+  now: number,
+): Promise<Identified | undefined> {
+  if (door.credentials !== "token") return undefined;
+  const { incoming } = exchange;
+  const query = parseQuery(incoming.query, settings.body);
+  const caller = await callerByToken(
+    settings,
+    settings.store.reader(),
+    route,
+    incoming,
+    query,
+    now,
+  );
+  if (!caller) return { caller, query };
+  exchange.caller = caller;
+  exchange.usage = await settings.limitRequests?.(caller, incoming.ip, now);
+  // With sudo it is the other user's rights that count, and that may be asked for in the body.
+  if (!caller.scopes.includes("sudo") && !asksForSudo(incoming, query)) {
+    requireAccess(route, scopes, caller);
+  }
+  return { caller, query };
 }
 
 function viewOf(base: string, now: number): View {
@@ -490,17 +556,39 @@ function viewOf(base: string, now: number): View {
 
 const isReading = ({ method }: Asked) => method === "GET" || method === "HEAD";
 
-/** Query and body. */
+/** Bytes of a body of whom nobody knows yet who they are. It may hold a token, a sign-in or a form of a page. */
+const UNIDENTIFIED_BYTES = 64 * 1024;
+
+/**
+ * Query and body.
+ *
+ * @throws ApiError 401 for a body that can't be read, where nobody has said yet who they are and somebody has to
+ */
 async function readParameters(
+  { body: limits }: PipelineSettings,
+  route: Route,
+  door: Door,
   incoming: Incoming,
-  limits: BodyLimits,
+  identified: Identified | undefined,
   upload: Upload | undefined,
 ): Promise<Parameters> {
   const body = () => uncut(incoming.body());
-  return Object.assign(
-    parseQuery(incoming.query, limits),
-    await readBody({ ...incoming, body }, limits, upload),
-  );
+  const query = parseQuery(incoming.query, limits);
+  if (identified?.caller) {
+    return Object.assign(query, await readBody({ ...incoming, body }, limits, upload));
+  }
+  const bytes = Math.min(limits.bytes, UNIDENTIFIED_BYTES);
+  try {
+    return Object.assign(
+      query,
+      await readBody({ ...incoming, body }, { ...limits, bytes }, upload),
+    );
+  } catch (error) {
+    const needsNobody = door.credentials !== "token" || route.access === "anyone";
+    if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;
+    const { status, body: shown, headers } = unauthorized();
+    throw new ApiError(status, shown, { ...headers, ...error.headers });
+  }
 }
 
 /** A body that breaks off is the client's doing: nothing of it is used, and it is no failure of ours. */
@@ -515,6 +603,25 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
   })();
 }
 
+async function callerByToken(
+  settings: PipelineSettings,
+  db: Reader,
+  route: Route,
+  incoming: Incoming,
+  parameters: Parameters,
+  now: number,
+): Promise<Caller | undefined> {
+  try {
+    const options = { jobTokens: route.jobTokens === true };
+    return await findCaller(settings, db, incoming, parameters, now, options);
+  } catch (error) {
+    if (error instanceof RevokedToken) {
+      await route.onRevoked?.(settings.store, error.tokenId, now);
+    }
+    throw error;
+  }
+}
+
 async function readCaller(
   settings: PipelineSettings,
   db: Reader,
@@ -523,20 +630,16 @@ async function readCaller(
   exchange: Exchange,
   parameters: Parameters,
   now: number,
+  identified?: Identified,
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
   if (door.credentials === "none") return undefined;
   if (door.credentials === "token") {
-    const options = { jobTokens: route.jobTokens === true };
-    try {
-      const caller = await findCaller(settings, db, incoming, parameters, now, options);
-      return await actAs(db, caller, incoming, parameters);
-    } catch (error) {
-      if (error instanceof RevokedToken) {
-        await route.onRevoked?.(settings.store, error.tokenId, now);
-      }
-      throw error;
-    }
+    const caller =
+      identified && isSameCredential(incoming, identified.query, parameters)
+        ? identified.caller
+        : await callerByToken(settings, db, route, incoming, parameters, now);
+    return actAs(db, caller, incoming, parameters);
   }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
