@@ -46,8 +46,9 @@ import {
   unreadable,
   unverified,
 } from "./errors.ts";
-import type { Incoming, Reply, Respond } from "./incoming.ts";
+import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
+import { inPieces, partByPart } from "./large-answers.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
 import {
   keysetHeaders,
@@ -159,6 +160,8 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+/** Characters of an answer beyond which it is sent as its client reads it. */
+const LARGE = 256 * 1024;
 const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
@@ -459,7 +462,7 @@ async function answerWith(
   const view = viewOf(settings.url ?? (incoming.base as string), now);
   const present =
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
-  const run = async (db: Database): Promise<Result> => {
+  const run = async (db: Database, page: Page): Promise<Result> => {
     const source =
       sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     requireOwnProject(caller, source);
@@ -493,18 +496,66 @@ async function answerWith(
     return route.handle(context);
   };
   const { turns } = settings;
-  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
-  if (turn) await turn;
-  try {
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (route.immediate) return work();
+    const turn = turns.begin(incoming.ip);
+    if (turn) await turn;
+    try {
+      return await work();
+    } finally {
+      turns.end(incoming.ip);
+    }
+  };
+  return inTurn(async () => {
     const result =
       route.method === "GET"
-        ? await run(reader as Database)
-        : await settings.store.transaction(run);
+        ? await run(reader as Database, page)
+        : await settings.store.transaction((db) => run(db, page));
     upload?.keep((input as Record<string, unknown>)[upload.part]);
-    return reply(route, result, present ?? NOTHING, view, page, incoming);
-  } finally {
-    if (!route.immediate) turns.end(incoming.ip);
-  }
+    const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
+    if (!isPartOfPage(result)) return answer;
+    const rest = (skip: number) =>
+      inTurn(() => run(settings.store.reader() as Database, { ...page, skip })).catch((error) => {
+        settings.onError(error);
+        throw error;
+      });
+    return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
+  });
+}
+
+/** The first rows of a page that is too large to be read at once. */
+type PartOfPage = Listed & { read: number };
+
+function isPartOfPage(result: Result): result is PartOfPage {
+  return typeof result === "object" && "read" in result && result.read !== undefined;
+}
+
+/**
+ * Writes a page whose rows are read as the client takes them, each part as the database then is: no more of it is in
+ * memory than one part.
+ */
+function writeParts(
+  first: PartOfPage,
+  rest: (skip: number) => Promise<Result>,
+  present: Shape,
+  view: View,
+): Bytes {
+  let text: string | undefined = writeList(first.rows, present, view).slice(0, -1);
+  let next: number | undefined = first.read;
+  let isEmpty = first.rows.length === 0;
+  return partByPart(async () => {
+    if (text === undefined && next !== undefined) {
+      const result = (await rest(next)) as Listed;
+      const written = writeList(result.rows, present, view).slice(1, -1);
+      text = `${isEmpty || written === "" ? "" : ","}${written}`;
+      isEmpty &&= written === "";
+      next = result.read;
+      if (next === undefined) text += "]";
+    }
+    const part = text;
+    text = undefined;
+    return part;
+  });
 }
 
 /** Who calls by what is known before the body is read: headers, query, and the embedding app. */
@@ -814,6 +865,10 @@ function finish(
       reply.body = null;
       delete headers["content-type"];
     }
+  }
+  // A HEAD is answered with the length alone.
+  if (typeof reply.body === "string" && reply.body.length > LARGE && incoming.method !== "HEAD") {
+    reply.body = inPieces(reply.body);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   ConstraintError,
   type Database,
   type Reader,
+  type Slice,
   type Store,
   StoreError,
   UnavailableError,
@@ -37,6 +38,8 @@ export interface Statement {
   readonly columns: readonly string[];
   /** Rows as arrays. A number that is no safe integer may be rounded. */
   rows(values: readonly Value[]): Value[][];
+  /** The same rows, one after the other where the library can; until they are read, nothing else may run. */
+  iterate(values: readonly Value[]): Iterable<Value[]>;
   /** Runs it, and gives the number of rows it changed. */
   run(values: readonly Value[]): number;
   /** Frees it, where the library keeps a connection open for its statements. */
@@ -95,6 +98,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
     one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
       (reader
         ? reader.one(sql, values)
@@ -262,6 +266,21 @@ class Statements {
 
   rows(sql: string, values: readonly Value[] = []): Value[][] {
     return this.#with(sql, (statement) => statement.rows(values));
+  }
+
+  slice(sql: string, values: readonly Value[], most: number): Slice {
+    return this.#with(sql, (statement) => {
+      const rows: Value[][] = [];
+      let size = 0;
+      for (const row of statement.iterate(values)) {
+        if (size >= most) return { rows, more: true };
+        rows.push(row);
+        for (const value of row) {
+          if (typeof value === "string" || value instanceof Uint8Array) size += value.length;
+        }
+      }
+      return { rows, more: false };
+    });
   }
 
   one(sql: string, values: readonly Value[] = []): object | undefined {

@@ -44,6 +44,9 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   return { ...shown, headers: { ...headers, ...shown.headers } };
 }
 
+/** Characters of an address that somebody is led back to after signing in. */
+const LONGEST_RETURN = 4096;
+
 /** What a 403 says after its status. */
 function reasonOf(body: object): string | undefined {
   const { message } = body as { message?: unknown };
@@ -65,5 +68,7 @@ function signInAddress({ asked, site, view }: Visit): string | undefined {
   // Browsers leave a backslash in a query as it is, which no path we send somebody back to may have.
   const query = asked.query.replaceAll("\\", "%5C");
   const wanted = `${mount}${asked.path}${query && `?${query}`}`;
+  // Clients refuse long headers.
+  if (wanted.length > LONGEST_RETURN) return address;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
 }

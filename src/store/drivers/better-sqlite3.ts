@@ -14,7 +14,7 @@ export const connect: Connect = (file, readonly) => {
     },
     prepare: (sql) => {
       const native = db.prepare<unknown[]>(sql);
-      const wide = native.reader && native.readonly && inOneText(sql, native.columns());
+      const wide = native.reader && native.readonly && asTexts(sql, native.columns());
       return wide ? new Wide(native, db.prepare<unknown[]>(wide)) : new Prepared(native);
     },
     close: () => db.close(),
@@ -25,15 +25,15 @@ export const connect: Connect = (file, readonly) => {
 const WIDE = 16;
 
 /**
- * The statement that gives all rows of another as one JSON text, where that has wide rows: values cross from SQLite one
- * at a time, and a text is one value (docs/performance.md).
+ * The statement that gives each row of another as a JSON text, where that has wide rows: values cross from SQLite one at
+ * a time, and a text is one value (docs/performance.md).
  */
-function inOneText(sql: string, columns: readonly BetterSqlite3.ColumnDefinition[]) {
+function asTexts(sql: string, columns: readonly BetterSqlite3.ColumnDefinition[]) {
   // JSON can't hold bytes.
   if (columns.length < WIDE || columns.some(({ type }) => type?.toLowerCase() === "blob"))
     return undefined;
   const names = columns.map((_, at) => `c${at}`).join();
-  return `with r(${names}) as (${sql}) select '[' || group_concat(json_array(${names})) || ']' from r`;
+  return `with r(${names}) as (${sql}) select json_array(${names}) from r`;
 }
 
 class Prepared implements Statement {
@@ -50,24 +50,32 @@ class Prepared implements Statement {
     return this.#native.all(...values) as Value[][];
   }
 
+  iterate(values: readonly Value[]): Iterable<Value[]> {
+    return this.#native.iterate(...values) as Iterable<Value[]>;
+  }
+
   run(values: readonly Value[]): number {
     return this.#native.run(...values).changes;
   }
 }
 
 class Wide extends Prepared {
-  readonly #inOneText: BetterSqlite3.Statement<unknown[]>;
+  readonly #asTexts: BetterSqlite3.Statement<unknown[]>;
 
   constructor(
     native: BetterSqlite3.Statement<unknown[]>,
     text: BetterSqlite3.Statement<unknown[]>,
   ) {
     super(native);
-    this.#inOneText = text.pluck();
+    this.#asTexts = text.pluck();
   }
 
   override rows(values: readonly Value[]): Value[][] {
-    const text = this.#inOneText.get(...values) as string | null;
-    return text === null ? [] : (JSON.parse(text) as Value[][]);
+    const texts = this.#asTexts.all(...values) as string[];
+    return JSON.parse(`[${texts.join()}]`) as Value[][];
+  }
+
+  override *iterate(values: readonly Value[]): Iterable<Value[]> {
+    for (const text of this.#asTexts.iterate(...values)) yield JSON.parse(text as string);
   }
 }

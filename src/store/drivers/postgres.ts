@@ -60,6 +60,35 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
+/** Stands for a value that was not kept. */
+const CUT = Symbol("cut");
+
+/**
+ * {@link types} that keep no value of the rows that come after texts of `most` characters: the server sends all rows,
+ * and pg would hold them.
+ */
+function cuttingTypes(most: number): pg.CustomTypesConfig {
+  let size = 0;
+  let isCut = false;
+  let last = -1;
+  let columns = 0;
+  // pg asks once for each column, in their order.
+  const getTypeParser = (oid: number, format?: "text" | "binary") => {
+    const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
+    const column = columns;
+    columns += 1;
+    return (text: string) => {
+      const isNewRow = column <= last;
+      last = column;
+      if (isNewRow && size >= most) isCut = true;
+      if (isCut) return CUT;
+      size += text.length;
+      return parse(text);
+    };
+  };
+  return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
+}
+
 /**
  * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections. What the URL says of TLS
  * (`sslmode`, `sslrootcert`) holds.
@@ -270,6 +299,13 @@ function reading(send: Send): Reader {
     async rows(sql, values = []) {
       const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
       return rows as unknown as Value[][];
+    },
+    async slice(sql, values, most) {
+      const query = { ...numbered(sql), values: [...values], types: cuttingTypes(most) };
+      const result = await send({ ...query, rowMode: "array" });
+      const rows = result.rows as unknown as Value[][];
+      const cut = rows.findIndex((row) => (row as unknown[]).includes(CUT));
+      return cut < 0 ? { rows, more: false } : { rows: rows.slice(0, cut), more: true };
     },
   };
 }
