@@ -7,6 +7,7 @@ import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
+import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
@@ -74,7 +75,10 @@ export interface AppOptions extends SiteOptions {
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
-  /** Is given every failure that is answered with a 500 or a 503. Default: `console.error`. */
+  /**
+   * Is given every failure that is answered with a 500; of an outage of the database, whose requests are answered with
+   * a 503, the first failure and its end. Default: `console.error`.
+   */
   onError?: (error: unknown) => void;
 }
 
@@ -125,7 +129,8 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     throw error;
   }
   const url = options.url?.replace(/\/+$/, "");
-  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
+  const onError = (error: unknown) => outages.failed(error);
   if (options.mail && url === undefined) {
     await store.close();
     throw new TypeError("mail needs `url`: the address that links in mails begin with");
@@ -164,7 +169,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
-    onError,
+    outages,
   });
 
   const handler = createHattipHandler(respond);

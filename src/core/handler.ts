@@ -40,6 +40,7 @@ import {
   internalError,
   methodNotAllowed,
   preconditionFailed,
+  queryTooLong,
   unauthorized,
   unavailable,
   unknownRoute,
@@ -50,9 +51,11 @@ import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader } from "./input.ts";
 import { inPieces, partByPart } from "./large-answers.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
+import type { Outages } from "./outages.ts";
 import {
   keysetHeaders,
   type Listed,
+  LONGEST_QUERY,
   type Page,
   type PageLimits,
   pageHeaders,
@@ -131,7 +134,7 @@ export interface PipelineSettings extends AuthSettings {
   site: Site;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
-  onError: (error: unknown) => void;
+  outages: Outages;
 }
 
 /** What travels through hattip's router beside its own context. */
@@ -391,7 +394,7 @@ async function answerUpload(
   try {
     return await answerWith(settings, endpoint, exchange, now, upload);
   } finally {
-    await upload.settle().catch(settings.onError);
+    await upload.settle().catch((error) => settings.outages.failed(error));
   }
 }
 
@@ -425,6 +428,7 @@ async function answerWith(
   upload: Upload | undefined,
 ): Promise<Reply> {
   const { incoming } = exchange;
+  if (isReading(incoming) && incoming.query.length > LONGEST_QUERY) throw queryTooLong();
   const today = dayOf(now);
   const identified = isReading(incoming)
     ? undefined
@@ -511,12 +515,13 @@ async function answerWith(
       route.method === "GET"
         ? await run(reader as Database, page)
         : await settings.store.transaction((db) => run(db, page));
+    if (!route.immediate) settings.outages.succeeded();
     upload?.keep((input as Record<string, unknown>)[upload.part]);
     const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
     if (!isPartOfPage(result)) return answer;
     const rest = (skip: number) =>
       inTurn(() => run(settings.store.reader() as Database, { ...page, skip })).catch((error) => {
-        settings.onError(error);
+        settings.outages.failed(error);
         throw error;
       });
     return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
@@ -803,7 +808,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = knownAs(error);
-  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
+  if (error instanceof UnavailableError || !(known instanceof ApiError))
+    settings.outages.failed(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;

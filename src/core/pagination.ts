@@ -223,7 +223,7 @@ export interface PagedUrl {
 }
 
 /** Characters of a query, escaped, that a link can repeat. */
-const LONGEST_QUERY = 8192;
+export const LONGEST_QUERY = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
 /** The headers of an offset page (contract §8, gitlab-facts §10). */
