@@ -11,14 +11,19 @@ interface Address {
   waiting: (() => void)[];
 }
 
+/** Milliseconds of work after which a turn of the event loop starts no more requests. */
+const SLICE = 10;
+
 /**
  * Shares the process between addresses: of one address a bounded number of requests is worked on at once, so that a
- * client that sends thousands holds up itself. Those that wait are started one in each turn of the event loop, between
- * which new requests are read.
+ * client that sends thousands holds up itself. Once a turn of the event loop takes long, the others are started one in
+ * each turn, between which new requests are read.
  */
 export class Turns {
   readonly #addresses = new Map<string, Address>();
   readonly #next: (() => void)[] = [];
+  /** When the first request of this turn of the event loop was started. */
+  #began: number | undefined;
 
   /**
    * Waits for the turn of a request, whose end has to be told to {@link end}.
@@ -34,7 +39,7 @@ export class Turns {
     this.#addresses.set(network, address);
     if (address.running < AT_ONCE) {
       address.running += 1;
-      return undefined;
+      return this.#isLate() ? new Promise((resolve) => this.#later(resolve)) : undefined;
     }
     if (address.waiting.length >= MOST_WAITING) throw overloaded();
     return new Promise((resolve) => address.waiting.push(resolve));
@@ -47,12 +52,26 @@ export class Turns {
     const address = this.#addresses.get(network) as Address;
     const next = address.waiting.shift();
     if (next) {
-      this.#next.push(next);
-      if (this.#next.length === 1) setImmediate(this.#start);
+      this.#later(next);
       return;
     }
     address.running -= 1;
     if (address.running === 0) this.#addresses.delete(network);
+  }
+
+  #isLate(): boolean {
+    if (this.#next.length > 0) return true;
+    if (this.#began !== undefined) return performance.now() - this.#began > SLICE;
+    this.#began = performance.now();
+    setImmediate(() => {
+      this.#began = undefined;
+    });
+    return false;
+  }
+
+  #later(start: () => void): void {
+    this.#next.push(start);
+    if (this.#next.length === 1) setImmediate(this.#start);
   }
 
   readonly #start = (): void => {
