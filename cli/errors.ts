@@ -75,7 +75,8 @@ export function endingOf(error: unknown): Ending | undefined {
 /** What an unforeseen error is reported as; the stack is for whoever mends it. */
 export function describe(error: unknown): { message: string; stack?: string } {
   if (!(error instanceof Error)) return { message: String(error) };
-  return { message: error.message, ...(error.stack ? { stack: error.stack } : {}) };
+  const isExpected = /^(UnavailableError|OutageEnded)$/.test(error.name);
+  return { message: error.message, ...(error.stack && !isExpected ? { stack: error.stack } : {}) };
 }
 
 function endingOfRefusal({ status, body }: ApiError): Ending {

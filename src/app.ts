@@ -7,10 +7,12 @@ import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
 import type { SignInLimits } from "./core/limits.ts";
+import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
+import { Turns } from "./core/turns.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
@@ -73,7 +75,10 @@ export interface AppOptions extends SiteOptions {
   };
   /** Is given what was asked and answered, without secrets. */
   log?: (entry: LogEntry) => void;
-  /** Is given every failure that is answered with a 500 or a 503. Default: `console.error`. */
+  /**
+   * Is given every failure that is answered with a 500; of an outage of the database, whose requests are answered with
+   * a 503, the first failure and its end. Default: `console.error`.
+   */
   onError?: (error: unknown) => void;
 }
 
@@ -121,7 +126,8 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const site = siteOf(options, authenticate === undefined);
   const resources = doors({ flows: { implicit, password }, pages: site.pages });
   const url = options.url?.replace(/\/+$/, "");
-  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
+  const onError = (error: unknown) => outages.failed(error);
   if (options.mail && url === undefined) {
     throw new TypeError("mail needs `url`: the address that links in mails begin with");
   }
@@ -149,6 +155,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
     watch,
+    turns: new Turns(),
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {
@@ -160,7 +167,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
-    onError,
+    outages,
   });
 
   const handler = createHattipHandler(respond);

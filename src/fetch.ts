@@ -52,7 +52,7 @@ async function* bytesOf(body: ReadableStream<Uint8Array>) {
 
 function responseOf({ status, headers, body }: Reply, request: Request): Response {
   if (body !== null && typeof body !== "string") {
-    headers["content-length"] = String(body.length);
+    if (body.length !== undefined) headers["content-length"] = String(body.length);
     return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
   }
   const sent =

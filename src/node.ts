@@ -9,10 +9,22 @@ import { pipeline, Readable } from "node:stream";
 import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
 import { alone, type Incoming, type Reply } from "./core/incoming.ts";
+import { networkOf } from "./core/network.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 import type { RequestOptions } from "./fetch.ts";
 
 export type { RequestOptions } from "./fetch.ts";
+
+/** How requests are read and answered. */
+export interface MiddlewareOptions extends RequestOptions {
+  /**
+   * Milliseconds after which a connection is closed whose client sends nothing of the body that is waited for, or reads
+   * nothing of its answer. Default 30,000.
+   */
+  stallTimeout?: number;
+}
+
+const STALL_TIMEOUT = 30_000;
 
 /** A request as Express, Connect and middie decorate it. */
 type HostRequest = Omit<DecoratedRequest, "ip" | "protocol"> & {
@@ -40,12 +52,17 @@ export type Middleware = (
  */
 export function createMiddleware(
   app: Pick<App, "respond">,
-  { trustProxy = false }: RequestOptions = {},
+  { trustProxy = false, stallTimeout = STALL_TIMEOUT }: MiddlewareOptions = {},
 ): Middleware {
   return async (req, res, next) => {
+    const cutStalled = () => closeWhenStalled(req, res, stallTimeout);
     try {
-      const reply = await app.respond(incomingOf(req, trustProxy));
-      if (reply || !next) return send(reply ?? notOurs(), req, res);
+      const reply = await app.respond(incomingOf(req, trustProxy, cutStalled));
+      if (reply || !next) {
+        send(reply ?? notOurs(), req, res);
+        if (!res.writableFinished) cutStalled();
+        return;
+      }
     } catch (error) {
       if (next) return next(error);
       res.destroy(error instanceof Error ? error : undefined);
@@ -53,6 +70,18 @@ export function createMiddleware(
     }
     next();
   };
+}
+
+const watched = new WeakSet<ServerResponse>();
+
+/** Closes the connection once nothing has moved for so long, unless it is we who work. */
+function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: number): void {
+  res.setTimeout(milliseconds);
+  if (watched.has(res)) return;
+  watched.add(res);
+  res.on("timeout", () => {
+    if (res.headersSent || !req.complete) res.destroy();
+  });
 }
 
 function notOurs(): Reply {
@@ -64,13 +93,59 @@ function notOurs(): Reply {
 }
 
 /** Where to listen. */
-export interface ServeOptions extends RequestOptions {
+export interface ServeOptions extends MiddlewareOptions {
   /** Default `"127.0.0.1"`. */
   host?: string;
   /** Default 3000; 0 takes a free one. */
   port?: number;
   /** Milliseconds that `close()` gives running requests before it cuts their connections. Default 10,000. */
   grace?: number;
+  /**
+   * Connections that one address may have open at a time; `false` for any number. More are closed at once. Default 256;
+   * with `trustProxy` any number, since all come from the proxy.
+   */
+  connectionsPerAddress?: number | false;
+}
+
+/** Milliseconds that a client has to send the headers of a request, the first one on a new connection too. */
+const HEADERS_TIMEOUT = 10_000;
+/** Milliseconds that a client has to send a request. */
+const REQUEST_TIMEOUT = 300_000;
+/** How often it is looked whose time is over, in milliseconds. */
+const CHECKING_INTERVAL = 2000;
+const CONNECTIONS_PER_ADDRESS = 256;
+
+function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): HttpServer {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: CHECKING_INTERVAL,
+    },
+    createMiddleware(alone(app), options),
+  );
+  const most =
+    options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);
+  if (most !== false) limitConnections(server, most);
+  return server;
+}
+
+function limitConnections(server: HttpServer, most: number): void {
+  const open = new Map<string, number>();
+  server.on("connection", (connection: Socket) => {
+    const network = networkOf(connection.remoteAddress ?? "");
+    const count = (open.get(network) ?? 0) + 1;
+    if (count > most) {
+      connection.destroy();
+      return;
+    }
+    open.set(network, count);
+    connection.once("close", () => {
+      const left = (open.get(network) as number) - 1;
+      if (left > 0) open.set(network, left);
+      else open.delete(network);
+    });
+  });
 }
 
 /** A listening server. */
@@ -91,7 +166,7 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<Server> {
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
-  const server = createServer(createMiddleware(alone(app), options));
+  const server = createLimitedServer(app, options);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -119,7 +194,7 @@ export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
-  const server = createServer(createMiddleware(alone(app), options));
+  const server = createLimitedServer(app, options);
   // Only then it watches how long requests take to come.
   server.emit("listening");
   const open = new Map<Socket, Promise<void>>();
@@ -151,7 +226,7 @@ async function drained(server: HttpServer, empty: Promise<unknown>, grace: numbe
   clearTimeout(cut);
 }
 
-function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
+function incomingOf(req: HostRequest, trustProxy: boolean, onBody: () => void): Incoming {
   const { target, authority } = targetOf(req.url ?? "/");
   const question = target.indexOf("?");
   const { headers } = req;
@@ -166,7 +241,10 @@ function incomingOf(req: HostRequest, trustProxy: boolean): Incoming {
     path: question < 0 ? target : target.slice(0, question),
     query: question < 0 ? "" : target.slice(question + 1),
     header,
-    body: () => bodyOf(req),
+    body: () => {
+      if (!req.complete) onBody();
+      return bodyOf(req);
+    },
     parsedBody: parsedBodyOf(req),
     base: baseOf(req, target, authority, trusted),
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
@@ -252,7 +330,8 @@ function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
     return;
   }
   const isText = typeof body === "string";
-  headers["content-length"] = String(isText ? Buffer.byteLength(body) : body.length);
+  const length = isText ? Buffer.byteLength(body) : body.length;
+  if (length !== undefined) headers["content-length"] = String(length);
   res.writeHead(status, headers);
   if (req.method === "HEAD") res.end();
   else if (!isText) {

@@ -203,6 +203,10 @@ function watched(store: Store, statements: string[]): Store {
       statements.push(sql);
       return reader.rows(sql, values);
     },
+    slice: (sql, values, most) => {
+      statements.push(sql);
+      return reader.slice(sql, values, most);
+    },
     one: (sql, values) => {
       statements.push(sql);
       return reader.one(sql, values);

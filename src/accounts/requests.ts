@@ -1,7 +1,8 @@
 import type { Person } from "../core/auth.ts";
 import { TooManyRequests, type Usage } from "../core/limits.ts";
+import { networkOf } from "../core/network.ts";
 import type { Store } from "../store/port.ts";
-import { type Allowance, count, networkOf } from "./attempts.ts";
+import { type Allowance, count } from "./attempts.ts";
 
 const MINUTE = 60_000;
 /** The share of a limit that a process reserves at once. */

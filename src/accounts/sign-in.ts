@@ -1,7 +1,8 @@
+import { networkOf } from "../core/network.ts";
 import { verifyPassword } from "../core/passwords.ts";
 import type { Preparing } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
-import { type Allowance, attempt, forgive, networkOf, takeBack } from "./attempts.ts";
+import { type Allowance, attempt, forgive, takeBack } from "./attempts.ts";
 import { record } from "./audit.ts";
 import { isFamiliar } from "./sessions.ts";
 

@@ -1,8 +1,9 @@
 import type { Watch } from "../core/auth.ts";
 import { TooManyRequests, type Usage } from "../core/limits.ts";
+import { networkOf } from "../core/network.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
-import { attempt, networkOf } from "./attempts.ts";
+import { attempt } from "./attempts.ts";
 import * as sessions from "./sessions.ts";
 
 /** The precision of a token's or session's last use, in milliseconds. */

@@ -104,6 +104,18 @@ function jobTokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters) 
   return textOf(parameters["job_token"]) ?? textOf(incoming.header("job-token"));
 }
 
+/** Whether two sets of parameters of one request, such as with and without its body, carry the same token or none. */
+export function isSameCredential(
+  incoming: Pick<Incoming, "header">,
+  some: Parameters,
+  all: Parameters,
+): boolean {
+  return (
+    tokenOf(incoming, some) === tokenOf(incoming, all) &&
+    jobTokenOf(incoming, some) === jobTokenOf(incoming, all)
+  );
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
@@ -381,12 +393,21 @@ export function actAs(
   incoming: Pick<Incoming, "header">,
   parameters: Parameters,
 ): Awaitable<Caller | undefined> {
+  const target = sudoOf(incoming, parameters);
+  return target === undefined ? caller : actAsTarget(db, caller, target);
+}
+
+/** Whether a request asks to act as another user, as far as these parameters tell. */
+export function asksForSudo(incoming: Pick<Incoming, "header">, parameters: Parameters): boolean {
+  return sudoOf(incoming, parameters) !== undefined;
+}
+
+function sudoOf(incoming: Pick<Incoming, "header">, parameters: Parameters): string | undefined {
   const given = parameters["sudo"];
   // A list or an object names nobody; ignoring it would have administrators act as themselves.
   if (typeof given === "object" && given !== null) throw invalid({ sudo: ["is invalid"] });
   const target = textOf(given === undefined || given === null ? "" : String(given));
-  const named = target ?? textOf(incoming.header("sudo"));
-  return named === undefined ? caller : actAsTarget(db, caller, named);
+  return target ?? textOf(incoming.header("sudo"));
 }
 
 async function actAsTarget(

@@ -104,6 +104,11 @@ export function tooLarge(): ApiError {
   return new ApiError(413, { message: "413 Request Entity Too Large" }, { connection: "close" });
 }
 
+/** 414 of a query that is longer than headers can repeat. */
+export function queryTooLong(): ApiError {
+  return new ApiError(414, { error: "414 Request-URI Too Large" });
+}
+
 /** 415 of a body whose content type is not understood (gitlab-facts §11). */
 export function unsupportedMediaType(type: string): ApiError {
   return new ApiError(415, { error: `The provided content-type '${type}' is not supported.` });

@@ -21,9 +21,11 @@ import {
 import {
   type AuthSettings,
   actAs,
+  asksForSudo,
   type Caller,
   findCaller,
   findSignedIn,
+  isSameCredential,
   type Person,
   RevokedToken,
   requireScope,
@@ -39,18 +41,22 @@ import {
   methodNotAllowed,
   notAcceptable,
   preconditionFailed,
+  queryTooLong,
   unauthorized,
   unavailable,
   unknownRoute,
   unreadable,
   unverified,
 } from "./errors.ts";
-import type { Incoming, Reply, Respond } from "./incoming.ts";
+import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
 import { type Attributes, type InputReader, inputReader, notesOf } from "./input.ts";
+import { inPieces, partByPart } from "./large-answers.ts";
 import { type SignInLimits, type Usage, usageHeaders } from "./limits.ts";
+import type { Outages } from "./outages.ts";
 import {
   keysetHeaders,
   type Listed,
+  LONGEST_QUERY,
   type Page,
   type PageLimits,
   pageHeaders,
@@ -77,6 +83,7 @@ import {
 } from "./resource.ts";
 import { csrfTokenOf, isVerified, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
+import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
 /** What was asked and answered, for a log. It holds no secret: no query, no header. */
@@ -107,6 +114,8 @@ export interface PipelineSettings extends AuthSettings {
   /** The most bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
+  /** Shares the process between clients. */
+  turns: Turns;
   /** Counts a request, where that is limited. @throws ApiError 429 */
   limitRequests:
     | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
@@ -120,7 +129,7 @@ export interface PipelineSettings extends AuthSettings {
   site: Site;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
-  onError: (error: unknown) => void;
+  outages: Outages;
 }
 
 /** What travels through hattip's router beside its own context. */
@@ -151,6 +160,8 @@ const BELOW_API = /^\/api\/v[34](\/|$)/;
 /** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
 const ANSWERED = new Response(null, { status: 204 });
 const NOTHING = shape({});
+/** Characters of an answer beyond which it is sent as its client reads it. */
+const LARGE = 256 * 1024;
 const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
 const READ_SCOPES: readonly Scope[] = ["api", "read_api"];
@@ -434,7 +445,7 @@ async function answerUpload(
   try {
     return await answerWith(settings, endpoint, exchange, now, upload);
   } finally {
-    await upload.settle().catch(settings.onError);
+    await upload.settle().catch((error) => settings.outages.failed(error));
   }
 }
 
@@ -468,19 +479,32 @@ async function answerWith(
   upload: Upload | undefined,
 ): Promise<Reply> {
   const { incoming } = exchange;
+  if (isReading(incoming) && incoming.query.length > LONGEST_QUERY) throw queryTooLong();
   const today = dayOf(now);
+  const identified = isReading(incoming)
+    ? undefined
+    : await identify(settings, route, door, scopes, exchange, now);
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
-    : await readParameters(incoming, settings.body, upload);
+    : await readParameters(settings, route, door, incoming, identified, upload);
   // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
   const reader = settings.store.reader();
-  const caller = await readCaller(settings, reader, route, door, exchange, parameters, now);
+  const caller = await readCaller(
+    settings,
+    reader,
+    route,
+    door,
+    exchange,
+    parameters,
+    now,
+    identified,
+  );
   exchange.caller = caller;
   if (settings.limitRequests && door.credentials === "token") {
-    exchange.usage = await settings.limitRequests(caller, incoming.ip, now);
+    exchange.usage ??= await settings.limitRequests(caller, incoming.ip, now);
   }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
@@ -494,7 +518,7 @@ async function answerWith(
   const present =
     typeof route.present === "function" ? route.present({ caller, input }) : route.present;
   const isWriting = route.method !== "GET";
-  const run = async (db: Database): Promise<Result | Committed> => {
+  const run = async (db: Database, page: Page): Promise<Result | Committed> => {
     const source =
       sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     if (source && isWriting && beside !== "nobody") {
@@ -530,13 +554,112 @@ async function answerWith(
     }
     return route.handle(context);
   };
-  const given = isWriting
-    ? await store.transaction(run, { shared: beside !== "nobody" })
-    : await run(reader as Database);
-  const result = given instanceof Committed ? await given.read(store.reader()) : given;
-  upload?.keep((input as Record<string, unknown>)[upload.part]);
+  const { turns } = settings;
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (route.immediate) return work();
+    const turn = turns.begin(incoming.ip);
+    if (turn) await turn;
+    try {
+      return await work();
+    } finally {
+      turns.end(incoming.ip);
+    }
+  };
+  return inTurn(async () => {
+    const given = isWriting
+      ? await store.transaction((db) => run(db, page), { shared: beside !== "nobody" })
+      : await run(reader as Database, page);
+    const result = given instanceof Committed ? await given.read(store.reader()) : given;
+    if (!route.immediate) settings.outages.succeeded();
+    upload?.keep((input as Record<string, unknown>)[upload.part]);
+    const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
+    if (!isPartOfPage(result)) return answer;
+    const rest = (skip: number) =>
+      inTurn(async () => {
+        // Reading routes give what they read, never what is to be read after a commit.
+        return (await run(store.reader() as Database, { ...page, skip })) as Result;
+      }).catch((error) => {
+        settings.outages.failed(error);
+        throw error;
+      });
+    return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
+  });
+}
 
-  return reply(route, result, present ?? NOTHING, view, page, incoming);
+/** The first rows of a page that is too large to be read at once. */
+type PartOfPage = Listed & { read: number };
+
+function isPartOfPage(result: Result): result is PartOfPage {
+  return typeof result === "object" && "read" in result && result.read !== undefined;
+}
+
+/**
+ * Writes a page whose rows are read as the client takes them, each part as the database then is: no more of it is in
+ * memory than one part.
+ */
+function writeParts(
+  first: PartOfPage,
+  rest: (skip: number) => Promise<Result>,
+  present: Shape,
+  view: View,
+): Bytes {
+  let text: string | undefined = writeList(first.rows, present, view).slice(0, -1);
+  let next: number | undefined = first.read;
+  let isEmpty = first.rows.length === 0;
+  return partByPart(async () => {
+    if (text === undefined && next !== undefined) {
+      const result = (await rest(next)) as Listed;
+      const written = writeList(result.rows, present, view).slice(1, -1);
+      text = `${isEmpty || written === "" ? "" : ","}${written}`;
+      isEmpty &&= written === "";
+      next = result.read;
+      if (next === undefined) text += "]";
+    }
+    const part = text;
+    text = undefined;
+    return part;
+  });
+}
+
+/** Who calls by what is known before the body is read: headers, query, and the embedding app. */
+interface Identified {
+  caller: Caller | undefined;
+  /** What it was found by. */
+  query: Parameters;
+}
+
+/**
+ * Finds who calls before their body is read, so that nobody's body is read for nothing.
+ *
+ * @throws ApiError what {@link findCaller} and {@link requireAccess} throw
+ */
+async function identify(
+  settings: PipelineSettings,
+  route: Route,
+  door: Door,
+  scopes: readonly Scope[],
+  exchange: Exchange,
+  now: number,
+): Promise<Identified | undefined> {
+  if (door.credentials !== "token") return undefined;
+  const { incoming } = exchange;
+  const query = parseQuery(incoming.query, settings.body);
+  const caller = await callerByToken(
+    settings,
+    settings.store.reader(),
+    route,
+    incoming,
+    query,
+    now,
+  );
+  if (!caller) return { caller, query };
+  exchange.caller = caller;
+  exchange.usage = await settings.limitRequests?.(caller, incoming.ip, now);
+  // With sudo it is the other user's rights that count, and that may be asked for in the body.
+  if (!caller.scopes.includes("sudo") && !asksForSudo(incoming, query)) {
+    requireAccess(route, scopes, caller);
+  }
+  return { caller, query };
 }
 
 function viewOf(base: string, now: number): View {
@@ -547,17 +670,39 @@ function viewOf(base: string, now: number): View {
 
 const isReading = ({ method }: Asked) => method === "GET" || method === "HEAD";
 
-/** Query and body. */
+/** Bytes of a body of whom nobody knows yet who they are. It may hold a token, a sign-in or a form of a page. */
+const UNIDENTIFIED_BYTES = 64 * 1024;
+
+/**
+ * Query and body.
+ *
+ * @throws ApiError 401 for a body that can't be read, where nobody has said yet who they are and somebody has to
+ */
 async function readParameters(
+  { body: limits }: PipelineSettings,
+  route: Route,
+  door: Door,
   incoming: Incoming,
-  limits: BodyLimits,
+  identified: Identified | undefined,
   upload: Upload | undefined,
 ): Promise<Parameters> {
   const body = () => uncut(incoming.body());
-  return Object.assign(
-    parseQuery(incoming.query, limits),
-    await readBody({ ...incoming, body }, limits, upload),
-  );
+  const query = parseQuery(incoming.query, limits);
+  if (identified?.caller) {
+    return Object.assign(query, await readBody({ ...incoming, body }, limits, upload));
+  }
+  const bytes = Math.min(limits.bytes, UNIDENTIFIED_BYTES);
+  try {
+    return Object.assign(
+      query,
+      await readBody({ ...incoming, body }, { ...limits, bytes }, upload),
+    );
+  } catch (error) {
+    const needsNobody = door.credentials !== "token" || route.access === "anyone";
+    if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;
+    const { status, body: shown, headers } = unauthorized();
+    throw new ApiError(status, shown, { ...headers, ...error.headers });
+  }
 }
 
 /** A body that breaks off is the client's doing: nothing of it is used, and it is no failure of ours. */
@@ -572,6 +717,25 @@ function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8
   })();
 }
 
+async function callerByToken(
+  settings: PipelineSettings,
+  db: Reader,
+  route: Route,
+  incoming: Incoming,
+  parameters: Parameters,
+  now: number,
+): Promise<Caller | undefined> {
+  try {
+    const options = { jobTokens: route.jobTokens === true };
+    return await findCaller(settings, db, incoming, parameters, now, options);
+  } catch (error) {
+    if (error instanceof RevokedToken) {
+      await route.onRevoked?.(settings.store, error.tokenId, now);
+    }
+    throw error;
+  }
+}
+
 async function readCaller(
   settings: PipelineSettings,
   db: Reader,
@@ -580,20 +744,16 @@ async function readCaller(
   exchange: Exchange,
   parameters: Parameters,
   now: number,
+  identified?: Identified,
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
   if (door.credentials === "none") return undefined;
   if (door.credentials === "token") {
-    const options = { jobTokens: route.jobTokens === true };
-    try {
-      const caller = await findCaller(settings, db, incoming, parameters, now, options);
-      return await actAs(db, caller, incoming, parameters);
-    } catch (error) {
-      if (error instanceof RevokedToken) {
-        await route.onRevoked?.(settings.store, error.tokenId, now);
-      }
-      throw error;
-    }
+    const caller =
+      identified && isSameCredential(incoming, identified.query, parameters)
+        ? identified.caller
+        : await callerByToken(settings, db, route, incoming, parameters, now);
+    return actAs(db, caller, incoming, parameters);
   }
 
   exchange.session = sessionOf(incoming) ?? newVisitor();
@@ -705,12 +865,13 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = knownAs(error);
-  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
+  if (error instanceof UnavailableError || !(known instanceof ApiError))
+    settings.outages.failed(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
-  if (door?.showError) {
-    const view = viewOf(settings.url ?? (incoming.base as string), settings.now());
+  if (door?.showError && incoming.base !== undefined) {
+    const view = viewOf(settings.url ?? incoming.base, settings.now());
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
     const visit = {
       asked: incoming,
@@ -767,6 +928,10 @@ function finish(
       reply.body = null;
       delete headers["content-type"];
     }
+  }
+  // A HEAD is answered with the length alone.
+  if (typeof reply.body === "string" && reply.body.length > LARGE && incoming.method !== "HEAD") {
+    reply.body = inPieces(reply.body);
   }
 }
 

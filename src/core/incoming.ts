@@ -45,8 +45,8 @@ export interface Reply {
 
 /** A body that is sent piece by piece, as fast as the client takes it. */
 export interface Bytes {
-  /** In bytes. */
-  readonly length: number;
+  /** In bytes; `undefined` where that is known only at the end. */
+  readonly length: number | undefined;
   /** Begins to read; called only where the body is sent. */
   chunks(): AsyncIterable<Uint8Array>;
 }

@@ -2,7 +2,10 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /** An origin of what a request or a proxy says; `undefined` where that can't be one. */
 export function originOf(protocol: string, host: string): string | undefined {
-  return HOST.test(host) && /^https?$/.test(protocol) ? `${protocol}://${host}` : undefined;
+  if (!HOST.test(host) || !/^https?$/.test(protocol)) return undefined;
+  const origin = `${protocol}://${host}`;
+  // The pattern lets through what the URL parser refuses: port 99999, 999.999.999.999, xn--, [::::].
+  return URL.canParse(origin) ? origin : undefined;
 }
 
 /** What the proxy nearest to the client says: the first value of an `X-Forwarded-` header. */

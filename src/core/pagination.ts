@@ -1,5 +1,5 @@
 import type { Reader, Value } from "../store/port.ts";
-import { ApiError, invalid } from "./errors.ts";
+import { ApiError, invalid, queryTooLong } from "./errors.ts";
 import type { Shape } from "./present.ts";
 
 /** Sizes that decide where a client has to cope with pages; small in tests of clients. */
@@ -19,6 +19,8 @@ export const PAGE_LIMITS: PageLimits = { perPage: 20, maxPerPage: 100, countedTo
 export interface Page {
   readonly number: number;
   readonly size: number;
+  /** How many of its rows were read before, where it is too large to be read at once. */
+  readonly skip: number;
   readonly limits: PageLimits;
 }
 
@@ -33,7 +35,12 @@ export interface Listed {
   rows: Value[][];
   hasNext: boolean;
   total: number | undefined;
+  /** Where the page is too large to be read at once: how many of its rows have been read now. */
+  read?: number;
 }
+
+/** Characters after which no more rows are read at once. A row may have a megabyte, and a page a hundred of those. */
+export const MOST_AT_ONCE = 512 * 1024;
 
 /** A page found by key: the query parameters that lead to the next one, or none at the end of the collection. */
 export interface KeysetListed {
@@ -54,6 +61,7 @@ export function readPage(input: Readonly<Record<string, unknown>>, limits: PageL
   return {
     number: number === undefined || number < 1 ? 1 : number,
     size: size === undefined || size < 0 ? limits.perPage : Math.min(size, limits.maxPerPage),
+    skip: 0,
     limits,
   };
 }
@@ -97,27 +105,47 @@ export async function paginate(
   query: ListQuery,
 ): Promise<Listed> {
   const offset = offsetOf(page);
-  const within = limited(page, page.size + 1, offset);
-  const rows = await db.rows(
+  const left = page.size - page.skip;
+  const within = limited(page, left + 1, offset + page.skip);
+  const { rows, more } = await db.slice(
     `select ${shape.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...within.values],
+    MOST_AT_ONCE,
   );
-  const hasNext = rows.length > page.size;
-  if (hasNext) rows.pop();
+  if (more && rows.length < left) {
+    return { ...(await placeOf(db, page, query)), rows, read: page.skip + rows.length };
+  }
+  const hasNext = more || rows.length > left;
+  if (rows.length > left) rows.pop();
+  // What the headers say was found with the first rows of the page.
+  if (page.skip > 0) return { rows, hasNext, total: undefined };
   if (!hasNext && (rows.length > 0 || offset === 0)) {
     const total = offset + rows.length;
     return { rows, hasNext, total: total > page.limits.countedTotal ? undefined : total };
   }
-  return {
-    rows,
-    hasNext,
-    total: await countUpTo(
-      db,
-      page,
-      query.countFrom ?? query.from,
-      query.countValues ?? query.values,
-    ),
-  };
+  return { rows, hasNext, total: await countAll(db, page, query) };
+}
+
+function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | undefined> {
+  const { from, values, countFrom = from, countValues = values } = query;
+  return countUpTo(db, page, countFrom, countValues);
+}
+
+/** What is said of a page in its headers, where not all of its rows have been read. */
+async function placeOf(
+  db: Reader,
+  page: Page,
+  query: ListQuery,
+): Promise<Pick<Listed, "hasNext" | "total">> {
+  if (page.skip > 0) return { hasNext: false, total: undefined };
+  const total = await countAll(db, page, query);
+  const end = offsetOf(page) + page.size;
+  if (total !== undefined) return { hasNext: end < total, total };
+  const next = await db.rows(
+    `select 1 from ${query.from} order by ${query.order} limit 1 offset ?`,
+    [...query.values, end],
+  );
+  return { hasNext: next.length > 0, total };
 }
 
 /**
@@ -156,7 +184,8 @@ export async function countUpTo(
 }
 
 /**
- * Runs a list query for one page in the order of a unique id, from the given id on.
+ * Runs a list query for one page in the order of a unique id, from the given id on. A page that is too large to be read
+ * at once is shorter: the next one begins after its last row.
  *
  * @param key `column`: the id's column; `direction`; `after`: the last id of the page before
  */
@@ -168,9 +197,10 @@ export async function paginateByKey(
   key: { column: string; direction: "asc" | "desc" },
 ): Promise<KeysetListed> {
   const within = limited(page, page.size, 0);
-  const rows = await db.rows(
+  const { rows } = await db.slice(
     `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
     [...query.values, ...within.values],
+    MOST_AT_ONCE,
   );
   const last = rows.at(-1)?.at(-1);
   if (last === undefined) return { rows, next: undefined };
@@ -192,6 +222,8 @@ export interface PagedUrl {
   query: URLSearchParams;
 }
 
+/** Characters of a query, escaped, that a link can repeat. */
+export const LONGEST_QUERY = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
 /** The headers of an offset page (contract §8, gitlab-facts §10). */
@@ -207,12 +239,12 @@ export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<st
   const to = (rel: string, target: number | undefined) =>
     target === undefined ? [] : [link(rel, { page: String(target), per_page: String(size) })];
   const headers: Record<string, string> = {
-    link: [
+    link: fitting([
       ...to("prev", previous),
       ...to("next", next),
       ...to("first", 1),
       ...to("last", pages),
-    ].join(", "),
+    ]),
     "x-next-page": next === undefined ? "" : String(next),
     "x-page": String(number),
     "x-per-page": String(size),
@@ -223,6 +255,21 @@ export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<st
     headers["x-total-pages"] = String(pages);
   }
   return headers;
+}
+
+/** Characters of a `Link` header: Node's own client takes 16 KiB of headers, and proxies have room for 4 or 8. */
+const LONGEST_HEADER = 4096;
+/** The links a client can do without, the least needed first: `next` is always there. */
+const DISPENSABLE = ["last", "first", "prev"];
+
+/** As many of the links as there is room for. */
+function fitting(links: readonly string[]): string {
+  let left = links;
+  for (const rel of DISPENSABLE) {
+    if (left.join(", ").length <= LONGEST_HEADER) break;
+    left = left.filter((link) => !link.endsWith(`rel="${rel}"`));
+  }
+  return left.join(", ");
 }
 
 /** The headers of a keyset page: the link to the next, or none on the empty page that ends a collection. */
@@ -240,6 +287,9 @@ function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>
   const kept = [...at.query]
     .filter(([name]) => !CREDENTIALS.includes(name))
     .map(([name, value]) => ({ name, pair: String(new URLSearchParams([[name, value]])) }));
+  if (kept.reduce((length, { pair }) => length + pair.length + 1, 0) > LONGEST_QUERY) {
+    throw queryTooLong();
+  }
   return (rel, changes) => {
     const pairs = [
       ...kept.filter(({ name }) => !Object.hasOwn(changes, name)),

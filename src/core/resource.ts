@@ -145,6 +145,8 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   scopes?: readonly Scope[];
   /** The role needed in the group or project. Default: none beyond reading it. */
   role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
+  /** Whether it is answered at once, however many requests of its client wait: it needs next to nothing. */
+  immediate?: true;
   /** Whether CI job tokens are accepted, on a route below a project: they reach no other than their own. */
   jobTokens?: true;
   /** Is told of a revoked token that was sent here, before the answer is 401. */

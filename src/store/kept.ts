@@ -3,6 +3,8 @@ import type { Value } from "./port.ts";
 const ROWS_KEPT = 2000;
 /** A row with a longer text is not kept. */
 const KEPT_TEXT = 1000;
+/** Nor is one that was looked up by a longer statement and values. */
+const KEPT_KEY = 5000;
 
 /**
  * Single rows that were looked up, of one version of the database (docs/decisions/0003). What tells versions apart is
@@ -30,9 +32,9 @@ export class KeptRows {
     return this.#rows.get(sql)?.get(key);
   }
 
-  /** Keeps a row unless it is large. It can't be changed any more. */
+  /** Keeps a row, unless it or what it was looked up by is large. It can't be changed any more. */
   keep(sql: string, key: string, row: object): void {
-    if (!isSmall(row)) return;
+    if (sql.length + key.length > KEPT_KEY || !isSmall(row)) return;
     if (this.#count >= ROWS_KEPT) this.#forget();
     const rows = this.#rows.get(sql) ?? new Map<string, object>();
     this.#rows.set(sql, rows.set(key, Object.freeze(row)));

@@ -4,12 +4,21 @@ export type Value = string | number | bigint | Uint8Array | null;
 /** SQLite drivers answer at once, PostgreSQL with a promise; callers always `await`. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** The first rows of a statement. */
+export interface Slice {
+  rows: Value[][];
+  /** Whether there are more. */
+  more: boolean;
+}
+
 /** Reads. SQL uses `?` placeholders and the subset both engines share; every literal text is bound. */
 export interface Reader {
   /** Rows as objects keyed by column name. */
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
   /** Rows as arrays in select order: what presenters take, since making objects is the larger cost of a list. */
   rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
+  /** The first of the rows that {@link rows} gives: one at least, and no more once their texts have come to `most`. */
+  slice(sql: string, values: readonly Value[], most: number): Awaitable<Slice>;
   /**
    * The first row, as an object that is not to be changed, or `undefined`. A small one may have been kept from earlier:
    * by a SQLite file, and by {@link Store.reader}, until anybody commits anything.

@@ -1,20 +1,51 @@
+import { UnavailableError } from "./port.ts";
+
+/** Tasks that may wait. More are refused: they would wait longer than clients do. */
+const MOST_WAITING = 1000;
+/** Milliseconds of tasks after which the event loop gets a turn. */
+const SLICE = 10;
+
 /** Runs tasks one after another: what keeps transactions apart on a single connection. */
 export class Queue {
   #tail: Promise<unknown> = Promise.resolve();
   #length = 0;
+  /** When the event loop last had a turn. */
+  #turn = 0;
 
   /** Whether nothing runs or waits. */
   get idle(): boolean {
     return this.#length === 0;
   }
 
-  /** Runs `task` after everything added before it has ended, however it ended. */
+  /**
+   * Runs `task` after everything added before it has ended, however it ended.
+   *
+   * @throws UnavailableError where too many wait
+   */
   add<T>(task: () => T | Promise<T>): Promise<T> {
+    if (this.#length >= MOST_WAITING) {
+      return Promise.reject(new UnavailableError("the database is busy: too many writes wait"));
+    }
+    if (this.idle) this.#turn = performance.now();
     this.#length += 1;
-    const result = this.#tail.then(task).finally(() => {
-      this.#length -= 1;
-    });
+    const result = this.#tail
+      .then(() => this.#pause())
+      .then(task)
+      .finally(() => {
+        this.#length -= 1;
+      });
     this.#tail = result.catch(() => undefined);
     return result;
+  }
+
+  /** SQLite answers at once, so that tasks follow each other without ever giving way to requests that come in. */
+  #pause(): Promise<void> | undefined {
+    if (performance.now() - this.#turn < SLICE) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#turn = performance.now();
+        resolve();
+      });
+    });
   }
 }

@@ -4,14 +4,14 @@ import {
   ConstraintError,
   type Database,
   type Reader,
+  type Slice,
   type Store,
   StoreError,
   UnavailableError,
   type Value,
 } from "./port.ts";
 import { Queue } from "./queue.ts";
-
-const STATEMENTS_KEPT = 2000;
+import { StatementCache } from "./statement-cache.ts";
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
@@ -38,6 +38,8 @@ export interface Statement {
   readonly columns: readonly string[];
   /** Rows as arrays. A number that is no safe integer may be rounded. */
   rows(values: readonly Value[]): Value[][];
+  /** The same rows, one after the other where the library can; until they are read, nothing else may run. */
+  iterate(values: readonly Value[]): Iterable<Value[]>;
   /** Runs it, and gives the number of rows it changed. */
   run(values: readonly Value[]): number;
   /** Frees it, where the library keeps a connection open for its statements. */
@@ -96,6 +98,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
+    slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
     one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
       (reader
         ? reader.one(sql, values)
@@ -144,6 +147,7 @@ function writing(statements: Statements, last: [string, readonly Value[]][]): Da
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.all(sql, values) as Row[],
     rows: (sql, values) => statements.rows(sql, values),
+    slice: (sql, values, most) => statements.slice(sql, values, most),
     one: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.one(sql, values) as Row | undefined,
     run: (sql, values) => statements.run(sql, values),
@@ -250,10 +254,10 @@ function unusable(file: string, cause: unknown): StoreError {
 /** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
 const LIMIT = /\blimit \?/g;
 
-/** Prepared statements of one connection, kept by their text. */
+/** What runs on one connection, by prepared statements. */
 class Statements {
   readonly #db: Connection;
-  readonly #kept = new Map<string, Statement>();
+  readonly #prepared = new StatementCache<Statement>((statement) => statement.finalize?.());
 
   constructor(db: Connection) {
     this.#db = db;
@@ -265,23 +269,35 @@ class Statements {
 
   /** The libraries' own row objects take three times as long as these. */
   all(sql: string, values: readonly Value[] = []): object[] {
-    const rows = this.rows(sql, values);
-    const { columns } = this.#prepare(sql);
-    return rows.map((row) => {
-      const object: Record<string, Value> = {};
-      for (let index = 0; index < columns.length; index += 1) {
-        object[columns[index] as string] = row[index] as Value;
-      }
-      return object;
+    return this.#with(sql, (statement) => {
+      const { columns } = statement;
+      return statement.rows(values).map((row) => {
+        const object: Record<string, Value> = {};
+        for (let index = 0; index < columns.length; index += 1) {
+          object[columns[index] as string] = row[index] as Value;
+        }
+        return object;
+      });
     });
   }
 
   rows(sql: string, values: readonly Value[] = []): Value[][] {
-    try {
-      return this.#prepare(sql).rows(values);
-    } catch (error) {
-      throw translated(error);
-    }
+    return this.#with(sql, (statement) => statement.rows(values));
+  }
+
+  slice(sql: string, values: readonly Value[], most: number): Slice {
+    return this.#with(sql, (statement) => {
+      const rows: Value[][] = [];
+      let size = 0;
+      for (const row of statement.iterate(values)) {
+        if (size >= most) return { rows, more: true };
+        rows.push(row);
+        for (const value of row) {
+          if (typeof value === "string" || value instanceof Uint8Array) size += value.length;
+        }
+      }
+      return { rows, more: false };
+    });
   }
 
   one(sql: string, values: readonly Value[] = []): object | undefined {
@@ -289,30 +305,28 @@ class Statements {
   }
 
   run(sql: string, values: readonly Value[] = []): number {
-    try {
-      return this.#prepare(sql).run(values);
-    } catch (error) {
-      throw translated(error);
-    }
+    return this.#with(sql, (statement) => statement.run(values));
   }
 
   close(): void {
-    this.#forget();
+    this.#prepared.clear();
     this.#db.close();
   }
 
-  #forget(): void {
-    for (const statement of this.#kept.values()) statement.finalize?.();
-    this.#kept.clear();
-  }
-
-  #prepare(sql: string): Statement {
-    const kept = this.#kept.get(sql);
-    if (kept) return kept;
-    if (this.#kept.size >= STATEMENTS_KEPT) this.#forget();
-    const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
-    this.#kept.set(sql, statement);
-    return statement;
+  #with<T>(sql: string, use: (statement: Statement) => T): T {
+    try {
+      const kept = this.#prepared.get(sql);
+      if (kept) return use(kept);
+      const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
+      if (this.#prepared.set(sql, statement)) return use(statement);
+      try {
+        return use(statement);
+      } finally {
+        statement.finalize?.();
+      }
+    } catch (error) {
+      throw translated(error);
+    }
   }
 }
 

@@ -44,6 +44,9 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
   return { ...shown, headers: { ...headers, ...shown.headers } };
 }
 
+/** The longest path to return to after signing in, in characters. */
+const LONGEST_RETURN = 4096;
+
 /** The text of a 403 after its status. */
 function reasonOf(body: object): string | undefined {
   const { message } = body as { message?: unknown };
@@ -65,5 +68,7 @@ function signInAddress({ asked, site, view }: Visit): string | undefined {
   // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.
   const query = asked.query.replaceAll("\\", "%5C");
   const wanted = `${mount}${asked.path}${query && `?${query}`}`;
+  // Clients refuse long headers.
+  if (wanted.length > LONGEST_RETURN) return address;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { networkOf } from "../../src/accounts/attempts.ts";
+import { networkOf } from "../../src/core/network.ts";
 
 it.each([
   ["", ""],

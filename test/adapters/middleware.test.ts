@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import express, { type Express } from "express";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Respond } from "../../src/core/incoming.ts";
 import { createMiddleware, type Middleware, serve } from "../../src/node.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { raw, send } from "./_tests.ts";
@@ -38,6 +40,9 @@ async function read(socket: Socket): Promise<string> {
 }
 
 const closed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
+
+/** Hosts that look like hosts, and of which no URL can be made. */
+const NO_URL = ["a:99999", "[::::]", "999.999.999.999", "xn--"];
 
 const TOKEN = { "private-token": "token-of-owner" };
 const ADMIN = { "private-token": "token-of-admin" };
@@ -295,9 +300,17 @@ describe("behind a proxy", () => {
 
   it("refuses what can't be an address of it", async () => {
     const url = await listen(createMiddleware(logging, { trustProxy: true }));
-    for (const headers of [{ "x-forwarded-host": "a b" }, { "x-forwarded-proto": "javascript" }]) {
-      const response = await send(`${url}/api/v4/groups`, { headers: { ...TOKEN, ...headers } });
-      expect([response.status, response.body]).toEqual([400, '{"error":"malformed Host header"}']);
+    for (const headers of [
+      ...["a b", ...NO_URL].map((host) => ({ "x-forwarded-host": host })),
+      { "x-forwarded-proto": "javascript" },
+    ]) {
+      for (const path of ["/api/v4/groups", "/users/sign_in"]) {
+        const response = await send(url + path, { headers: { ...TOKEN, ...headers } });
+        expect([response.status, response.body]).toEqual([
+          400,
+          '{"error":"malformed Host header"}',
+        ]);
+      }
     }
   });
 });
@@ -329,12 +342,14 @@ describe("on the wire", () => {
     expect(without(head)).toBe(without(whole));
   });
 
-  it.each(["a b", "a/b", "user@a", "a?b", "<script>", "a:99999999", "[::1", ""])(
-    "the host %j is malformed",
+  it.each(["a b", "a/b", "user@a", "a?b", "<script>", "a:99999999", "[::1", "", ...NO_URL])(
+    "the host %j is malformed, to the API and to pages",
     async (host) => {
-      const answer = await exchange("GET /api/v4/projects HTTP/1.1", `Host: ${host}`);
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(answer).not.toContain("web_url");
+      for (const path of ["/api/v4/projects", "/users/sign_in"]) {
+        const answer = await exchange(`GET ${path} HTTP/1.1`, `Host: ${host}`);
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+        expect(answer).not.toContain("web_url");
+      }
     },
   );
 
@@ -430,6 +445,107 @@ describe("on the wire", () => {
     await closed(socket);
     clearInterval(trickle);
     expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+describe.each([
+  [
+    "serve",
+    async (respond: Respond) => {
+      const server = await serve({ respond }, { port: 0, stallTimeout: 400 });
+      ends.push(server.close);
+      return server.url;
+    },
+  ],
+  [
+    "Express",
+    (respond: Respond) =>
+      listen(express().use(createMiddleware({ respond }, { stallTimeout: 400 }))),
+  ],
+])("a client of %s", (_, start) => {
+  const large = "x".repeat(30_000_000);
+  const answering: Respond = async (incoming) =>
+    incoming.path === "/large" ? { status: 200, headers: {}, body: large } : app.respond(incoming);
+  const post = [
+    "POST /api/v4/groups/acme/labels HTTP/1.1",
+    "Host: pm.test",
+    "Private-Token: token-of-owner",
+    "Content-Type: application/json",
+  ];
+
+  it("that reads nothing is cut, and one that reads slowly is not", async () => {
+    const url = await start(answering);
+    const get = "GET /large HTTP/1.1\r\nHost: pm.test\r\nConnection: close\r\n\r\n";
+    const [idle, slow] = [await raw(url, get), await raw(url, get)];
+    idle.pause().on("error", () => undefined);
+    const over = [closed(idle), closed(slow)];
+    let length = 0;
+    slow.on("data", (chunk) => {
+      length += chunk.length;
+    });
+    for (let at = 0; at < 15; at += 1) {
+      slow.pause();
+      await sleep(60);
+      slow.resume();
+      await sleep(5);
+    }
+    idle.resume();
+    await Promise.all(over);
+    expect(length).toBeGreaterThan(large.length);
+    expect(idle.bytesRead).toBeLessThan(large.length);
+  });
+
+  it("that sends nothing more is cut, and one that sends slowly is not", async () => {
+    const url = await start(answering);
+    const body = JSON.stringify({ name: `slow ${url}`, color: "#123456" });
+    const head = [...post, `Content-Length: ${body.length}`, "Connection: close", "", ""];
+    const idle = await raw(url, `${head.join("\r\n")}{`);
+    const slow = await raw(url, head.join("\r\n"));
+    const answer = read(slow);
+    const cut = closed(idle);
+    for (const character of body) {
+      slow.write(character);
+      await sleep(25);
+    }
+    await cut;
+    expect(await answer).toMatch(/^HTTP\/1\.1 201 /);
+  });
+
+  it("is not cut while it waits for us", async () => {
+    const url = await start(async (incoming) => {
+      for await (const _ of incoming.body() ?? []);
+      await sleep(1000);
+      return { status: 200, headers: {}, body: "done" };
+    });
+    const response = await fetch(url, { method: "POST", body: "x" });
+    expect(await response.text()).toBe("done");
+  });
+});
+
+describe("connections of one address", () => {
+  it("are closed beyond a number, and those that say nothing soon", async () => {
+    const server = await serve(app, { port: 0, connectionsPerAddress: 3 });
+    ends.push(server.close);
+    const silent = await Promise.all([1, 2, 3].map(() => raw(server.url, "")));
+    await closed((await raw(server.url, "")).resume());
+    silent[0]?.destroy();
+    await expect
+      .poll(() =>
+        fetch(`${server.url}/-/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+    await Promise.all(silent.slice(1).map((socket) => closed(socket.resume())));
+  });
+
+  it("are not counted behind a trusted proxy", async () => {
+    const server = await serve(app, { port: 0, trustProxy: true });
+    ends.push(server.close);
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => raw(server.url, "")));
+    expect((await fetch(`${server.url}/-/health`)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
   });
 });
 

@@ -44,7 +44,7 @@ describe("health", () => {
   it("needs the database only where it says whether that answers", async () => {
     const gone = () => Promise.reject(new Error("gone"));
     const failing = await createAppOn(
-      { ...app.store, reader: () => ({ rows: gone, all: gone, one: gone }) },
+      { ...app.store, reader: () => ({ rows: gone, slice: gone, all: gone, one: gone }) },
       { onError: () => undefined },
     );
     const ask = async (path: string) =>

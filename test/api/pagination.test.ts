@@ -679,3 +679,23 @@ describe("every list", () => {
     expect(new Set(lists).size).toBeGreaterThanOrEqual(25);
   });
 });
+
+describe("a long query", () => {
+  const query = (length: number) => `search=${"x".repeat(length)}`;
+
+  it("is repeated in the links there is room for", async () => {
+    const path = "/groups/acme/labels?per_page=1&page=2&x=";
+    const { headers } = await call(`GET ${path}${"y".repeat(3000)}`);
+    const link = headers.get("link") as string;
+    expect(link).toContain('rel="next"');
+    expect(link.length).toBeLessThan(4200);
+    const longer = (await call(`GET ${path}${"y".repeat(8000)}`)).headers.get("link");
+    expect(longer).toMatch(/^<[^>]*page=3[^>]*>; rel="next"$/);
+  });
+
+  it("that no link can repeat is 414", async () => {
+    const { status, json } = await call(`GET /groups/acme/labels?${query(9000)}`);
+    expect([status, json]).toEqual([414, { error: "414 Request-URI Too Large" }]);
+    expect((await call(`GET /groups/acme/labels?x=${"[".repeat(5000)}`)).status).toBe(414);
+  });
+});

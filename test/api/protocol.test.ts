@@ -1091,6 +1091,7 @@ describe("a failure of our own", () => {
       dialect: "sqlite",
       all: fail,
       rows: fail,
+      slice: fail,
       one: fail,
       reader: () => broken,
       // Migrating, the one transaction there is.

@@ -5,7 +5,13 @@ import {
   visibleCode,
   visibleProjects,
 } from "../../core/access.ts";
-import { countUpTo, type Listed, offsetOf, type Page } from "../../core/pagination.ts";
+import {
+  countUpTo,
+  type Listed,
+  MOST_AT_ONCE,
+  offsetOf,
+  type Page,
+} from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { announce, announceLast } from "../../jobs/outbox.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -247,9 +253,11 @@ export async function list(
   if (hasNext) picked.pop();
   const offset = offsetOf(page);
   const isLast = !hasNext && (picked.length > 0 || offset === 0);
+  const slice = await read(db, shape, page, viewer, picked, filter.sort);
+  if (page.skip > 0) return { ...slice, hasNext, total: undefined };
   const total = isLast ? offset + picked.length : await countAll(db, page, viewer, scope, filter);
   return {
-    rows: await read(db, shape, viewer, picked, filter.sort),
+    ...slice,
     hasNext,
     total: total !== undefined && total > page.limits.countedTotal ? undefined : total,
   };
@@ -258,20 +266,24 @@ export async function list(
 async function read(
   db: Reader,
   shape: Shape,
+  page: Page,
   viewer: Viewer,
-  ids: readonly Value[],
+  picked: readonly Value[],
   sort: EventFilter["sort"],
-): Promise<Value[][]> {
-  if (ids.length === 0) return [];
+): Promise<Pick<Listed, "rows" | "read">> {
+  const ids = picked.slice(page.skip);
+  if (ids.length === 0) return { rows: [] };
   const among = placeholders(ids);
   const visible = visibleProjects(viewer);
   const open = visibleTargets(viewer);
-  return db.rows(
-    `select ${shape.columns} from ${EVENTS}
+  const { rows, more } = await db.slice(
+    `select ${shape.columns}, e.id from ${EVENTS}
      where e.id in (${among.sql}) and ${visible.sql} and ${open.sql}
      order by e.created_at ${sort}, e.id ${sort}`,
     [...among.values, ...visible.values, ...open.values],
+    MOST_AT_ONCE,
   );
+  return more ? { rows, read: picked.indexOf(rows.at(-1)?.at(-1) as Value) + 1 } : { rows };
 }
 
 /** What a filter leaves of the events a query calls `e`. */

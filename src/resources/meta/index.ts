@@ -40,6 +40,7 @@ export const healthResource: Resource = {
     get("/-/health", {
       summary: "Whether the process answers",
       access: "anyone",
+      immediate: true,
       handle: () => new Plain({ status: "ok" }),
     }),
     get("/-/readiness", {

@@ -63,6 +63,10 @@ class Prepared implements Statement {
     return this.#native.all(...values) as Value[][];
   }
 
+  iterate(values: readonly Value[]): Iterable<Value[]> {
+    return this.#native.iterate(...values) as Iterable<Value[]>;
+  }
+
   run(values: readonly Value[]): number {
     return this.#native.run(...values).changes;
   }
@@ -81,5 +85,9 @@ class Wide extends Prepared {
 
   override rows(values: readonly Value[]): Value[][] {
     return JSON.parse(`[${this.#texts.all(...values).join()}]`) as Value[][];
+  }
+
+  override *iterate(values: readonly Value[]): Iterable<Value[]> {
+    for (const text of this.#texts.iterate(...values)) yield JSON.parse(text as string);
   }
 }

@@ -27,6 +27,10 @@ class Prepared implements Statement {
     return this.#native.values(...values.map(whole));
   }
 
+  iterate(values: readonly Value[]): Value[][] {
+    return this.rows(values);
+  }
+
   run(values: readonly Value[]): number {
     return this.#native.run(...values.map(whole)).changes;
   }

@@ -54,6 +54,10 @@ class Prepared implements Statement {
     });
   }
 
+  iterate(values: readonly Value[]): Value[][] {
+    return this.rows(values);
+  }
+
   run(values: readonly Value[]): number {
     return named(() => Number(this.#native.run(...values.map(whole)).changes));
   }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isFull, prepared } from "./postgres-statements.ts";
 
 /** Queries that are sent on one connection before a second one is opened. */
 const DEPTH = 16;
@@ -54,10 +55,11 @@ export class Readers {
     if (connection.pending === 0) connection.stirred = performance.now();
     connection.pending += 1;
     try {
-      return await connection.client.query(query);
+      return await connection.client.query(prepared(connection.client, query));
     } finally {
       connection.pending -= 1;
       connection.stirred = performance.now();
+      if (connection.pending === 0 && isFull(connection.client)) this.#drop(connection);
     }
   }
 
@@ -65,7 +67,8 @@ export class Readers {
   #ready(): Connection | undefined {
     const latest = performance.now() - STALLED;
     return this.#open.find(
-      ({ pending, stirred }) => pending === 0 || (pending < DEPTH && stirred > latest),
+      ({ client, pending, stirred }) =>
+        !isFull(client) && (pending === 0 || (pending < DEPTH && stirred > latest)),
     );
   }
 

@@ -11,7 +11,9 @@ import {
   UnavailableError,
   type Value,
 } from "../port.ts";
+import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
+import { isFull, type Numbered, prepared } from "./postgres-statements.ts";
 
 /** How to use a PostgreSQL server. */
 export interface PostgresOptions {
@@ -59,6 +61,35 @@ const types: pg.CustomTypesConfig = {
       ? Number
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
+
+/** Stands for a value that was not kept. */
+const CUT = Symbol("cut");
+
+/**
+ * {@link types} that keep no value of the rows that come after texts of `most` characters: the server sends all rows,
+ * and pg would hold them.
+ */
+function cuttingTypes(most: number): pg.CustomTypesConfig {
+  let size = 0;
+  let isCut = false;
+  let last = -1;
+  let columns = 0;
+  // pg asks once for each column, in their order.
+  const getTypeParser = (oid: number, format?: "text" | "binary") => {
+    const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
+    const column = columns;
+    columns += 1;
+    return (text: string) => {
+      const isNewRow = column <= last;
+      last = column;
+      if (isNewRow && size >= most) isCut = true;
+      if (isCut) return CUT;
+      size += text.length;
+      return parse(text);
+    };
+  };
+  return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
+}
 
 /**
  * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections. What the URL says of TLS
@@ -176,7 +207,8 @@ async function attempt<T>(
 ): Promise<T> {
   const client = await connect(pool);
   const limit = unlimited ? { query_timeout: UNLIMITED } : {};
-  const send: Send = (query) => sent(() => client.query<object>({ ...query, ...limit }));
+  const send: Send = (query) =>
+    sent(() => client.query<object>({ ...prepared(client, query), ...limit }));
   let lost = false;
   try {
     await send({ text: begin });
@@ -195,7 +227,7 @@ async function attempt<T>(
     }
     throw error;
   } finally {
-    client.release(lost);
+    client.release(lost || isFull(client));
   }
 }
 
@@ -245,14 +277,20 @@ const FOLDED = /\blower\(\?\)/g;
 /** Functions that PostgreSQL has under another name. */
 const INSTR = /\binstr\(/g;
 const LAST_ID = /\blast_insert_rowid\(\)/g;
-/** A connection keeps what it has prepared for as long as it lives; texts beyond these are prepared each time. */
-const STATEMENTS_KEPT = 2000;
 
-const prepared = new Map<string, { name: string; text: string }>();
+const numberedTexts = new StatementCache<Numbered>(() => undefined);
+let names = 0;
 
-function numbered(sql: string): { name?: string; text: string } {
-  const kept = prepared.get(sql);
-  if (kept) return kept;
+/** A statement as PostgreSQL takes it. One that is used for the second time gets a name, by which it is prepared. */
+function numbered(sql: string): Numbered {
+  const known = numberedTexts.get(sql);
+  if (known) {
+    if (known.name === undefined) {
+      names += 1;
+      known.name = `s${names}`;
+    }
+    return known;
+  }
   let count = 0;
   const text = sql
     .replace(FOLDED, 'lower(? collate "C")')
@@ -262,9 +300,8 @@ function numbered(sql: string): { name?: string; text: string } {
       count += 1;
       return `$${count}`;
     });
-  if (prepared.size >= STATEMENTS_KEPT) return { text };
-  const statement = { name: `s${prepared.size}`, text };
-  prepared.set(sql, statement);
+  const statement = { text };
+  numberedTexts.set(sql, statement);
   return statement;
 }
 
@@ -285,6 +322,13 @@ function reading(send: Send): Reader {
     async rows(sql, values = []) {
       const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
       return rows as unknown as Value[][];
+    },
+    async slice(sql, values, most) {
+      const query = { ...numbered(sql), values: [...values], types: cuttingTypes(most) };
+      const result = await send({ ...query, rowMode: "array" });
+      const rows = result.rows as unknown as Value[][];
+      const cut = rows.findIndex((row) => (row as unknown[]).includes(CUT));
+      return cut < 0 ? { rows, more: false } : { rows: rows.slice(0, cut), more: true };
     },
   };
 }

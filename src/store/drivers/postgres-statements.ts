@@ -1,0 +1,39 @@
+import type pg from "pg";
+import { MOST_CHARACTERS, MOST_STATEMENTS } from "../statement-cache.ts";
+
+/** A statement with numbered placeholders, and the name to prepare it by, if it has one. */
+export interface Numbered {
+  text: string;
+  name?: string;
+}
+
+interface Prepared {
+  names: Set<string>;
+  characters: number;
+}
+
+/** What each connection has prepared: the server keeps it for as long as the connection lives. */
+const connections = new WeakMap<pg.ClientBase, Prepared>();
+
+/** The query as a connection is to be sent it: one that can prepare no more statements gets new ones without a name. */
+export function prepared<Query extends pg.QueryConfig>(client: pg.ClientBase, query: Query): Query {
+  const { name, text } = query;
+  if (name === undefined) return query;
+  const known = connections.get(client) ?? { names: new Set<string>(), characters: 0 };
+  connections.set(client, known);
+  if (known.names.has(name)) return query;
+  if (isFull(client)) {
+    const { name: _, ...unnamed } = query;
+    return unnamed as Query;
+  }
+  known.names.add(name);
+  known.characters += text.length;
+  return query;
+}
+
+/** Whether a connection has prepared as much as it may. It is then replaced by a new one when nobody uses it. */
+export function isFull(client: pg.ClientBase): boolean {
+  const known = connections.get(client);
+  if (known === undefined) return false;
+  return known.names.size >= MOST_STATEMENTS || known.characters >= MOST_CHARACTERS;
+}

@@ -1,0 +1,237 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { createApp } from "../../src/index.ts";
+import { baseSeed, call } from "../helpers.ts";
+import { collect, newFolder, type Serving, startServing } from "./helpers.ts";
+
+const ATTACK_MILLISECONDS = 15_000;
+const MOST_MEBIBYTES = 400;
+const PAGES = 40;
+/** Each is six bytes in JSON. */
+const LARGE = "\u0001".repeat(900_000);
+const PROJECT = "/api/v4/projects/acme%2Fsite";
+const TOKEN = { "private-token": "token-of-owner" };
+
+/** A database with a public project, whose wiki has pages of nearly a megabyte. */
+async function prepare(database: string): Promise<void> {
+  const app = await createApp({ database });
+  await app.admin.seed(baseSeed);
+  for (let at = 0; at < PAGES; at += 1) {
+    const form = new FormData();
+    form.set("title", `page ${at}`);
+    form.set("content", LARGE);
+    const { status } = await call(app, `POST ${PROJECT}/wikis`, { as: "owner", body: form });
+    expect(status).toBe(201);
+  }
+  await app.close();
+}
+
+/** Milliseconds that the health check takes, of all but the slowest of a hundred, until the work is done. */
+async function healthDuring(url: string, work: Promise<unknown>): Promise<number> {
+  const script = fileURLToPath(new URL("_probe.mjs", import.meta.url));
+  const probe = spawn(process.execPath, [script, `${url}/-/health`]);
+  const output = collect(probe);
+  await work;
+  probe.stdin.end();
+  await once(probe, "close");
+  const asked: { status: number; took: number }[] = JSON.parse(output.stdout);
+  expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200]));
+  const took = asked.map((one) => one.took).sort((a, b) => a - b);
+  return took[Math.ceil(took.length * 0.99) - 1] as number;
+}
+
+/** The most memory that a process has while work is done, in MiB; 0 where nothing tells. */
+async function memoryDuring(pid: number, work: Promise<unknown>): Promise<number> {
+  let most = 0;
+  let isOver = false;
+  const done = work.finally(() => {
+    isOver = true;
+  });
+  const status = `/proc/${pid}/status`;
+  while (!isOver) {
+    const rss = existsSync(status) && /VmRSS:\s+(\d+)/.exec(readFileSync(status, "utf8"))?.[1];
+    most = Math.max(most, Number(rss || 0) / 1024);
+    await Promise.race([done, sleep(50)]);
+  }
+  return most;
+}
+
+/** What attacks a server until it is told to end. */
+class Attack {
+  readonly #port: number;
+  readonly #sockets = new Set<Socket>();
+  /** How often each status was answered, 0 for no answer. */
+  readonly answers = new Map<number, number>();
+  isOver = false;
+
+  constructor({ url }: Serving) {
+    this.#port = Number(new URL(url).port);
+  }
+
+  /** Sends a request, and reads past the answer. */
+  async ask(
+    agent: Agent,
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body = "",
+  ): Promise<number> {
+    const status = await new Promise<number>((resolve) => {
+      const sent = request(
+        { port: this.#port, host: "127.0.0.1", agent, method, path, headers },
+        (response) => {
+          response.resume().once("close", () => resolve(response.statusCode ?? 0));
+        },
+      );
+      sent.once("error", () => resolve(0)).end(body);
+    });
+    this.answers.set(status, (this.answers.get(status) ?? 0) + 1);
+    return status;
+  }
+
+  /** Opens a connection that reads nothing. */
+  async open(text: string, localAddress: string): Promise<Socket> {
+    const socket = connect({ port: this.#port, host: "127.0.0.1", localAddress });
+    this.#sockets.add(socket);
+    socket.on("error", () => undefined).pause();
+    await Promise.race([once(socket, "connect"), once(socket, "close")]);
+    socket.write(text);
+    return socket;
+  }
+
+  /** Does something again and again. */
+  async repeat(work: (time: number) => Promise<unknown>): Promise<void> {
+    for (let time = 0; !this.isOver; time += 1) await work(time);
+  }
+
+  end(): void {
+    this.isOver = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+const multipart = (part: (at: number) => string, count: number) => ({
+  headers: { "content-type": "multipart/form-data; boundary=x" },
+  body: `${Array.from({ length: count }, (_, at) => `--x\r\nContent-Disposition: form-data; ${part(at)}\r\n`).join("")}--x--\r\n`,
+});
+
+it("a server with eight hostile clients stays small and alive, and works afterwards", async () => {
+  const folder = newFolder();
+  onTestFinished(folder.remove);
+  const database = join(folder.path, "pm.db");
+  await prepare(database);
+  const server = await startServing(["--db", database]);
+  onTestFinished(() => void server.stop("SIGKILL"));
+  const idle = await healthDuring(server.url, sleep(2000));
+
+  const attack = new Attack(server);
+  const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 60 }));
+  const agent = (at: number) => agents[at] as Agent;
+  const large = `${PROJECT}/wikis?with_content=true&per_page=${PAGES}`;
+  const fields = multipart((at) => `name="f${at}"\r\n\r\nx`, 4000);
+  const files = multipart((at) => `name="file"; filename="${at}.txt"\r\n\r\nx`, 4000);
+  const json = { "content-type": "application/json" };
+  const dripping = [
+    "GET / HTTP/1.1\r\nHost: a\r\nX: ",
+    `POST ${PROJECT}/issues HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n`,
+  ];
+
+  const clients: (() => Promise<unknown>)[] = [
+    // Statements of another text each time.
+    () =>
+      attack.repeat((time) =>
+        attack.ask(
+          agent(0),
+          "GET",
+          `/api/v4/issues?scope=all${"&assignee_username[]=".repeat(1 + (time % 350))}`,
+        ),
+      ),
+    // Lists of hundreds of megabytes, several at once.
+    () => Promise.all([1, 2, 3].map(() => attack.repeat(() => attack.ask(agent(1), "GET", large)))),
+    // The same, and nothing of it is read.
+    () =>
+      attack.repeat(async () => {
+        for (let at = 0; at < 30; at += 1) {
+          await attack.open(`GET ${large} HTTP/1.1\r\nHost: a\r\n\r\n`, "127.0.0.4");
+        }
+        await sleep(5000);
+      }),
+    // Thousands of writes at once.
+    () =>
+      attack.repeat(() =>
+        Promise.all(
+          Array.from({ length: 500 }, (_, at) =>
+            attack.ask(agent(3), "POST", `${PROJECT}/issues?title=many-${at}`, TOKEN),
+          ),
+        ),
+      ),
+    // Bodies that take long to read.
+    () =>
+      attack.repeat(() => attack.ask(agent(4), "POST", `${PROJECT}/issues`, json, "[".repeat(1e6))),
+    () =>
+      attack.repeat(() =>
+        attack.ask(agent(4), "POST", `${PROJECT}/issues`, { ...json, ...TOKEN }, "[".repeat(1e6)),
+      ),
+    () =>
+      attack.repeat(() =>
+        attack.ask(agent(5), "POST", `${PROJECT}/issues`, fields.headers, fields.body),
+      ),
+    () =>
+      attack.repeat(() =>
+        attack.ask(
+          agent(5),
+          "POST",
+          `${PROJECT}/wikis/attachments`,
+          { ...files.headers, ...TOKEN },
+          files.body,
+        ),
+      ),
+    // Requests that never end.
+    async () => {
+      const sockets = await Promise.all(
+        Array.from({ length: 100 }, (_, at) =>
+          attack.open(dripping[at % 2] as string, "127.0.0.5"),
+        ),
+      );
+      await attack.repeat(async () => {
+        for (const socket of sockets) if (socket.writable) socket.write("x");
+        await sleep(500);
+      });
+    },
+    // Connections that say nothing.
+    async () => {
+      for (let at = 0; at < 400; at += 1) await attack.open("", "127.0.0.6");
+    },
+  ];
+  const attacking = Promise.all(clients.map((client) => client()));
+  const timer = setTimeout(() => attack.end(), ATTACK_MILLISECONDS);
+  const pid = server.child.pid as number;
+  const [health, memory] = await Promise.all([
+    healthDuring(server.url, attacking),
+    memoryDuring(pid, attacking),
+  ]);
+  clearTimeout(timer);
+  for (const one of agents) one.destroy();
+  console.info({ idle, health, memory, answers: attack.answers });
+
+  expect(memory).toBeLessThan(MOST_MEBIBYTES);
+  expect(health).toBeLessThan(Math.max(250, 25 * idle));
+  expect(attack.answers.get(500)).toBeUndefined();
+  expect(attack.answers.get(201)).toBeGreaterThan(100);
+
+  const after = await server.get(
+    "/projects/acme%2Fsite/wikis?with_content=true&per_page=2",
+    "token-of-owner",
+  );
+  expect(await after.json()).toHaveLength(2);
+  expect((await server.get("/issues?scope=all", "token-of-owner")).status).toBe(200);
+  expect(await server.stop()).toBe(0);
+  expect(server.stderr).toBe("");
+}, 120_000);

@@ -1,0 +1,64 @@
+import { expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/store/open.ts";
+import { engine, newDatabase } from "../helpers.ts";
+
+/** A statement of so many conditions: `number` makes its text another. */
+const statement = (number: number, conditions: number) =>
+  `select ${Array.from({ length: conditions }, (_, at) => `(select ${number} + ${at}) as c${at}`).join()}`;
+
+async function open() {
+  const { database, drop } = await newDatabase();
+  const store = await openStore(database, { maxConnections: 2 });
+  onTestFinished(async () => {
+    await store.close();
+    await drop();
+  });
+  return store;
+}
+
+it("statements of many texts and of long ones give their rows, again and again", async () => {
+  const store = await open();
+  for (const conditions of [1, 300, 700]) {
+    for (const number of [1, 2, 1, 3, 1]) {
+      const rows = await store.rows(statement(number, conditions));
+      expect(rows[0]).toHaveLength(conditions);
+      expect(rows[0]?.[0]).toBe(number);
+    }
+  }
+  for (let number = 0; number < 1500; number += 1) {
+    for (const _ of ["once", "twice"]) {
+      expect(await store.rows(statement(number, 1))).toEqual([[number]]);
+    }
+  }
+  expect(await store.rows(statement(0, 1))).toEqual([[0]]);
+});
+
+it.runIf(engine === "sqlite")("long statements leave no memory behind", async () => {
+  const store = await open();
+  const before = process.memoryUsage().rss;
+  // Each takes about 2 MB while it is prepared.
+  for (let number = 0; number < 150; number += 1) await store.rows(statement(number, 900));
+  expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(120);
+});
+
+it.runIf(engine === "postgres")(
+  "a connection prepares a bounded number of statements, and what comes later is prepared too",
+  async () => {
+    const store = await open();
+    const prepared = async () => {
+      const rows = await store.rows("select name, statement from pg_prepared_statements");
+      return rows.map(([, text]) => String(text));
+    };
+    await prepared();
+    for (let number = 0; number < 2500; number += 1) {
+      await store.rows(statement(number, 1));
+      await store.rows(statement(number, 1));
+    }
+    const texts = await prepared();
+    expect(texts.length).toBeLessThanOrEqual(1000);
+    expect(texts).toContain(statement(2499, 1));
+    // What is used once is not prepared.
+    await store.rows(statement(5000, 1));
+    expect(await prepared()).not.toContain(statement(5000, 1));
+  },
+);
