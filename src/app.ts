@@ -2,7 +2,7 @@ import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
 import { watchTokens } from "./accounts/watch.ts";
-import { type Admin, createAdmin } from "./admin.ts";
+import { type Admin, createAdmin } from "./admin/index.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
@@ -14,6 +14,7 @@ import type { Tier } from "./core/resource.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
+import { checkAppOptions } from "./options.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -98,9 +99,11 @@ export interface App {
  * const app = await createApp({ database: "pm.db" });
  * const response = await app.fetch(new Request("http://localhost/api/v4/version"));
  *
+ * @throws OptionError where an option is wrong, misspelt or missing
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
+  checkAppOptions(options);
   const { database = ":memory:", durability = "normal", postgres } = options;
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
@@ -125,10 +128,6 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
   const url = options.url?.replace(/\/+$/, "");
   const onError = options.onError ?? ((error: unknown) => console.error(error));
-  if (options.mail && url === undefined) {
-    await store.close();
-    throw new TypeError("mail needs `url`: the address that links in mails begin with");
-  }
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const {
@@ -178,7 +177,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
+    admin: createAdmin({ store, now, retention: options.eventRetention ?? "2y", url }),
     close: async () => {
       await mailer?.stop();
       leavePasswordThreads();

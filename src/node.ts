@@ -11,6 +11,7 @@ import type { App } from "./app.ts";
 import { alone, type Incoming, type Reply } from "./core/incoming.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 import type { RequestOptions } from "./fetch.ts";
+import { checkHandler, checkServe } from "./options.ts";
 
 export type { RequestOptions } from "./fetch.ts";
 
@@ -37,10 +38,20 @@ export type Middleware = (
  *
  * @example
  * express().use("/pm", createMiddleware(await createApp({ database: "pm.db" })));
+ *
+ * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
  */
 export function createMiddleware(
   app: Pick<App, "respond">,
-  { trustProxy = false }: RequestOptions = {},
+  options: RequestOptions = {},
+): Middleware {
+  checkHandler("createMiddleware", app, options);
+  return middlewareOf(app, options);
+}
+
+function middlewareOf(
+  app: Pick<App, "respond">,
+  { trustProxy = false }: RequestOptions,
 ): Middleware {
   return async (req, res, next) => {
     try {
@@ -84,14 +95,16 @@ export interface Server {
 /**
  * Serves an application over HTTP. Its `/` leads to the account page.
  *
+ * @throws OptionError where `app` is none, or an option is wrong
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`)
  */
 export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
+  checkServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
-  const server = createServer(createMiddleware(alone(app), options));
+  const server = createServer(middlewareOf(alone(app), options));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -119,7 +132,8 @@ export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
-  const server = createServer(createMiddleware(alone(app), options));
+  checkServe("serveConnections", app, options);
+  const server = createServer(middlewareOf(alone(app), options));
   // Only then it watches how long requests take to come.
   server.emit("listening");
   const open = new Map<Socket, Promise<void>>();

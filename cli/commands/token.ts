@@ -199,7 +199,7 @@ function stateOf({ active, revoked, impersonation }: TokenRecord): string {
   return impersonation ? `${state}, impersonation` : state;
 }
 
-function readScopes(list: string): string[] {
+function readScopes(list: string): Scope[] {
   const scopes = [...new Set(list.split(/[\s,]+/).filter((scope) => scope !== ""))];
   const unknown = scopes.filter((scope) => !Object.hasOwn(SCOPES, scope));
   if (unknown.length > 0 || scopes.length === 0) {
@@ -207,7 +207,7 @@ function readScopes(list: string): string[] {
       `--scopes: '${unknown[0] ?? list}' is no scope, choose from ${SCOPE_NAMES}`,
     );
   }
-  return scopes;
+  return scopes as Scope[];
 }
 
 function readDay(text: string): string {

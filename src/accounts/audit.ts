@@ -1,8 +1,9 @@
-import type { Person } from "../core/auth.ts";
+import type { Caller, Person } from "../core/auth.ts";
+import type { Context } from "../core/resource.ts";
 import type { Database } from "../store/port.ts";
 
 /** What is worth knowing afterwards. */
-type AuditAction =
+export type AuditAction =
   | "signed in"
   | "sign-in failed"
   | "signed out"
@@ -13,6 +14,15 @@ type AuditAction =
   | "token rotated"
   | "reuse of a token detected"
   | "job token made"
+  | "user created"
+  | "user invited"
+  | "user renamed"
+  | "user deleted"
+  | "administrator added"
+  | "administrator removed"
+  | "member added"
+  | "member changed"
+  | "member removed"
   | "user blocked"
   | "user unblocked"
   | "acted by sudo"
@@ -31,7 +41,7 @@ type AuditAction =
 /** A security event as it is recorded. No secret belongs in it. */
 export interface AuditEntry {
   action: AuditAction;
-  /** Who really did it; the name given where nobody of that name exists. */
+  /** Who really did it; `"unknown"` where nobody has the name that was typed. */
   author: { id: number | null; name: string };
   /** Whom it concerns, where that is another account. */
   userId?: number | undefined;
@@ -41,13 +51,24 @@ export interface AuditEntry {
   ip: string;
 }
 
+/** Who does something, and from where. */
+export type Actor = AuditEntry["author"] & {
+  /** The client's address, `""` if unknown. */
+  ip: string;
+};
+
 /** Who did it where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
-export const OPERATOR: AuditEntry["author"] = { id: null, name: "operator" };
+export const OPERATOR: Actor = { id: null, name: "operator", ip: "" };
 
 /** Who really does what a caller does. */
 export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
   const { id, username: name } = caller.sudoer ?? caller;
   return { id, name };
+}
+
+/** Who really makes a request. */
+export function actorOf({ caller, asked }: Pick<Context, "caller" | "asked">): Actor {
+  return { ...authorOf(caller as Caller), ip: asked.ip };
 }
 
 /** Records a security event, in the transaction of what it tells of. */

@@ -154,8 +154,9 @@ export function accessLevel(): Attribute<Role> {
 
 /** A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value (gitlab-facts §11). */
 export function arrayOf<T>(element: Attribute<T>): Attribute<T[]> {
+  const { type, values } = notesOf(element);
   return v.pipe(
-    attribute({ type: `array of ${notesOf(element).type}` }, (value) =>
+    attribute({ type: `array of ${type}`, ...(values && { values }) }, (value) =>
       Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED,
     ),
     v.array(element),

@@ -64,6 +64,7 @@ const FROZEN: Record<string, string> = {
   "20261121-73-events-by-author-in-project":
     "1b9a33669594f377be728b275ff8616f4b663e69a24b64f4a2a210152e80fa71",
   "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
+  "20261122-50-invitations": "11a1bb1cd5a050f61d36133e514adc873a55312ecbe6e6ced697b8182ce76741",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);

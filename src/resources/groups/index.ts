@@ -1,7 +1,7 @@
-import { findSource, ROLES, requireRole, VISIBILITIES, type Viewer } from "../../core/access.ts";
-import { conflict, forbidden, invalid } from "../../core/errors.ts";
+import { actorOf } from "../../accounts/audit.ts";
+import { findSource, requireRole, type Viewer } from "../../core/access.ts";
+import { forbidden } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
-import { requireFullPath, requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -12,17 +12,14 @@ import {
   type Resource,
   under,
 } from "../../core/resource.ts";
-import type { Database, Reader } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import * as members from "../members/queries.ts";
+import type { Reader } from "../../store/port.ts";
 import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
 import * as projects from "../projects/queries.ts";
 import * as users from "../users/queries.ts";
+import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { group, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { migrations } from "./table.ts";
-
-const visibility = is.choice(["private", "internal", "public"]);
 
 const listInput = {
   search: is.optional(is.anyText()),
@@ -43,26 +40,6 @@ function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.G
     orderBy: input.order_by ?? "name",
     sort: input.sort ?? "asc",
   };
-}
-
-const attributes = {
-  description: is.clearable(is.anyText()),
-  visibility: is.optional(visibility),
-  lfs_enabled: is.optional(is.boolean()),
-  request_access_enabled: is.optional(is.boolean()),
-};
-
-/** A taken path is a conflict (contract §7), said in the words of GitLab's 400. */
-async function requireFreePath(db: Reader, fullPath: string): Promise<void> {
-  requireFullPath(fullPath);
-  if (await groups.isTaken(db, fullPath)) throw conflict({ path: ["has already been taken"] });
-}
-
-/** Nothing is more visible than the group it is in. */
-function requireVisibility(level: number, parent: groups.Namespace | undefined): void {
-  if (parent?.kind === "group" && level > parent.visibility) {
-    throw invalid({ visibility_level: ["cannot be higher than that of the parent group"] });
-  }
 }
 
 /** A group alone: with those of its projects the caller may read, a page of them at most. */
@@ -108,33 +85,15 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: {
-        name: is.text(),
-        path: is.text(),
-        parent_id: is.optional(is.integer()),
-        ...attributes,
-      },
+      input: { parent_id: is.optional(is.integer()), ...newGroupInput },
       present: groupWithProjects,
       handle: async (context) => {
         const { db, input, viewer, now } = context;
         const caller = await requireCreator(db, viewer, input.parent_id);
         const parent =
           input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
-        requirePath(input.path, { top: !parent });
-        const level = VISIBILITIES[input.visibility ?? "private"];
-        requireVisibility(level, parent);
-        await requireFreePath(db, parent ? `${parent.full_path}/${input.path}` : input.path);
-        const id = await groups.insert(
-          db,
-          { ...input, kind: "group", parent, visibility: level },
-          now,
-        );
-        await members.insert(
-          db,
-          { column: "namespace_id", id },
-          { user_id: caller, access_level: ROLES.owner, created_by_id: caller },
-          now,
-        );
+        const group = { ...input, parent, ownerId: caller };
+        const id = await createGroup(db, actorOf(context), group, now);
         return shown(context, id);
       },
     }),
@@ -151,32 +110,11 @@ export const groupResource: Resource = {
     put("/:id", {
       summary: "Change a group",
       role: "owner",
-      input: { name: is.optional(is.text()), path: is.optional(is.text()), ...attributes },
+      input: groupInput,
       present: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
-        const found = (await groups.find(db, source.id)) as groups.Namespace;
-        const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
-        const level = input.visibility && VISIBILITIES[input.visibility];
-        if (level !== undefined) requireVisibility(level, parent);
-        await updateRow(
-          db,
-          "namespaces",
-          source.id,
-          {
-            name: input.name,
-            path: input.path,
-            description: input.description === null ? "" : input.description,
-            visibility: level,
-            lfs_enabled: input.lfs_enabled === undefined ? undefined : Number(input.lfs_enabled),
-            request_access_enabled:
-              input.request_access_enabled === undefined
-                ? undefined
-                : Number(input.request_access_enabled),
-          },
-          now,
-        );
-        await rename(db, found, parent, input);
+        await changeGroup(db, (await groups.find(db, source.id)) as groups.Namespace, input, now);
         return shown(context, source.id);
       },
     }),
@@ -240,28 +178,4 @@ async function requireCreator(
   const source = await findSource(db, "group", String(parentId), { caller, today });
   requireRole(source, "owner");
   return callerId;
-}
-
-/** After a change of name or path: the full ones of the group and of all below it. */
-async function rename(
-  db: Database,
-  before: groups.Namespace,
-  parent: groups.Namespace | undefined,
-  {
-    name = before.name,
-    path = before.path,
-  }: { name?: string | undefined; path?: string | undefined },
-): Promise<void> {
-  if (name === before.name && path === before.path) return;
-  const after = {
-    full_path: parent ? `${parent.full_path}/${path}` : path,
-    full_name: parent ? `${parent.full_name} / ${name}` : name,
-  };
-  if (path !== before.path) {
-    requirePath(path, { top: !parent });
-    const onlyCase = path.toLowerCase() === before.path.toLowerCase();
-    if (!onlyCase) await requireFreePath(db, after.full_path);
-  }
-  await groups.renameBelow(db, before.id, before, after);
-  requireFullPath(await groups.longestPath(db, before.id));
 }

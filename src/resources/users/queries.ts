@@ -147,7 +147,7 @@ export async function passwordHash(db: Reader, userId: number): Promise<string |
   return (found?.[0] ?? null) as string | null;
 }
 
-/** Gives a user another password. Whoever was signed in by the one before no longer is. */
+/** Gives a user another password. Their sessions end, and links to set one no longer work. */
 export async function setPassword(
   db: Database,
   userId: number,
@@ -155,6 +155,7 @@ export async function setPassword(
   now: number,
 ): Promise<void> {
   await updateRow(db, "users", userId, { password_hash: hash }, now);
+  await db.run("delete from invitations where user_id = ?", [userId]);
   await endSessions(db, userId);
 }
 
