@@ -6,7 +6,9 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
+import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
+import { addMemberCommands } from "./commands/member.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTokenCommands } from "./commands/token.ts";
@@ -33,6 +35,8 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     );
   addServeCommand(program);
   addUserCommands(program);
+  addGroupCommands(program);
+  addMemberCommands(program);
   addTokenCommands(program);
   addAppCommands(program);
   addAuditCommands(program);

@@ -3,6 +3,7 @@ import { invalid, notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as applications from "../oauth/applications.ts";
+import { problemOfUri } from "../oauth/rules.ts";
 import type { Reader } from "../store/port.ts";
 import { type AdminContext, byUser, findUser, reference } from "./context.ts";
 
@@ -40,6 +41,12 @@ export interface ApplicationAdmin {
     /** Default false. */
     trusted?: boolean;
   }): Promise<ApplicationRecord & { client_secret: string | null }>;
+  /**
+   * Checks a redirect URI that an application is to have: what a form asks for.
+   *
+   * @throws ApiError 400 where it can't be one
+   */
+  checkRedirectUri(uri: string): void;
   /** The applications of a user, or all, in the order they were made. @throws ApiError 404 */
   listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
   /**
@@ -84,6 +91,11 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
         const found = await findApplication(db, made.id);
         return { ...applicationRecord(found), client_secret: made.secret };
       });
+    },
+    checkRedirectUri(given) {
+      const uri = readArgument("checkRedirectUri", "uri", is.anyText(), given);
+      const problem = problemOfUri(uri);
+      if (problem !== undefined) throw invalid({ redirect_uri: [problem] });
     },
     async listApplications(given = {}) {
       const { user: username } = readOptions("listApplications", FILTER, given);

@@ -3,9 +3,10 @@ import * as invitations from "../accounts/invitations.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
 import * as is from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { hashPassword } from "../core/passwords.ts";
+import { hashPassword, requirePassword } from "../core/passwords.ts";
 import * as changes from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
+import { requireFree } from "../resources/users/rules.ts";
 import type { Database } from "../store/port.ts";
 import { type AdminContext, findUser, recordFor, reference } from "./context.ts";
 
@@ -81,8 +82,16 @@ export interface UserAdmin {
    * @throws ApiError 404
    */
   createPasswordLink(username: string, options?: { lifetime?: number }): Promise<PasswordLink>;
+  /**
+   * Checks what a user is to be made of, all or a part of it, and makes nothing: what a form asks for.
+   *
+   * @throws OptionError, ApiError as {@link createUser}
+   */
+  checkUser(user: Partial<NewUser> & { password?: string }): Promise<void>;
   /** A user. @throws ApiError 404 */
   getUser(username: string): Promise<UserRecord>;
+  /** Whether there is any user yet. */
+  hasUsers(): Promise<boolean>;
   /** All users, in the order they were made. */
   listUsers(): Promise<UserRecord[]>;
   /**
@@ -110,6 +119,7 @@ const LONGEST_LINK = 365 * 86_400;
 const lifetime = { lifetime: is.optional(is.integer({ min: 1, max: LONGEST_LINK })) };
 const account = { ...changes.newUserInput, admin: is.optional(is.boolean()) };
 const NEW_USER = inputOf({ ...account, password: is.optional(is.anyText()) });
+const PART = inputOf({ ...changes.userInput, password: is.optional(is.anyText()) });
 const INVITED = inputOf({ ...account, ...lifetime });
 const LINK = inputOf(lifetime);
 const CHANGE = inputOf({
@@ -169,7 +179,13 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       const { lifetime: seconds } = readOptions("createPasswordLink", LINK, options);
       return store.transaction(async (db) => linkFor(db, await findUser(db, name), seconds));
     },
+    async checkUser(given) {
+      const { password, ...user } = readOptions("checkUser", PART, given);
+      if (password !== undefined) requirePassword(password);
+      await requireFree(store, user);
+    },
     getUser: async (username) => userRecord(await findUser(store, named("getUser", username))),
+    hasUsers: async () => users.isAnybody(store),
     listUsers: async () => (await users.all(store)).map(userRecord),
     async updateUser(username, given) {
       const name = named("updateUser", username);

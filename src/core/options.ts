@@ -61,9 +61,18 @@ export function readOptions<T>(
 ): T {
   const read = v.safeParse(schema, given);
   if (read.success) return read.output;
+  const { path, problem } = problemOf(read.issues);
+  throw new OptionError(where, path, problem);
+}
+
+/** The place and text of the first thing that is wrong. @param issues of a schema made here */
+export function problemOf(issues: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): {
+  path: string;
+  problem: string;
+} {
   // Where a name is misspelt, another is often missing.
-  const issue = read.issues.find(({ expected }) => expected === "never") ?? read.issues[0];
-  throw new OptionError(where, v.getDotPath(issue) ?? "", issue.message);
+  const issue = issues.find(({ expected }) => expected === "never") ?? issues[0];
+  return { path: v.getDotPath(issue) ?? "", problem: issue.message };
 }
 
 /**

@@ -190,6 +190,11 @@ export async function countAdmins(db: Reader): Promise<number> {
   return found?.[0] as number;
 }
 
+/** Whether there is any user. */
+export async function isAnybody(db: Reader): Promise<boolean> {
+  return (await db.rows("select 1 from users limit 1")).length > 0;
+}
+
 /** Every user, in the order they were made. */
 export function all(db: Reader): Awaitable<User[]> {
   return db.all<User>(`${USER} order by id`);
