@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Admin, PasswordLink, UserChange, UserRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
@@ -38,7 +38,8 @@ const LINK_OPTION = [
   "--expires-in <duration>",
   "how long the link works: a number and h or d",
 ] as const;
-const URL_OPTION = ["--url <url>", "the server's address, with which the link begins"] as const;
+const urlOption = () =>
+  new Option("--url <url>", "the server's address, with which the link begins").env("PM_URL");
 const A_WEEK = 7 * 86_400;
 
 /** Adds `user create|invite|list|show|rename|promote|demote|block|unblock|password|disable-two-factor|delete`. */
@@ -77,7 +78,7 @@ Examples:
     "create a user, and print the link by which they set their password",
   )
     .option(...LINK_OPTION, readLifetime, A_WEEK)
-    .option(...URL_OPTION)
+    .addOption(urlOption())
     .addHelpText(
       "after",
       `
@@ -161,7 +162,7 @@ Examples:
     .option("--password-stdin", "read it from standard input")
     .option("--link", "print a link by which they set it themselves")
     .option(...LINK_OPTION, readLifetime, A_WEEK)
-    .option(...URL_OPTION)
+    .addOption(urlOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
