@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Admin, App, AppOptions } from "../src/index.ts";
 import { Failure } from "./errors.ts";
+import { hintAt } from "./hints.ts";
 
 /** `--db`, as every command has it. */
 export interface DatabaseOptions {
@@ -27,20 +28,37 @@ export async function openApp(options: AppOptions & { database: string }): Promi
 /**
  * Opens a database, lets `work` do what operators do there, and closes it.
  *
- * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin
+ * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin; `url`: the
+ *   address clients reach the server by
  */
 export async function withAdmin<T>(
   database: string,
   work: (admin: Admin) => Promise<T>,
-  options: { create?: boolean } = {},
+  options: { create?: boolean; url?: string | undefined } = {},
 ): Promise<T> {
   if (!options.create) requireThere(database);
-  const app = await openApp({ database });
+  hintAt(database);
+  const { url } = options;
+  const app = await openApp({ database, ...(url === undefined ? {} : { url }) });
   try {
     return await work(app.admin);
   } finally {
     await app.close();
   }
+}
+
+/**
+ * What answers are checked with before they are used: the database, or an empty one where it is yet to be made.
+ *
+ * @param options `create`: as {@link withAdmin} has it
+ */
+export function withChecks<T>(
+  database: string,
+  work: (admin: Admin) => Promise<T>,
+  { create = false }: { create?: boolean } = {},
+): Promise<T> {
+  const isYetToBeMade = create && isFile(database) && !existsSync(database);
+  return withAdmin(isYetToBeMade ? ":memory:" : database, work);
 }
 
 /** @throws Failure where a SQLite file isn't there, which would otherwise be made */

@@ -1,4 +1,5 @@
 import type { ApiError } from "../src/index.ts";
+import { command } from "./hints.ts";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -29,6 +30,7 @@ export interface Ending {
 /** By which command what is listed. */
 const LISTED: Readonly<Record<string, string>> = {
   user: "user",
+  group: "group",
   token: "token",
   application: "app",
 };
@@ -52,6 +54,8 @@ export function endingOf(error: unknown): Ending | undefined {
       return { line: "cancelled, nothing was done", code: 1 };
     case "ApiError":
       return endingOfRefusal(error as ApiError);
+    case "OptionError":
+      return { line: `${message.replace(/^\w+: /, "")}: correct it and try again`, code: 2 };
     case "DependencyError":
       return { line: `${message}. Nothing was changed: correct it and try again`, code: 1 };
     case "SeedError":
@@ -79,12 +83,27 @@ export function describe(error: unknown): { message: string; stack?: string } {
   return { message: error.message, ...(error.stack && !isExpected ? { stack: error.stack } : {}) };
 }
 
-function endingOfRefusal({ status, body }: ApiError): Ending {
-  const said = textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
+/** What an error of the library says is wrong with an answer, or `undefined` where it says nothing of the kind. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error.name === "UsageError") return sentence(error.message.replace(/^--[\w-]+: /, ""));
+  if (error.name === "OptionError") return sentence(error.message.replace(/^\w+: \w+ /, ""));
+  if (error.name !== "ApiError") return undefined;
+  const said = saidBy(error as ApiError);
+  return sentence(said.replace(/^404 (\w+) Not Found$/, "There is no such $1"));
+}
+
+function saidBy({ body }: ApiError): string {
+  return textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
+}
+
+function endingOfRefusal(error: ApiError): Ending {
+  const { status } = error;
+  const said = saidBy(error).replace(/^403 Forbidden - /, "");
   const missing = /^404 (\w+) Not Found$/.exec(said)?.[1]?.toLowerCase();
   if (missing) {
-    const command = LISTED[missing];
-    const shown = command ? `: \`pm-cli ${command} list\` shows them all` : "";
+    const noun = LISTED[missing];
+    const shown = noun ? `: \`${command(`${noun} list`)}\` shows them all` : "";
     return { line: `there is no such ${missing}${shown}`, code: 1 };
   }
   if (status === 400) return { line: `${said}: correct it and try again`, code: 2 };

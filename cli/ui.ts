@@ -1,9 +1,17 @@
-import { Failure, UsageError } from "./errors.ts";
+import { Failure, refusalOf, UsageError } from "./errors.ts";
 
 /** `--json`, as commands that print something have it. */
 export interface JsonOptions {
   json?: boolean;
 }
+
+/** `--yes`, as commands have it that delete. */
+export interface YesOptions {
+  yes?: boolean;
+}
+
+/** How `--yes` is described. */
+export const YES_OPTION = ["--yes", "do it without being asked"] as const;
 
 /** How `--json` is described. */
 export const JSON_OPTION = ["--json", "print JSON, for scripts"] as const;
@@ -61,7 +69,7 @@ function inert(text: string): string {
 }
 
 /** Whether somebody is there to be asked. */
-const isAttended = () => process.stdin.isTTY === true && process.stdout.isTTY === true;
+export const isAttended = () => process.stdin.isTTY === true && process.stdout.isTTY === true;
 
 /** What was left out, by option name, and what it is called when it is asked for. */
 type Questions<K extends string> = Record<K, string>;
@@ -73,13 +81,15 @@ export interface Completed<K extends string> {
 }
 
 /**
- * Completes the options a command can't do without: on a terminal those left out are asked for.
+ * Completes the options a command can't do without: on a terminal those left out are asked for, and each answer is
+ * checked at once.
  *
  * @throws UsageError naming what is missing or blank
  */
 export async function complete<K extends string>(
   given: Partial<Record<NoInfer<K>, string | undefined>>,
   questions: Questions<K>,
+  checking: Checking<NoInfer<K>> = { open: (ask) => ask({}) },
 ): Promise<Completed<K>> {
   const names = Object.keys(questions) as K[];
   const blank = names.filter((name) => given[name]?.trim() === "");
@@ -89,26 +99,77 @@ export async function complete<K extends string>(
     throw new UsageError(`${flags(missing)} ${missing.length === 1 ? "is" : "are"} required`);
   }
   const values = { ...given } as Record<K, string>;
-  for (const name of missing) values[name] = await ask(questions[name]);
+  if (missing.length > 0) {
+    await checking.open(async (checks) => {
+      for (const name of missing) values[name] = await ask(questions[name], checks[name]);
+    });
+  }
   return { values, asked: missing.length > 0 };
 }
 
-/** Asks for a password without showing it; none is `undefined`. */
-export async function askPassword(message: string): Promise<string | undefined> {
-  const { default: inquirer } = await import("inquirer");
-  const { answer } = await inquirer.prompt([{ type: "password", name: "answer", message }]);
-  return answer || undefined;
+/** Checks an answer by the library's own rules. @throws the library's error where it can't be used */
+type Check = (answer: string) => unknown;
+
+/** How answers are checked as they are given: `open` has the checks while the questions are asked. */
+export interface Checking<K extends string> {
+  open(ask: (checks: Partial<Record<K, Check>>) => Promise<void>): Promise<void>;
 }
 
-async function ask(message: string): Promise<string> {
+/**
+ * Asks for a password without showing it, twice; none is `undefined`.
+ *
+ * @param check of the library, which throws where it can't be one
+ */
+export async function askPassword(message: string, check: Check): Promise<string | undefined> {
+  const { default: inquirer } = await import("inquirer");
+  for (;;) {
+    const { answer } = await inquirer.prompt([
+      { type: "password", name: "answer", message, validate: validated(check, "") },
+    ]);
+    if (!answer) return undefined;
+    const { again } = await inquirer.prompt([
+      { type: "password", name: "again", message: "The same again" },
+    ]);
+    if (answer === again) return answer;
+    process.stdout.write("The two are not the same.\n");
+  }
+}
+
+/**
+ * Has the user agree to what can't be undone. `--yes` agrees beforehand.
+ *
+ * @throws UsageError where nobody can be asked, Failure where they do not agree
+ */
+export async function agree(question: string, { yes = false }: YesOptions): Promise<void> {
+  if (yes) return;
+  if (!isAttended()) throw new UsageError(`${question} Give --yes to do it without being asked`);
   const { default: inquirer } = await import("inquirer");
   const { answer } = await inquirer.prompt([
-    { type: "input", name: "answer", message, validate: isFilled },
+    { type: "confirm", name: "answer", message: question, default: false },
+  ]);
+  if (!answer) throw new Failure("nothing was done");
+}
+
+async function ask(message: string, check?: Check): Promise<string> {
+  const { default: inquirer } = await import("inquirer");
+  const { answer } = await inquirer.prompt([
+    { type: "input", name: "answer", message, validate: validated(check, "Needed") },
   ]);
   return answer.trim();
 }
 
-const isFilled = (answer: string) => answer.trim() !== "" || "Needed";
+/** @param blank what is said of no answer; `""` where none will do */
+const validated = (check: Check | undefined, blank: string) => async (answer: string) => {
+  if (answer.trim() === "") return blank === "" || blank;
+  try {
+    await check?.(blank === "" ? answer : answer.trim());
+    return true;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    return refusal;
+  }
+};
 
 function flags(names: readonly string[]): string {
   const all = names.map((name) => `--${name.replace(/[A-Z]/g, (big) => `-${big.toLowerCase()}`)}`);

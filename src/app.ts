@@ -2,7 +2,7 @@ import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
 import { watchUse } from "./accounts/watch.ts";
-import { type Admin, createAdmin } from "./admin.ts";
+import { type Admin, createAdmin } from "./admin/index.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
@@ -16,6 +16,7 @@ import { Turns } from "./core/turns.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
+import { checkAppOptions } from "./options.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -103,9 +104,11 @@ export interface App {
  * const app = await createApp({ database: "pm.db" });
  * const response = await app.fetch(new Request("http://localhost/api/v4/version"));
  *
+ * @throws OptionError where an option is wrong, misspelt or missing
  * @throws StoreError when the database can't be opened or is newer than this version
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
+  checkAppOptions(options);
   const { database = ":memory:", durability = "normal", postgres } = options;
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
@@ -128,9 +131,6 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
-  if (options.mail && url === undefined) {
-    throw new TypeError("mail needs `url`: the address that links in mails begin with");
-  }
   await migrate(
     store,
     resources.flatMap((resource) => resource.migrations),
@@ -171,7 +171,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   });
 
   const handler = createHattipHandler(respond);
-  const admin = createAdmin(store, now, options.eventRetention ?? "2y");
+  const admin = createAdmin({ store, now, retention: options.eventRetention ?? "2y", url });
   // Last, so that nothing is left running where anything before fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));

@@ -5,6 +5,7 @@ import type { App } from "./app.ts";
 import { alone } from "./core/incoming.ts";
 import { createHattipHandler, type RequestOptions } from "./fetch.ts";
 import type { ServeOptions, Server } from "./node.ts";
+import { checkHandler, checkServe } from "./options.ts";
 
 export type { RequestOptions } from "./fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
@@ -25,8 +26,11 @@ export type BunHandler = (request: Request, server: BunServer) => Promise<Respon
  *
  * @example
  * Bun.serve({ fetch: createHandler(await createApp({ database: "pm.db" })) });
+ *
+ * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): BunHandler {
+  checkHandler("createHandler", app, options);
   return adapted(app, options).fetch as unknown as BunHandler;
 }
 
@@ -50,12 +54,14 @@ const SWEEP = 20;
 /**
  * Serves an application over HTTP. Its `/` leads to the account page.
  *
+ * @throws OptionError where `app` is none, or an option is wrong
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
 export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
+  checkServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
   // For an unknown host Bun's own error has no code that says so.

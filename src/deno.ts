@@ -6,6 +6,7 @@ import type { App } from "./app.ts";
 import { alone } from "./core/incoming.ts";
 import { createHattipHandler, type RequestOptions } from "./fetch.ts";
 import type { ServeOptions, Server } from "./node.ts";
+import { checkHandler, checkServe } from "./options.ts";
 
 export type { RequestOptions } from "./fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
@@ -29,8 +30,15 @@ export type DenoHandler = (request: Request, info: DenoServeInfo) => Promise<Res
  *
  * @example
  * Deno.serve(createHandler(await createApp({ database: "pm.db" })));
+ *
+ * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): DenoHandler {
+  checkHandler("createHandler", app, options);
+  return handlerOf(app, options);
+}
+
+function handlerOf(app: Pick<App, "respond">, options?: RequestOptions): DenoHandler {
   return createServeHandler(createHattipHandler(app.respond, options)) as DenoHandler;
 }
 
@@ -49,17 +57,19 @@ interface DenoGlobal {
 /**
  * Serves an application over HTTP. Its `/` leads to the account page.
  *
+ * @throws OptionError where `app` is none, or an option is wrong
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
 export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
+  checkServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Deno } = globalThis as unknown as { Deno: DenoGlobal };
   // For an unknown host Deno's own error has no code that says so.
   const { address } = await lookup(host);
-  const handler = createHandler(alone(app), options);
+  const handler = handlerOf(alone(app), options);
   const running = new Set<Promise<void>>();
   const cut = new AbortController();
   let closing = false;

@@ -1,18 +1,19 @@
-export type {
-  Admin,
-  ApplicationRecord,
-  AuditRecord,
-  DependencyScan,
-  JobTokenRecord,
-  PushRecord,
-  TokenRecord,
-  UserRecord,
-} from "./admin.ts";
+export type { PushRecord } from "./admin/activity.ts";
+export type { ApplicationRecord } from "./admin/applications.ts";
+export type { AuditRecord } from "./admin/audit.ts";
+export type { DependencyScan } from "./admin/dependencies.ts";
+export type { GroupChange, GroupRecord } from "./admin/groups.ts";
+export type { Admin } from "./admin/index.ts";
+export type { MemberRecord, MemberSource } from "./admin/members.ts";
+export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
+export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
+export type { Role, Visibility } from "./core/access.ts";
 export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
 export type { HostRequest } from "./core/incoming.ts";
+export { OptionError } from "./core/options.ts";
 export {
   backupDatabase,
   type Check,
@@ -24,7 +25,9 @@ export {
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
+export type { Recipient } from "./notifications/recipients.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
-export { type Seed, SeedError, type Seeded } from "./seed.ts";
+export type { WikiFile } from "./resources/wikis/export.ts";
+export { type Progress, type Seed, SeedError, type Seeded } from "./seed.ts";
 export { StoreError, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

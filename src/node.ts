@@ -12,6 +12,7 @@ import { alone, type Incoming, type Reply } from "./core/incoming.ts";
 import { networkOf } from "./core/network.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 import type { RequestOptions } from "./fetch.ts";
+import { checkMiddleware, checkNodeServe } from "./options.ts";
 
 export type { RequestOptions } from "./fetch.ts";
 
@@ -49,10 +50,20 @@ export type Middleware = (
  *
  * @example
  * express().use("/pm", createMiddleware(await createApp({ database: "pm.db" })));
+ *
+ * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
  */
 export function createMiddleware(
   app: Pick<App, "respond">,
-  { trustProxy = false, stallTimeout = STALL_TIMEOUT }: MiddlewareOptions = {},
+  options: MiddlewareOptions = {},
+): Middleware {
+  checkMiddleware("createMiddleware", app, options);
+  return middlewareOf(app, options);
+}
+
+function middlewareOf(
+  app: Pick<App, "respond">,
+  { trustProxy = false, stallTimeout = STALL_TIMEOUT }: MiddlewareOptions,
 ): Middleware {
   return async (req, res, next) => {
     const cutStalled = () => closeWhenStalled(req, res, stallTimeout);
@@ -159,12 +170,14 @@ export interface Server {
 /**
  * Serves an application over HTTP. Its `/` leads to the account page.
  *
+ * @throws OptionError where `app` is none, or an option is wrong
  * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`)
  */
 export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
+  checkNodeServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const server = createLimitedServer(app, options);
   await new Promise<void>((resolve, reject) => {
@@ -194,6 +207,7 @@ export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
+  checkNodeServe("serveConnections", app, options);
   const server = createLimitedServer(app, options);
   // Only then it watches how long requests take to come.
   server.emit("listening");

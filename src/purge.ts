@@ -29,6 +29,13 @@ export interface Purged {
   dryRun: boolean;
 }
 
+const AGE = /^(\d{1,4})([dwmy])$/;
+
+/** Whether a value is an age as {@link PurgeOptions} has it. */
+export function isAge(value: unknown): value is string {
+  return typeof value === "string" && AGE.test(value);
+}
+
 /**
  * The instant before which events are too old.
  *
@@ -36,7 +43,7 @@ export interface Purged {
  * @throws RangeError where it is something else
  */
 export function startOfRetention(age: string, now: number): number {
-  const parts = /^(\d{1,4})([dwmy])$/.exec(age);
+  const parts = AGE.exec(age);
   if (!parts)
     throw new RangeError(`"${age}" is no age: give a number and d, w, m or y, such as 2y`);
   const number = Number(parts[1]);

@@ -1,13 +1,20 @@
 import * as v from "valibot";
 import { ROLES, VISIBILITIES } from "./core/access.ts";
 import { SCOPES } from "./core/auth.ts";
+import { optionsOf } from "./core/options.ts";
 import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/rules.ts";
 import { DEFAULT_COLOR } from "./resources/labels/queries.ts";
 import { FLAGS, LEVELS } from "./resources/notification-settings/queries.ts";
 import { FORMATS } from "./resources/wikis/queries.ts";
 
+/** One of some words. Its type takes any text, since TypeScript has no other for the words of an imported JSON file. */
+const oneOf = <const W extends string>(words: readonly W[]) =>
+  v.picklist(words, `must be one of ${words.join(", ")}`) as unknown as v.GenericSchema<
+    W | (string & Record<never, never>),
+    W
+  >;
 const words = <const T extends Record<string, unknown>>(object: T) =>
-  v.picklist(Object.keys(object) as (keyof T & string)[]);
+  oneOf(Object.keys(object) as (keyof T & string)[]);
 const Day = v.pipe(v.string(), v.isoDate());
 /** An ISO 8601 instant or day, in UTC where it names no offset; without one, now. */
 const Instant = v.optional(
@@ -18,45 +25,45 @@ const Instant = v.optional(
   ),
 );
 
-const Token = v.strictObject({
+const Token = optionsOf({
   name: v.optional(v.string(), "seed"),
   /** The secret; without one it is made up. */
   token: v.optional(v.string()),
-  scopes: v.optional(v.array(v.picklist(SCOPES)), ["api"]),
+  scopes: v.optional(v.array(oneOf(SCOPES)), ["api"]),
   expires_at: v.optional(Day),
   impersonation: v.optional(v.boolean(), false),
 });
 /** What a user wants to hear of: the level, and the event flags that are set. */
-const NotificationSettings = v.strictObject({
-  level: v.picklist(LEVELS),
+const NotificationSettings = optionsOf({
+  level: oneOf(LEVELS),
   ...v.entriesFromList(FLAGS, v.optional(v.boolean())),
 });
-const User = v.strictObject({
+const User = optionsOf({
   username: v.string(),
   name: v.optional(v.string()),
   email: v.optional(v.string()),
   password: v.optional(v.string()),
   admin: v.optional(v.boolean(), false),
   external: v.optional(v.boolean(), false),
-  state: v.optional(v.picklist(["active", "blocked"]), "active"),
+  state: v.optional(oneOf(["active", "blocked"]), "active"),
   tokens: v.optional(v.array(Token), []),
   notification_settings: v.optional(NotificationSettings),
   created_at: Instant,
 });
-const Label = v.strictObject({
+const Label = optionsOf({
   name: v.string(),
   color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i)), DEFAULT_COLOR),
   description: v.optional(v.string()),
 });
-const Milestone = v.strictObject({
+const Milestone = optionsOf({
   title: v.string(),
   description: v.optional(v.string()),
-  state: v.optional(v.picklist(["active", "closed"]), "active"),
+  state: v.optional(oneOf(["active", "closed"]), "active"),
   start_date: v.optional(Day),
   due_date: v.optional(Day),
   created_at: Instant,
 });
-const Badge = v.strictObject({
+const Badge = optionsOf({
   name: v.optional(v.string()),
   link_url: v.string(),
   image_url: v.string(),
@@ -70,26 +77,26 @@ const Members = v.record(
       Role,
       v.transform((role) => ({ role, joined_at: undefined })),
     ),
-    v.strictObject({ role: Role, joined_at: Instant }),
+    optionsOf({ role: Role, joined_at: Instant }),
   ]),
 );
-const Board = v.strictObject({
+const Board = optionsOf({
   name: v.string(),
   /** Names of labels of the group: a list each, in this order. */
   lists: v.optional(v.array(v.string()), []),
 });
-const WikiPage = v.strictObject({
+const WikiPage = optionsOf({
   /** With its directory, where it is in one. */
   title: v.string(),
   content: v.string(),
-  format: v.optional(v.picklist(FORMATS), FORMATS[0]),
+  format: v.optional(oneOf(FORMATS), FORMATS[0]),
   /** User name; without one, an operator wrote it. */
   author: v.optional(v.string()),
   created_at: Instant,
   /** What it was changed to later, in order. */
   edits: v.optional(
     v.array(
-      v.strictObject({
+      optionsOf({
         content: v.string(),
         author: v.optional(v.string()),
         created_at: Instant,
@@ -99,17 +106,17 @@ const WikiPage = v.strictObject({
   ),
 });
 /** A file that pages link to as `uploads/FOLDER/FILE_NAME`. */
-const WikiAttachment = v.strictObject({
+const WikiAttachment = optionsOf({
   folder: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, "Invalid folder: 32 hexadecimal digits")),
   file_name: v.string(),
   content: v.string(),
-  encoding: v.optional(v.picklist(["text", "base64"]), "text"),
+  encoding: v.optional(oneOf(["text", "base64"]), "text"),
   author: v.optional(v.string()),
   created_at: Instant,
 });
 /** By the emoji's name, the user names of those who gave it. */
 const AwardEmoji = v.optional(v.record(v.string(), v.array(v.string())), {});
-const Note = v.strictObject({
+const Note = optionsOf({
   author: v.string(),
   body: v.string(),
   award_emoji: AwardEmoji,
@@ -134,25 +141,25 @@ const issuable = {
   ended_by: v.optional(v.string()),
   ended_at: Instant,
 };
-const Issue = v.strictObject({
+const Issue = optionsOf({
   ...issuable,
-  state: v.optional(v.picklist(["opened", "closed"]), "opened"),
+  state: v.optional(oneOf(["opened", "closed"]), "opened"),
   confidential: v.optional(v.boolean(), false),
   due_date: v.optional(Day),
   weight: v.optional(v.number()),
 });
-const MergeRequest = v.strictObject({
+const MergeRequest = optionsOf({
   ...issuable,
-  state: v.optional(v.picklist(["opened", "closed", "merged"]), "opened"),
+  state: v.optional(oneOf(["opened", "closed", "merged"]), "opened"),
   source_branch: v.string(),
   target_branch: v.optional(v.string(), "main"),
 });
 /** A push, as a hook would tell of it. */
-const Push = v.strictObject({
+const Push = optionsOf({
   author: v.string(),
   ref: v.string(),
-  ref_type: v.optional(v.picklist(["branch", "tag"]), "branch"),
-  action: v.optional(v.picklist(["created", "removed", "pushed"]), "pushed"),
+  ref_type: v.optional(oneOf(["branch", "tag"]), "branch"),
+  action: v.optional(oneOf(["created", "removed", "pushed"]), "pushed"),
   commit_count: v.optional(v.number(), 1),
   commit_from: v.optional(v.string()),
   commit_to: v.optional(v.string()),
@@ -160,13 +167,13 @@ const Push = v.strictObject({
   created_at: Instant,
 });
 const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
-const Dependency = v.strictObject({
+const Dependency = optionsOf({
   name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
   version: upTo(LONGEST.version),
-  package_manager: v.picklist(PACKAGE_MANAGERS),
+  package_manager: oneOf(PACKAGE_MANAGERS),
   dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
   vulnerabilities: v.optional(
-    v.array(v.strictObject({ name: v.string(), severity: v.picklist(SEVERITIES) })),
+    v.array(optionsOf({ name: v.string(), severity: oneOf(SEVERITIES) })),
     [],
   ),
 });
@@ -184,7 +191,7 @@ const sourceEntries = {
   notification_settings: v.optional(v.record(v.string(), NotificationSettings), {}),
   created_at: Instant,
 };
-const Project = v.strictObject({
+const Project = optionsOf({
   ...sourceEntries,
   /** User name of who made it, of which an event tells then. Default: the owner, where it is a user's own. */
   creator: v.optional(v.string()),
@@ -200,7 +207,7 @@ const Project = v.strictObject({
   merge_requests: v.optional(v.array(MergeRequest), []),
   pushes: v.optional(v.array(Push), []),
 });
-const GroupAlone = v.strictObject({
+const GroupAlone = optionsOf({
   ...sourceEntries,
   boards: v.optional(v.array(Board), []),
   projects: v.optional(v.array(Project), []),
@@ -208,17 +215,17 @@ const GroupAlone = v.strictObject({
 type GroupInput = v.InferInput<typeof GroupAlone> & { subgroups?: GroupInput[] | undefined };
 /** A group as it was checked, with those in it. */
 export type SeedGroup = v.InferOutput<typeof GroupAlone> & { subgroups: SeedGroup[] };
-const Group: v.GenericSchema<GroupInput, SeedGroup> = v.strictObject({
+const Group: v.GenericSchema<GroupInput, SeedGroup> = optionsOf({
   ...GroupAlone.entries,
   subgroups: v.optional(v.array(v.lazy(() => Group)), []),
 });
 
 /** Checks a {@link Seed} and puts in what it leaves out. */
-export const SeedSchema = v.strictObject({
+export const SeedSchema = optionsOf({
   users: v.optional(v.array(User), []),
   groups: v.optional(v.array(Group), []),
   /** Users' own projects; `namespace` is the user name. */
-  projects: v.optional(v.array(v.strictObject({ ...Project.entries, namespace: v.string() })), []),
+  projects: v.optional(v.array(optionsOf({ ...Project.entries, namespace: v.string() })), []),
 });
 
 /** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */

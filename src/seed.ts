@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { ROLES, type Role, VISIBILITIES, VISIBILITY_WORDS } from "./core/access.ts";
 import { digestOf, newSecret } from "./core/auth.ts";
+import { problemOf } from "./core/options.ts";
 import { hashPassword } from "./core/passwords.ts";
 import * as awards from "./resources/award-emoji/queries.ts";
 import * as badges from "./resources/badges/queries.ts";
@@ -87,8 +88,8 @@ export async function seed(
 ): Promise<Seeded> {
   const parsed = v.safeParse(SeedSchema, data);
   if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw new SeedError(`${v.getDotPath(issue) ?? "seed"}: ${issue.message}`);
+    const { path, problem } = problemOf(parsed.issues);
+    throw new SeedError(`${path || "seed"}: ${problem}`);
   }
   const hashes = new Map<string, string>();
   for (const { username, password } of parsed.output.users) {

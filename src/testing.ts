@@ -2,13 +2,15 @@ import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { STATUS_CODES } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Admin } from "./admin.ts";
+import type { Admin } from "./admin/index.ts";
 import { type App, type AppOptions, createApp } from "./app.ts";
 import type { Incoming, Reply, Respond } from "./core/incoming.ts";
 import { serve } from "./node.ts";
+import { checkFault, checkTestServerOptions } from "./options.ts";
 import { type Seed, SeedError, type Seeded } from "./seed.ts";
 
-export type { Seed } from "./seed.ts";
+export { OptionError } from "./core/options.ts";
+export { type Seed, SeedError } from "./seed.ts";
 
 /** An instant: a date, an ISO 8601 text, or epoch milliseconds. */
 export type Instant = Date | string | number;
@@ -76,6 +78,7 @@ export interface Clock {
 
 /** What goes wrong with a test server. */
 export interface Faults {
+  /** @throws OptionError where something of it is wrong or misspelt */
   add(fault: Fault): void;
   /** Ends all faults, those of the options too. */
   clear(): void;
@@ -143,9 +146,11 @@ const DEFAULT_SEED: Seed = {
  * await server.close();
  *
  * @throws SeedError where the seed can't be used
+ * @throws OptionError where an option is wrong or misspelt
  * @throws TypeError where `now` is no instant
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  checkTestServerOptions(options);
   const { seed: given = DEFAULT_SEED, tier, limits } = options;
   const time = createClock(options.now);
   const faulty = createFaults(options);
@@ -334,6 +339,7 @@ function createFaults({ rateLimit, faults: initial = [] }: TestServerOptions) {
 
   const faults: Faults = {
     add: (fault) => {
+      checkFault(fault);
       pending.push({ fault, after: fault.after ?? 0, times: fault.times ?? 1 });
     },
     clear: () => {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ApplicationRecord } from "../../src/index.ts";
-import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
+import { command } from "../hints.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
 const SCOPES = "api, read_api, read_user, sudo, profile";
@@ -113,6 +114,15 @@ async function create(options: CreateOptions): Promise<void> {
       redirectUri: "Redirect URI",
       scopes: `Scopes, comma-separated (${SCOPES})`,
     },
+    {
+      open: (ask) =>
+        withChecks(options.db, (admin) =>
+          ask({
+            user: admin.getUser,
+            redirectUri: (uris) => words(uris, /\s+/).forEach(admin.checkRedirectUri),
+          }),
+        ),
+    },
   );
   const created = await withAdmin(options.db, (admin) =>
     admin.createApplication({
@@ -159,7 +169,7 @@ async function list(options: DatabaseOptions & JsonOptions & { user?: string }):
     applications,
     options,
     COLUMNS,
-    "There are no applications: `pm-cli app create` registers one.",
+    `There are no applications: \`${command("app create")}\` registers one.`,
   );
 }
 

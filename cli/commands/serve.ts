@@ -3,6 +3,7 @@ import type { App, AppOptions, MailChange } from "../../src/index.ts";
 import type { RequestOptions, Server } from "../../src/node.ts";
 import { type DatabaseOptions, databaseOption, openApp } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
+import { command, hintAt } from "../hints.ts";
 import { loadServer } from "../listen.ts";
 import { log, report, say } from "../log.ts";
 import { nextSignal, signal } from "../signals.ts";
@@ -202,9 +203,17 @@ async function serveAlone(
   const stopSweeping = sweepDaily(app);
   const first = signal();
   say("listening", { url: server.url });
+  await sayWhatIsNext(app, db);
   say("stopping", { signal: await first });
   stopSweeping();
   await Promise.race([drain(server, app), secondSignal()]);
+}
+
+/** Nobody can sign in to an empty database. */
+async function sayWhatIsNext({ admin }: App, database: string): Promise<void> {
+  if (database === ":memory:" || (await admin.hasUsers())) return;
+  hintAt(database);
+  say("there are no users yet", { next: command("user create --admin") });
 }
 
 /** Removes what is too old once a day, of all processes on the database one; gives what ends that. */

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { Scope, TokenRecord } from "../../src/index.ts";
-import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
+import { command } from "../hints.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
 const SCOPES: Record<Scope, string> = {
@@ -118,11 +119,18 @@ Examples:
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { values } = await complete(options, {
-    user: "User name",
-    name: "Name of the token",
-    scopes: `Scopes, comma-separated (${SCOPE_NAMES})`,
-  });
+  const { values } = await complete(
+    options,
+    {
+      user: "User name",
+      name: "Name of the token",
+      scopes: `Scopes, comma-separated (${SCOPE_NAMES})`,
+    },
+    {
+      open: (ask) =>
+        withChecks(options.db, (admin) => ask({ user: admin.getUser, scopes: readScopes })),
+    },
+  );
   const scopes = readScopes(values.scopes);
   const created = await withAdmin(options.db, (admin) =>
     admin.createToken({
@@ -149,6 +157,12 @@ async function createJob(
   const { values } = await complete(
     { project: options.project, user: options.user },
     { project: "Project (its full path)", user: "User name" },
+    {
+      open: (ask) =>
+        withChecks(options.db, (admin) =>
+          ask({ project: (path) => admin.listMembers({ project: path }), user: admin.getUser }),
+        ),
+    },
   );
   const { project, user } = values;
   const created = await withAdmin(options.db, (admin) =>
@@ -181,7 +195,7 @@ async function list(options: DatabaseOptions & JsonOptions & { user?: string }):
     tokens,
     options,
     COLUMNS,
-    "There are no tokens: `pm-cli token create` issues one.",
+    `There are no tokens: \`${command("token create")}\` issues one.`,
   );
 }
 
@@ -199,7 +213,7 @@ function stateOf({ active, revoked, impersonation }: TokenRecord): string {
   return impersonation ? `${state}, impersonation` : state;
 }
 
-function readScopes(list: string): string[] {
+function readScopes(list: string): Scope[] {
   const scopes = [...new Set(list.split(/[\s,]+/).filter((scope) => scope !== ""))];
   const unknown = scopes.filter((scope) => !Object.hasOwn(SCOPES, scope));
   if (unknown.length > 0 || scopes.length === 0) {
@@ -207,7 +221,7 @@ function readScopes(list: string): string[] {
       `--scopes: '${unknown[0] ?? list}' is no scope, choose from ${SCOPE_NAMES}`,
     );
   }
-  return scopes;
+  return scopes as Scope[];
 }
 
 function readDay(text: string): string {

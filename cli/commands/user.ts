@@ -1,27 +1,48 @@
-import type { Command } from "commander";
-import type { UserRecord } from "../../src/index.ts";
-import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Admin, PasswordLink, UserChange, UserRecord } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
+import { command } from "../hints.ts";
 import {
+  agree,
   askPassword,
   type Columns,
   complete,
+  isAttended,
   JSON_OPTION,
   type JsonOptions,
   print,
   printList,
   readStandardInput,
+  table,
+  YES_OPTION,
+  type YesOptions,
 } from "../ui.ts";
 
-interface CreateOptions extends DatabaseOptions, JsonOptions {
+type Shared = DatabaseOptions & JsonOptions;
+
+interface NewOptions extends Shared {
   username?: string;
   name?: string;
   email?: string;
   admin?: boolean;
-  passwordStdin?: boolean;
 }
 
-/** Adds `user create|list|block|unblock`. */
+interface LinkOptions {
+  /** In seconds. */
+  expiresIn: number;
+  url?: string;
+}
+
+const LINK_OPTION = [
+  "--expires-in <duration>",
+  "how long the link works: a number and h or d",
+] as const;
+const urlOption = () =>
+  new Option("--url <url>", "the server's address, with which the link begins").env("PM_URL");
+const A_WEEK = 7 * 86_400;
+
+/** Adds `user create|invite|list|show|rename|promote|demote|block|unblock|password|disable-two-factor|delete`. */
 export function addUserCommands(program: Command): void {
   const user = program
     .command("user")
@@ -31,21 +52,15 @@ export function addUserCommands(program: Command): void {
       `
 Examples:
   $ pm-cli user create --username ada --name "Ada Lovelace" --email ada@example.com
+  $ pm-cli user invite --username bob --name "Bob" --email bob@example.com --url https://pm.example.com
   $ pm-cli user list
-  $ pm-cli user set-password ada
-  $ pm-cli user block ada`,
+  $ pm-cli user promote ada
+  $ pm-cli user password ada
+  $ pm-cli user block bob`,
     );
 
-  user
-    .command("create")
-    .description("create a user; the database is made where there is none")
-    .addOption(databaseOption())
-    .option("--username <username>", "what they are called in paths and mentions")
-    .option("--name <name>", "their full name")
-    .option("--email <email>", "their e-mail address")
-    .option("--admin", "make them an administrator")
+  newUserCommand(user, "create", "create a user; the database is made where there is none")
     .option("--password-stdin", "read their password from standard input")
-    .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
@@ -56,6 +71,24 @@ Examples:
   $ pm-cli user create --username ada --name "Ada Lovelace" --email ada@example.com --password-stdin < password.txt`,
     )
     .action(create);
+
+  newUserCommand(
+    user,
+    "invite",
+    "create a user, and print the link by which they set their password",
+  )
+    .option(...LINK_OPTION, readLifetime, A_WEEK)
+    .addOption(urlOption())
+    .addHelpText(
+      "after",
+      `
+The link works once, and is not shown again: \`pm-cli user password <username> --link\` makes another.
+
+Examples:
+  $ pm-cli user invite --username ada --name "Ada Lovelace" --email ada@example.com --url https://pm.example.com
+  $ pm-cli user invite --username ada --name "Ada Lovelace" --email ada@example.com --expires-in 24h --json`,
+    )
+    .action(invite);
 
   user
     .command("list")
@@ -71,12 +104,65 @@ Examples:
     )
     .action(list);
 
+  oneUserCommand(user, "show", "show a user").action(async (username: string, options: Shared) => {
+    const found = await withAdmin(options.db, (admin) => admin.getUser(username));
+    await print(found, options, (one) => table([one], COLUMNS, ""));
+  });
+
   user
-    .command("set-password")
+    .command("rename")
+    .description("change a user's name in paths, their full name or their e-mail address")
+    .argument("<username>", "whom")
+    .argument("[new-username]", "what they are called in paths and mentions from now on")
+    .addOption(databaseOption())
+    .option("--name <name>", "their full name")
+    .option("--email <email>", "their e-mail address")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+The paths of their own projects change with the user name; the old paths are not found any more.
+
+Examples:
+  $ pm-cli user rename ada countess
+  $ pm-cli user rename ada --name "Ada King" --email ada.king@example.com`,
+    )
+    .action(rename);
+
+  changeCommand(
+    user,
+    "promote",
+    "make a user an administrator",
+    { admin: true },
+    (one) => `${one.username} is an administrator now.`,
+  );
+  changeCommand(
+    user,
+    "demote",
+    "make an administrator an ordinary user",
+    { admin: false },
+    (one) => `${one.username} is no administrator any more.`,
+  );
+  const stated = (one: UserRecord) => `${one.username} is ${one.state} now.`;
+  changeCommand(user, "block", "refuse a user's tokens from now on", { state: "blocked" }, stated);
+  changeCommand(
+    user,
+    "unblock",
+    "accept a blocked user's tokens again",
+    { state: "active" },
+    stated,
+  );
+
+  user
+    .command("password")
+    .alias("set-password")
     .description("give a user another password, which ends their sessions")
     .argument("<username>", "whose")
     .addOption(databaseOption())
     .option("--password-stdin", "read it from standard input")
+    .option("--link", "print a link by which they set it themselves")
+    .option(...LINK_OPTION, readLifetime, A_WEEK)
+    .addOption(urlOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
@@ -84,43 +170,54 @@ Examples:
 On a terminal it is asked for.
 
 Examples:
-  $ pm-cli user set-password ada
-  $ pm-cli user set-password ada --password-stdin < password.txt`,
+  $ pm-cli user password ada
+  $ pm-cli user password ada --password-stdin < password.txt
+  $ pm-cli user password ada --link --url https://pm.example.com`,
     )
     .action(setPassword);
 
-  user
-    .command("disable-two-factor")
-    .description(
-      "let a user sign in with their password alone: they have lost their app and their codes",
-    )
-    .argument("<username>", "whom")
-    .addOption(databaseOption())
-    .option(...JSON_OPTION)
-    .addHelpText(
-      "after",
-      `
-Make sure that it is them who ask.
+  oneUserCommand(
+    user,
+    "disable-two-factor",
+    "let a user sign in with their password alone: they have lost their app and their codes",
+    "Make sure that it is them who ask.",
+  ).action(async (username: string, options: Shared) => {
+    const done = await withAdmin(options.db, (admin) => admin.disableTwoFactor(username));
+    await print(done, options, (one) => `${one.username} signs in with their password alone now.`);
+  });
 
-Examples:
-  $ pm-cli user disable-two-factor ada
-  $ pm-cli user disable-two-factor ada --db pm.db --json`,
-    )
-    .action(async (username: string, options: DatabaseOptions & JsonOptions) => {
-      const done = await withAdmin(options.db, (admin) => admin.disableTwoFactor(username));
-      await print(
-        done,
-        options,
-        (one) => `${one.username} signs in with their password alone now.`,
-      );
-    });
-
-  addStateCommand(user, "block", "refuse a user's tokens from now on");
-  addStateCommand(user, "unblock", "accept a blocked user's tokens again");
+  oneUserCommand(
+    user,
+    "delete",
+    "delete a user with their own projects",
+    "It can't be undone: `pm-cli user block` can.",
+    " --yes",
+  )
+    .option(...YES_OPTION)
+    .action(remove);
 }
 
-function addStateCommand(user: Command, verb: "block" | "unblock", description: string): void {
-  user
+function newUserCommand(user: Command, verb: string, description: string): Command {
+  return user
+    .command(verb)
+    .description(description)
+    .addOption(databaseOption())
+    .option("--username <username>", "what they are called in paths and mentions")
+    .option("--name <name>", "their full name")
+    .option("--email <email>", "their e-mail address")
+    .option("--admin", "make them an administrator")
+    .option(...JSON_OPTION);
+}
+
+/** @param flags what examples have besides the name */
+function oneUserCommand(
+  user: Command,
+  verb: string,
+  description: string,
+  note = "",
+  flags = "",
+): Command {
+  return user
     .command(verb)
     .description(description)
     .argument("<username>", "whom")
@@ -129,58 +226,129 @@ function addStateCommand(user: Command, verb: "block" | "unblock", description: 
     .addHelpText(
       "after",
       `
-Examples:
-  $ pm-cli user ${verb} ada
-  $ pm-cli user ${verb} ada --db pm.db --json`,
-    )
-    .action(async (username: string, options: DatabaseOptions & JsonOptions) => {
-      const done = await withAdmin(options.db, (admin) => admin[`${verb}User`](username));
-      await print(done, options, (one) => `${one.username} is ${one.state} now.`);
-    });
+${note && `${note}\n\n`}Examples:
+  $ pm-cli user ${verb} ada${flags}
+  $ pm-cli user ${verb} ada${flags} --db pm.db --json`,
+    );
 }
 
-async function create(options: CreateOptions): Promise<void> {
-  const { values, asked } = await complete(options, {
-    username: "User name",
-    name: "Full name",
-    email: "E-mail address",
+function changeCommand(
+  user: Command,
+  verb: string,
+  description: string,
+  change: UserChange,
+  said: (one: UserRecord) => string,
+): void {
+  oneUserCommand(user, verb, description).action(async (username: string, options: Shared) => {
+    const done = await withAdmin(options.db, (admin) => admin.updateUser(username, change));
+    await print(done, options, said);
   });
+}
+
+/** The data of a user who is made: what is left out is asked for, and checked at once. */
+async function completeNew(options: NewOptions) {
+  const { values } = await complete(
+    options,
+    { username: "User name", name: "Full name", email: "E-mail address" },
+    {
+      open: (ask) =>
+        withChecks(
+          options.db,
+          (admin) =>
+            ask({
+              username: (username) => admin.checkUser({ username }),
+              name: (name) => admin.checkUser({ name }),
+              email: (email) => admin.checkUser({ email }),
+            }),
+          { create: true },
+        ),
+    },
+  );
+  const { username, name, email } = values;
+  return { username, name, email, admin: options.admin ?? false };
+}
+
+async function create(options: NewOptions & { passwordStdin?: boolean }): Promise<void> {
+  const user = await completeNew(options);
+  const offered = isAttended() && !options.json;
   const password = options.passwordStdin
     ? await passwordFromStandardInput()
-    : asked
-      ? await askPassword("Password (empty for none)")
+    : offered
+      ? await askForPassword(":memory:", "Password (empty for none)")
       : undefined;
-  const { username, name, email } = values;
   const created = await withAdmin(
     options.db,
-    (admin) =>
-      admin.createUser({
-        username,
-        name,
-        email,
-        admin: options.admin ?? false,
-        ...(password === undefined ? {} : { password }),
-      }),
+    (admin) => admin.createUser({ ...user, ...(password === undefined ? {} : { password }) }),
     { create: true },
   );
   await print(
     created,
     options,
-    (
-      one,
-    ) => `Created ${one.admin ? "the administrator" : "the user"} ${one.username} (id ${one.id}).
-A token for them: pm-cli token create --user ${one.username} --name cli --scopes api`,
+    (one) => `Created ${kindOf(one)} ${one.username} (id ${one.id}).
+A token for them: ${command(`token create --user ${one.username} --name cli --scopes api`)}`,
   );
+}
+
+async function invite(options: NewOptions & LinkOptions): Promise<void> {
+  const user = await completeNew(options);
+  const made = await withAdmin(
+    options.db,
+    (admin) => admin.inviteUser({ ...user, lifetime: options.expiresIn }),
+    { create: true, url: options.url },
+  );
+  await print(
+    made,
+    options,
+    (one) => `Created ${kindOf(one)} ${one.username} (id ${one.id}).
+${linkText(one.invitation)}`,
+  );
+}
+
+const kindOf = ({ admin }: UserRecord) => (admin ? "the administrator" : "the user");
+
+function linkText({ username, url, path, expires_at }: PasswordLink): string {
+  const where = url === null ? " It goes behind the server's address (--url)." : "";
+  return `${url ?? path}
+With this link ${username} sets their password, once, until ${expires_at}.${where} It is not shown again.`;
+}
+
+async function rename(
+  username: string,
+  newName: string | undefined,
+  options: Shared & { name?: string; email?: string },
+): Promise<void> {
+  const { name, email } = options;
+  const change = {
+    ...(newName === undefined ? {} : { username: newName }),
+    ...(name === undefined ? {} : { name }),
+    ...(email === undefined ? {} : { email }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new UsageError("give the new user name, --name or --email");
+  }
+  const done = await withAdmin(options.db, (admin) => admin.updateUser(username, change));
+  await print(done, options, (one) => `${one.username} is ${one.name} <${one.email}> now.`);
+}
+
+async function remove(username: string, options: Shared & YesOptions): Promise<void> {
+  const found = await withAdmin(options.db, (admin) => admin.getUser(username));
+  await agree(
+    `This deletes ${found.username} (${found.name}) with their own projects, for good.`,
+    options,
+  );
+  const deleted = await withAdmin(options.db, (admin) => admin.deleteUser(username));
+  await print(deleted, options, (one) => `${one.username} is deleted.`);
 }
 
 async function setPassword(
   username: string,
-  options: DatabaseOptions & JsonOptions & { passwordStdin?: boolean },
+  options: Shared & LinkOptions & { passwordStdin?: boolean; link?: boolean },
 ): Promise<void> {
+  if (options.link) return createLink(username, options);
   const password = options.passwordStdin
     ? await passwordFromStandardInput()
-    : process.stdin.isTTY
-      ? await askPassword("New password")
+    : isAttended()
+      ? await askForPassword(options.db, "New password", (admin) => admin.getUser(username))
       : undefined;
   if (password === undefined) {
     throw new UsageError("give the new password: --password-stdin < password.txt");
@@ -189,10 +357,40 @@ async function setPassword(
   await print(done, options, (one) => `${one.username} has a new password, and is signed out.`);
 }
 
+async function createLink(username: string, options: Shared & LinkOptions): Promise<void> {
+  const link = await withAdmin(
+    options.db,
+    (admin) => admin.createPasswordLink(username, { lifetime: options.expiresIn }),
+    { url: options.url },
+  );
+  await print(link, options, linkText);
+}
+
+/** @param before what is looked at before anything is asked */
+function askForPassword(
+  database: string,
+  question: string,
+  before?: (admin: Admin) => Promise<unknown>,
+): Promise<string | undefined> {
+  return withChecks(database, async (admin) => {
+    await before?.(admin);
+    return askPassword(question, (password) => admin.checkUser({ password }));
+  });
+}
+
 async function passwordFromStandardInput(): Promise<string> {
   const password = await readStandardInput();
   if (password === "") throw new UsageError("--password-stdin: there is nothing on standard input");
   return password;
+}
+
+const SECONDS = { h: 3600, d: 86_400 } as const;
+
+function readLifetime(text: string): number {
+  const [, number, unit] = /^([1-9]\d{0,3})([hd])$/.exec(text) ?? [];
+  const seconds = Number(number) * SECONDS[unit as keyof typeof SECONDS];
+  if (seconds <= 365 * 86_400) return seconds;
+  throw new InvalidArgumentError("It must be a number and h or d, such as 24h, a year at most.");
 }
 
 const COLUMNS: Columns<UserRecord> = {
@@ -204,7 +402,8 @@ const COLUMNS: Columns<UserRecord> = {
   admin: ({ admin }) => (admin ? "yes" : ""),
 };
 
-async function list(options: DatabaseOptions & JsonOptions): Promise<void> {
+async function list(options: Shared): Promise<void> {
   const users = await withAdmin(options.db, (admin) => admin.listUsers());
-  await printList(users, options, COLUMNS, "There are no users: `pm-cli user create` makes one.");
+  const nothing = `There are no users: \`${command("user create")}\` makes one.`;
+  await printList(users, options, COLUMNS, nothing);
 }

@@ -2,7 +2,7 @@ import type { Seed } from "../../src/index.ts";
 
 type Project = NonNullable<Seed["projects"]>[number];
 type Dependency = NonNullable<Project["dependencies"]>[number];
-type Manager = Dependency["package_manager"];
+type Manager = "bundler" | "composer" | "maven" | "npm" | "pip" | "yarn";
 
 /** A file each, with what it pins: name and version, then a weakness of that version where one is known. */
 const FILES: Record<Manager, readonly [path: string, packages: readonly string[]]> = {

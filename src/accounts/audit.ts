@@ -1,8 +1,9 @@
-import type { Person } from "../core/auth.ts";
+import type { Caller, Person } from "../core/auth.ts";
+import type { Context } from "../core/resource.ts";
 import type { Database } from "../store/port.ts";
 
 /** The audited actions. */
-type AuditAction =
+export type AuditAction =
   | "signed in"
   | "sign-in failed"
   | "signed out"
@@ -13,6 +14,15 @@ type AuditAction =
   | "token rotated"
   | "reuse of a token detected"
   | "job token made"
+  | "user created"
+  | "user invited"
+  | "user renamed"
+  | "user deleted"
+  | "administrator added"
+  | "administrator removed"
+  | "member added"
+  | "member changed"
+  | "member removed"
   | "user blocked"
   | "user unblocked"
   | "acted by sudo"
@@ -31,7 +41,7 @@ type AuditAction =
 /** An audit event to record. It must not contain a secret. */
 export interface AuditEntry {
   action: AuditAction;
-  /** Who really did it; the name given where nobody of that name exists. */
+  /** The real author; `"unknown"` for a failed sign-in with an unknown name. */
   author: { id: number | null; name: string };
   /** The account concerned, if it isn't the author's. */
   userId?: number | undefined;
@@ -41,13 +51,24 @@ export interface AuditEntry {
   ip: string;
 }
 
+/** The author of an action, and their address. */
+export type Actor = AuditEntry["author"] & {
+  /** The client's address; `""` if unknown. */
+  ip: string;
+};
+
 /** The author where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
-export const OPERATOR: AuditEntry["author"] = { id: null, name: "operator" };
+export const OPERATOR: Actor = { id: null, name: "operator", ip: "" };
 
 /** The real author of a caller's actions: with sudo, the administrator. */
 export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
   const { id, username: name } = caller.sudoer ?? caller;
   return { id, name };
+}
+
+/** The author of a request. */
+export function actorOf({ caller, asked }: Pick<Context, "caller" | "asked">): Actor {
+  return { ...authorOf(caller as Caller), ip: asked.ip };
 }
 
 /** Records an audit event, in the transaction of the action. */

@@ -1,3 +1,4 @@
+import { digestOf } from "../core/auth.ts";
 import { networkOf } from "../core/network.ts";
 import { verifyPassword } from "../core/passwords.ts";
 import type { Preparing } from "../core/resource.ts";
@@ -25,7 +26,8 @@ export async function checkPassword(
   const found = await users.findByLogin(store, login);
   const { ip } = asked;
   const familiar = await isFamiliar(store, found?.id ?? 0, ip, now);
-  const name = login.toLowerCase().slice(0, 255);
+  // An account is counted by its id, whichever of its names is typed. Other texts may be passwords: none is kept.
+  const name = found ? `#${found.id}` : digestOf(login.toLowerCase());
   const account = `sign-in of ${name}${familiar ? ` from ${ip}` : ""}`;
   const address = `sign-in from ${networkOf(ip)}`;
   const counted: Allowance[] = [];
@@ -52,7 +54,8 @@ export async function checkPassword(
         await takeBack(db, address);
         await forgive(db, account);
       } else {
-        const author = { id: found?.id ?? null, name: found?.username ?? login };
+        // The name that was typed may be a password.
+        const author = { id: found?.id ?? null, name: found?.username ?? "unknown" };
         await record(db, { action: "sign-in failed", author, ip }, now);
       }
     },

@@ -97,4 +97,17 @@ create index half_sign_ins_by_user on half_sign_ins (user_id);
 create index half_sign_ins_by_expiry on half_sign_ins (expires_at);
 `,
   },
+  {
+    // The links by which users set their password, by the SHA-256 of the secret in them.
+    id: "20261122-50-invitations",
+    sql: `
+create table invitations (
+  digest $text not null primary key,
+  user_id $int not null references users (id) on delete cascade,
+  expires_at $int not null
+);
+create index invitations_by_user on invitations (user_id);
+create index invitations_by_expiry on invitations (expires_at);
+`,
+  },
 ];

@@ -219,10 +219,15 @@ export function accessLevel(): Attribute<Role> {
  */
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
   const { max = ENTRIES } = options;
-  const { type, maxLength } = notesOf(element);
+  const { type, values, maxLength } = notesOf(element);
   return v.pipe(
     attribute(
-      { type: `array of ${type}`, maxItems: max, ...(maxLength && { maxLength }) },
+      {
+        type: `array of ${type}`,
+        maxItems: max,
+        ...(maxLength && { maxLength }),
+        ...(values && { values }),
+      },
       (value) => (Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED),
     ),
     v.check((values) => values.length <= max, tooManyEntries(max)),

@@ -9,6 +9,16 @@ const COST = 10;
 /** Compared with where there is no password: so that it takes as long. Nothing hashes to it. */
 const NOBODY = `$2b$${COST}$${".".repeat(53)}`;
 
+/** Checks a password that is to be set. @throws ApiError 400 where it is too short or too long */
+export function requirePassword(password: string): void {
+  if ([...password].length < LEAST_CHARACTERS) {
+    throw invalid({ password: [`is too short (minimum is ${LEAST_CHARACTERS} characters)`] });
+  }
+  if (new TextEncoder().encode(password).length > MOST_BYTES) {
+    throw invalid({ password: [`is too long (maximum is ${MOST_BYTES} bytes)`] });
+  }
+}
+
 /**
  * Hashes a password with bcrypt.
  *
@@ -16,12 +26,7 @@ const NOBODY = `$2b$${COST}$${".".repeat(53)}`;
  *   passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
-  if ([...password].length < LEAST_CHARACTERS) {
-    throw invalid({ password: [`is too short (minimum is ${LEAST_CHARACTERS} characters)`] });
-  }
-  if (new TextEncoder().encode(password).length > MOST_BYTES) {
-    throw invalid({ password: [`is too long (maximum is ${MOST_BYTES} bytes)`] });
-  }
+  requirePassword(password);
   return (await runOnThread({ password, cost: COST })) as string;
 }
 

@@ -1,8 +1,9 @@
+import { actorOf } from "../accounts/audit.ts";
 import { notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
 import type { Shape } from "../core/present.ts";
 import * as show from "../core/present.ts";
-import { type Context, del, get, post, type Resource, under } from "../core/resource.ts";
+import { del, get, post, type Resource, under } from "../core/resource.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
 import { readLines, readScopes } from "./rules.ts";
@@ -93,10 +94,6 @@ export const applicationApi: Resource = {
     }),
   ]),
 };
-
-function actorOf({ caller, asked }: Pick<Context, "caller" | "asked">): applications.Actor {
-  return { id: caller?.id ?? null, name: caller?.username ?? "", ip: asked.ip };
-}
 
 async function rowWithSecret(db: Reader, shape: Shape, id: number, secret: string | null) {
   const row = await applications.row(db, shape, id);

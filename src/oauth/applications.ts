@@ -1,4 +1,4 @@
-import { record } from "../accounts/audit.ts";
+import { type Actor, record } from "../accounts/audit.ts";
 import { newOpaque } from "../core/auth.ts";
 import { type Listed, type Page, type Part, paginate } from "../core/pagination.ts";
 import type { Shape } from "../core/present.ts";
@@ -27,14 +27,6 @@ export interface Application {
   trusted: number;
   created_at: number;
   updated_at: number;
-}
-
-/** Who acts on an application, for the audit log. */
-export interface Actor {
-  id: number | null;
-  name: string;
-  /** `""` if unknown. */
-  ip: string;
 }
 
 /** An application with its secret, which is not stored; public ones have none. */

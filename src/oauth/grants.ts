@@ -1,9 +1,9 @@
-import { record } from "../accounts/audit.ts";
+import { type Actor, record } from "../accounts/audit.ts";
 import { digestOf, newOpaque } from "../core/auth.ts";
 import type { Part } from "../core/pagination.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Database, Reader } from "../store/port.ts";
-import type { Actor, Application } from "./applications.ts";
+import type { Application } from "./applications.ts";
 
 /** How long an authorization code can be redeemed, in milliseconds. */
 const CODE_LIFETIME = 10 * 60_000;

@@ -101,7 +101,7 @@ export function requireApplication({ name, redirectUris, scopes }: ApplicationDa
 }
 
 /** Why a text can't be a redirect URI (RFC 6749 §3.1.2), or `undefined`. */
-function problemOfUri(uri: string): string | undefined {
+export function problemOfUri(uri: string): string | undefined {
   if (uri.length > LONGEST_URI) return `is too long (maximum is ${LONGEST_URI} characters)`;
   // Visible ASCII, except characters that headers, browsers or parsers may read in two ways.
   if (!/^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(uri) || /[\\"<>^`{|}]/.test(uri)) {

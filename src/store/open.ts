@@ -2,6 +2,16 @@ import type { PostgresOptions } from "./drivers/postgres.ts";
 import { type Store, StoreError } from "./port.ts";
 import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
 
+/** What keeps a text from naming a database, or `undefined`. */
+export function problemOfName(database: string): string | undefined {
+  if (database === "") return "can't be empty";
+  const [, scheme, rest] = /^([a-z][a-z\d+.-]+):(?:\/\/)?(.*)$/is.exec(database) ?? [];
+  if (scheme === undefined || /^postgres(ql)?:\/\//.test(database)) return undefined;
+  const isFile = /^(file|sqlite3?)$/i.test(scheme);
+  if (isFile) return `must be the path alone: give "${rest}"`;
+  return "must be the path of a SQLite file, a postgres:// URL, or :memory:";
+}
+
 /**
  * Opens the database a name stands for: a `postgres://` or `postgresql://` URL, `":memory:"`, or a SQLite file.
  * Only the driver that is used is loaded.
@@ -12,6 +22,8 @@ export async function openStore(
   database: string,
   options: SqliteOptions & PostgresOptions = {},
 ): Promise<Store> {
+  const problem = problemOfName(database);
+  if (problem !== undefined) throw new StoreError(`the name of the database ${problem}`);
   if (/^postgres(ql)?:\/\//.test(database)) {
     const { openPostgres } = await import("./drivers/postgres.ts");
     return openPostgres(database, options);

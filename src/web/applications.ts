@@ -1,10 +1,10 @@
+import { actorOf } from "../accounts/audit.ts";
 import type { Caller } from "../core/auth.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
 import { type Page, readPage } from "../core/pagination.ts";
 import {
   type Answer,
-  type Asked,
   type Context,
   get,
   post,
@@ -129,10 +129,6 @@ async function findOwn({
   const found = await applications.find(db, input.application_id);
   if (!found || found.user_id !== caller?.id) throw notFound();
   return found;
-}
-
-function actorOf({ caller, asked }: { caller: Caller | undefined; asked: Asked }) {
-  return { id: caller?.id ?? null, name: caller?.username ?? "", ip: asked.ip };
 }
 
 function dataOf(sent: is.Input<typeof sentData>): ApplicationData {

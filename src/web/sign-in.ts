@@ -20,6 +20,7 @@ import type { Database } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { field, form, typed } from "./form.ts";
 import { html } from "./html.ts";
+import { newPasswordRoutes } from "./new-password.ts";
 import { page, redirect } from "./page.ts";
 import { homeOf, mountOf } from "./places.ts";
 
@@ -28,7 +29,7 @@ const SECOND_STEP = "/users/sign_in/two_factor";
 
 const returnTo = { return_to: is.optional(typed) };
 
-/** Signing in and out. */
+/** Signing in and out, and setting the password for it. */
 export const signInPages: Resource = {
   name: "Signing in",
   door: PAGES,
@@ -118,6 +119,7 @@ export const signInPages: Resource = {
         return redirect(mountOf(view) + SIGN_IN);
       },
     }),
+    ...newPasswordRoutes,
   ],
 };
 

@@ -113,7 +113,10 @@ it("is issued for what there is, for a month at most, and that is recorded", asy
   await expect(jobOf("nobody")).rejects.toThrow("404 User Not Found");
   await expect(jobOf("owner", "secret/none")).rejects.toThrow("404 Project Not Found");
   for (const lifetime of [0, -1, Number.NaN, 31 * 86_400]) {
-    await expect(jobOf("owner", "secret/vault", lifetime)).rejects.toThrow("must be above 0");
+    await expect(jobOf("owner", "secret/vault", lifetime)).rejects.toMatchObject({
+      name: "OptionError",
+      option: "lifetime",
+    });
   }
   const [event] = await app.admin.listAuditEvents({ action: "job token made" });
   expect(event).toMatchObject({ author: "operator", user: "owner", target: "secret/vault" });

@@ -84,7 +84,7 @@ describe("guessing tokens", () => {
     await start(strict);
     const made = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
     await app.admin.revokeToken(made.id);
-    const of = { user: "owner", name: "t", scopes: ["api"], expires_at: "2020-01-01" };
+    const of = { user: "owner", name: "t", scopes: ["api" as const], expires_at: "2020-01-01" };
     const expired = await app.admin.createToken(of);
     for (const token of [made.token, expired.token]) {
       expect(await statuses(5, () => guess(newAddress(), token))).toEqual(Array(5).fill(401));
@@ -151,6 +151,27 @@ describe("signing in", () => {
     expect((await wrong("guest")).status).toBe(401);
     clock += 10 * MINUTE;
     expect((await wrong("owner")).status).toBe(401);
+  });
+
+  it("counts an account once, whether its user name or its e-mail address is typed", async () => {
+    await start(strict);
+    const { email } = await app.admin.getUser("owner");
+    const logins = ["owner", email, "OWNER", email.toUpperCase(), "owner"];
+    const found: number[] = [];
+    for (const login of logins) found.push((await signIn(login, "wrong", newAddress())).status);
+    expect(found).toEqual([401, 401, 401, 429, 429]);
+  });
+
+  it("stores nothing of what is typed where nobody is called that", async () => {
+    await start(strict);
+    expect((await signIn("My Pass Word", "wrong", newAddress())).status).toBe(401);
+    const [event] = await app.admin.listAuditEvents();
+    expect(event).toMatchObject({ action: "sign-in failed", author: "unknown" });
+    const tables = ["audit_events", "attempts"];
+    for (const table of tables) {
+      const rows = JSON.stringify(await app.store.rows(`select * from ${table}`));
+      expect(rows.toLowerCase()).not.toContain("my pass");
+    }
   });
 
   it("says the same of an account that does not exist", async () => {

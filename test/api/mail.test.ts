@@ -142,7 +142,9 @@ it("tries again, later each time, and goes on where it was after a restart", asy
 });
 
 it("needs an address for its links", async () => {
-  await expect(createApp({ mail: mail() })).rejects.toThrow("mail needs `url`");
+  await expect(createApp({ mail: mail() })).rejects.toThrow(
+    "createApp: url is missing: links in mails begin with it",
+  );
 });
 
 it("sends each mail once, however many processes do so", async () => {

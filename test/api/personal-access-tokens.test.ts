@@ -214,7 +214,7 @@ describe("one token", () => {
   });
 
   it("looks at itself and ends itself, whatever its scope", async () => {
-    for (const scope of ["api", "read_api", "read_user", "sudo"]) {
+    for (const scope of ["api", "read_api", "read_user", "sudo"] as const) {
       for (const impersonation of [false, true]) {
         const { id, token } = await newToken({ scopes: [scope], impersonation });
         const self = await app.call("GET /personal_access_tokens/self", using(token));

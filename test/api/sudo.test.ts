@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LogEntry } from "../../src/index.ts";
+import type { LogEntry, Scope } from "../../src/index.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { openSession } from "./sessions.ts";
 
@@ -12,7 +12,7 @@ const ids: Record<string, number> = {};
 beforeAll(async () => {
   app = await testApp({ log: (entry) => log.push(entry) });
   for (const { id, username } of await app.admin.listUsers()) ids[username] = id;
-  const create = async (user: string, scopes: string[], impersonation = false) =>
+  const create = async (user: string, scopes: Scope[], impersonation = false) =>
     (await app.admin.createToken({ user, name: scopes.join(), scopes, impersonation })).token;
   tokens.sudo = await create("admin", ["sudo"]);
   tokens.api = await create("admin", ["api", "read_user"]);

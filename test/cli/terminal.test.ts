@@ -41,8 +41,14 @@ describe("on a terminal", () => {
   it("asks for what is left out, and for a password without showing it", async () => {
     const { code, screen } = await onTerminal("user create --name 'Ada Lovelace'", [
       ["User name", `ada${ENTER}`],
-      ["E-mail address", `ada@example.com${ENTER}`],
+      ["E-mail address", `ada${ENTER}`],
+      ["Email is invalid", `@example.com${ENTER}`],
+      ["Password", `short${ENTER}`],
+      ["Password is too short", `\u0015correct horse${ENTER}`],
+      ["The same again", `correct house${ENTER}`],
+      ["The two are not the same", ""],
       ["Password", `correct horse${ENTER}`],
+      ["The same again", `correct horse${ENTER}`],
     ]);
     expect(code).toBe(0);
     expect(screen).toContain("Created the user ada");
@@ -62,12 +68,30 @@ describe("on a terminal", () => {
     expect(screen).toMatch(/pmat-[0-9a-f]{40}/);
   });
 
-  it("asks nothing where nothing is left out", async () => {
+  it("offers a password where nothing else is left out", async () => {
     const data = "--username bob --name Bob --email bob@example.com";
-    const { code, screen } = await onTerminal(`user create ${data}`);
+    const { code, screen } = await onTerminal(`user create ${data}`, [["Password", ENTER]]);
     expect(code).toBe(0);
     expect(screen).toContain("Created the user bob");
-    expect(screen).not.toContain("Password");
+    expect(screen).not.toContain("The same again");
+  });
+
+  it("asks again where an answer can't be used, at once", async () => {
+    const { code, screen } = await onTerminal("token create --scopes api", [
+      ["User name", `nobody${ENTER}`],
+      ["There is no such User", `\u0015bob${ENTER}`],
+      ["Name of the token", `laptop${ENTER}`],
+    ]);
+    expect(code).toBe(0);
+    expect(screen).toMatch(/pmat-[0-9a-f]{40}/);
+  });
+
+  it("has one agree to what can't be undone", async () => {
+    await runJson(["user", "create", "--username", "gone", "--name", "G", "--email", "g@x"], at);
+    const no = await onTerminal("user delete gone", [["for good", `n${ENTER}`]]);
+    expect([no.code, no.screen.includes("error: nothing was done")]).toEqual([1, true]);
+    const yes = await onTerminal("user delete gone", [["for good", `y${ENTER}`]]);
+    expect([yes.code, yes.screen.includes("gone is deleted.")]).toEqual([0, true]);
   });
 
   it("does nothing where Ctrl-C is the answer", async () => {

@@ -83,6 +83,80 @@ describe("user create", () => {
   });
 });
 
+describe("hints", () => {
+  it("name the database, where it isn't the usual one", async () => {
+    const named = await run(["user", "create", ...data("other"), "--db", "p.db"], at);
+    expect(named.stdout).toContain(
+      "pm-cli token create --user other --name cli --scopes api --db p.db",
+    );
+    const missing = await run(["user", "block", "nobody", "--db", "p.db"], at);
+    expect(missing.stderr).toBe(
+      "error: there is no such user: `pm-cli user list --db p.db` shows them all\n",
+    );
+  });
+});
+
+describe("user show, rename, promote, demote and delete", () => {
+  it("changes what a user is", async () => {
+    await runJson(["user", "create", ...data("grace")], at);
+    expect((await run(["user", "promote", "grace"], at)).stdout).toBe(
+      "grace is an administrator now.\n",
+    );
+    expect(await runJson(["user", "show", "grace"], at)).toMatchObject({ admin: true });
+    expect((await run(["user", "demote", "grace"], at)).stdout).toBe(
+      "grace is no administrator any more.\n",
+    );
+    const renamed = await run(["user", "rename", "grace", "hopper", "--name", "Grace H"], at);
+    expect(renamed.stdout).toBe("hopper is Grace H <grace@example.com> now.\n");
+    const shown = await run(["user", "show", "hopper"], at);
+    expect(shown.stdout).toMatch(/│ hopper +│ Grace H /);
+  });
+
+  it("asks before it deletes, and needs --yes where it can't", async () => {
+    const unasked = await run(["user", "delete", "hopper"], at);
+    expect([unasked.code, unasked.stdout]).toEqual([2, ""]);
+    expect(unasked.stderr).toContain("Give --yes");
+    const deleted = await run(["user", "delete", "hopper", "--yes"], at);
+    expect([deleted.code, deleted.stdout]).toEqual([0, "hopper is deleted.\n"]);
+    expect((await run(["user", "show", "hopper"], at)).code).toBe(1);
+  });
+
+  it("keeps the last administrator", async () => {
+    for (const args of [["demote"], ["block"], ["delete", "--yes"]]) {
+      const [verb, ...flags] = args as [string];
+      const ran = await run(["user", verb, "root", ...flags], at);
+      expect(ran).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: "error: The last administrator cannot be removed\n",
+      });
+    }
+  });
+
+  it("renames to something", async () => {
+    const ran = await run(["user", "rename", "root"], at);
+    expect(ran.stderr).toBe("error: give the new user name, --name or --email\n");
+    expect(ran.code).toBe(2);
+  });
+});
+
+describe("user invite", () => {
+  it("prints a link, and another one later", async () => {
+    const url = ["--url", "https://pm.example.com"];
+    const { code, stdout } = await run(["user", "invite", ...data("linus"), ...url], at);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^Created the user linus \(id \d+\)\.\nhttps:\/\/pm\.example\.com\/users\/password\/edit\?reset_password_token=[0-9a-f]{64}\n/,
+    );
+    const again = await runJson(["user", "password", "linus", "--link", "--expires-in", "1h"], at);
+    expect(again).toMatchObject({ username: "linus", url: null });
+    expect(again.path).toMatch(/^\/users\/password\/edit\?reset_password_token=/);
+    const wrong = await run(["user", "invite", ...data("x"), "--url", "pm.example.com"], at);
+    expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
+    expect(wrong.stderr).toContain("url must be a whole address");
+  });
+});
+
 describe("user list", () => {
   it("prints an array, or a table", async () => {
     const users = await runJson(["user", "list"], at);

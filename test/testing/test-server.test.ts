@@ -160,6 +160,15 @@ describe("the seed", () => {
     expect(await whose({ users: [{ ...ann, state: "blocked" }] })).toBe("root");
   });
 
+  it("may be an imported JSON file, whose words are any text to TypeScript", async () => {
+    const users = [{ username: "ann", state: "active" as string, tokens: [{ scopes: ["api"] }] }];
+    const members: Record<string, string> = { ann: "owner" };
+    const server = await start({
+      seed: { users, groups: [{ path: "acme", visibility: "public" as string, members }] },
+    });
+    expect(await server.admin.listMembers({ group: "acme" })).toMatchObject([{ role: "owner" }]);
+  });
+
   it("is left as it was given", async () => {
     const seed: Seed = { users: [ann] };
     await start({ seed });
@@ -167,7 +176,9 @@ describe("the seed", () => {
   });
 
   it.each([
-    [{ users: [{ name: "Nameless" }] }, /users\.0\.username/],
+    [{ users: [{ name: "Nameless" }] }, /users\.0\.username: is missing/],
+    [{ users: [{ usernme: "ann" }] }, /users\.0\.usernme: is unknown\. Did you mean username\?/],
+    [{ groups: [{ path: "a", visibility: "publik" }] }, /visibility: must be one of private, int/],
     [{ users: null }, /users/],
     [{ users: [null] }, /users\.0/],
     [{ users: [{ username: "ann", tokens: "none" }] }, /users\.0\.tokens/],

@@ -1,14 +1,7 @@
-import {
-  findSource,
-  ROLES,
-  requireRole,
-  VISIBILITIES,
-  VISIBILITY_WORDS,
-  type Viewer,
-} from "../../core/access.ts";
-import { conflict, forbidden, invalid } from "../../core/errors.ts";
+import { actorOf } from "../../accounts/audit.ts";
+import { findSource, requireRole, type Viewer } from "../../core/access.ts";
+import { forbidden } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
-import { requireFullPath, requirePath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -19,17 +12,14 @@ import {
   type Resource,
   under,
 } from "../../core/resource.ts";
-import type { Database, Reader } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import * as members from "../members/queries.ts";
+import type { Reader } from "../../store/port.ts";
 import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
 import * as projects from "../projects/queries.ts";
 import * as users from "../users/queries.ts";
+import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { group, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { migrations } from "./table.ts";
-
-const visibility = is.choice(["private", "internal", "public"]);
 
 const listInput = {
   search: is.optional(is.anyText()),
@@ -50,65 +40,6 @@ function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.G
     orderBy: input.order_by ?? "name",
     sort: input.sort ?? "asc",
   };
-}
-
-const attributes = {
-  description: is.clearable(is.anyText({ max: 500 })),
-  visibility: is.optional(visibility),
-  lfs_enabled: is.optional(is.boolean()),
-  request_access_enabled: is.optional(is.boolean()),
-};
-
-/**
- * Checks the name and the path of a group that is made or renamed. Subgroups of one group have different names.
- *
- * @param wanted what is new of the two
- * @throws ApiError 409 in the words of GitLab's 400, and 400 for a path that is too long
- */
-async function requireFree(
-  db: Reader,
-  parent: groups.Namespace | undefined,
-  wanted: { name?: string | undefined; path?: string | undefined },
-): Promise<void> {
-  const taken = ["has already been taken"];
-  const { name, path } = wanted;
-  const fullPath = parent && path !== undefined ? `${parent.full_path}/${path}` : path;
-  if (fullPath !== undefined) requireFullPath(fullPath);
-  const nameTaken = parent && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
-  const pathTaken = fullPath !== undefined && (await groups.isTaken(db, fullPath));
-  if (nameTaken || pathTaken) {
-    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
-  }
-}
-
-/**
- * Checks that a group is no more visible than its parent and no less than what is in it, in the words of GitLab.
- *
- * @param groupId the group that is changed; nothing is in a new one
- * @throws ApiError 400
- */
-async function requireVisibility(
-  db: Reader,
-  wanted: keyof typeof VISIBILITIES,
-  parent: groups.Namespace | undefined,
-  groupId?: number,
-): Promise<void> {
-  const level = VISIBILITIES[wanted];
-  const problems: string[] = [];
-  if (parent?.kind === "group" && level > parent.visibility) {
-    const allowed = VISIBILITY_WORDS[parent.visibility];
-    problems.push(`${wanted} is not allowed since the parent group has a ${allowed} visibility.`);
-  }
-  const more = groupId === undefined ? undefined : await groups.moreVisible(db, groupId, level);
-  if (more?.projects) {
-    problems.push(
-      `${wanted} is not allowed since this group contains projects with higher visibility.`,
-    );
-  }
-  if (more?.groups) {
-    problems.push(`${wanted} is not allowed since there are sub-groups with higher visibility.`);
-  }
-  if (problems.length > 0) throw invalid({ visibility_level: problems });
 }
 
 /** A group alone: with those of its projects the caller may read, a page of them at most. */
@@ -154,33 +85,15 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: {
-        name: is.text(),
-        path: is.text(),
-        parent_id: is.optional(is.integer()),
-        ...attributes,
-      },
+      input: { parent_id: is.optional(is.integer()), ...newGroupInput },
       present: groupWithProjects,
       handle: async (context) => {
         const { db, input, viewer, now } = context;
         const caller = await requireCreator(db, viewer, input.parent_id);
         const parent =
           input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
-        requirePath(input.path, { top: !parent });
-        const visibility = input.visibility ?? "private";
-        await requireVisibility(db, visibility, parent);
-        await requireFree(db, parent, input);
-        const id = await groups.insert(
-          db,
-          { ...input, kind: "group", parent, visibility: VISIBILITIES[visibility] },
-          now,
-        );
-        await members.insert(
-          db,
-          { column: "namespace_id", id },
-          { user_id: caller, access_level: ROLES.owner, created_by_id: caller },
-          now,
-        );
+        const group = { ...input, parent, ownerId: caller };
+        const id = await createGroup(db, actorOf(context), group, now);
         return shown(context, id);
       },
     }),
@@ -197,31 +110,11 @@ export const groupResource: Resource = {
     put("/:id", {
       summary: "Change a group",
       role: "owner",
-      input: { name: is.optional(is.text()), path: is.optional(is.text()), ...attributes },
+      input: groupInput,
       present: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
-        const found = (await groups.find(db, source.id)) as groups.Namespace;
-        const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
-        if (input.visibility) await requireVisibility(db, input.visibility, parent, source.id);
-        await rename(db, found, parent, input);
-        await updateRow(
-          db,
-          "namespaces",
-          source.id,
-          {
-            name: input.name,
-            path: input.path,
-            description: input.description === null ? "" : input.description,
-            visibility: input.visibility && VISIBILITIES[input.visibility],
-            lfs_enabled: input.lfs_enabled === undefined ? undefined : Number(input.lfs_enabled),
-            request_access_enabled:
-              input.request_access_enabled === undefined
-                ? undefined
-                : Number(input.request_access_enabled),
-          },
-          now,
-        );
+        await changeGroup(db, (await groups.find(db, source.id)) as groups.Namespace, input, now);
         return shown(context, source.id);
       },
     }),
@@ -285,28 +178,4 @@ async function requireCreator(
   const source = await findSource(db, "group", String(parentId), { caller, today });
   requireRole(source, "owner");
   return callerId;
-}
-
-/** Checks a change of name or path, and makes the full ones of the group and of all below it follow. */
-async function rename(
-  db: Database,
-  before: groups.Namespace,
-  parent: groups.Namespace | undefined,
-  {
-    name = before.name,
-    path = before.path,
-  }: { name?: string | undefined; path?: string | undefined },
-): Promise<void> {
-  if (name === before.name && path === before.path) return;
-  const after = {
-    full_path: parent ? `${parent.full_path}/${path}` : path,
-    full_name: parent ? `${parent.full_name} / ${name}` : name,
-  };
-  if (path !== before.path) requirePath(path, { top: !parent });
-  await requireFree(db, parent, {
-    name: name === before.name ? undefined : name,
-    path: path.toLowerCase() === before.path.toLowerCase() ? undefined : path,
-  });
-  await groups.renameBelow(db, before.id, before, after);
-  requireFullPath(await groups.longestPath(db, before.id));
 }

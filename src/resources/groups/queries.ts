@@ -9,7 +9,7 @@ import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** A namespace as handlers look at it. */
 export interface Namespace {
@@ -243,4 +243,9 @@ export async function longestPath(db: Reader, namespaceId: number): Promise<stri
 /** Removes a namespace with all below it. */
 export async function remove(db: Database, namespaceId: number): Promise<void> {
   await db.run("delete from namespaces where id = ?", [namespaceId]);
+}
+
+/** Every group, by full path. */
+export function all(db: Reader): Awaitable<Namespace[]> {
+  return db.all<Namespace>(`${NAMESPACE} where kind = 'group' order by lower(full_path), id`);
 }

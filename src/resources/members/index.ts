@@ -1,13 +1,13 @@
-import { ROLES, roleOf, type Source } from "../../core/access.ts";
-import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
+import { actorOf } from "../../accounts/audit.ts";
+import type { Source } from "../../core/access.ts";
+import { notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import * as show from "../../core/present.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
+import { addMember, changeMember, type MemberChange, removeMember } from "./changes.ts";
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -29,60 +29,11 @@ async function findMember({ db, source, input }: In) {
   return found;
 }
 
-/** Projects have no owners of their own (gitlab-facts §12). */
-function requireLevel(source: Source, accessLevel: number): void {
-  if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {
-    throw invalid({ access_level: ["is not included in the list"] });
-  }
-}
-
-/** Nobody hands out more than they have, or takes on who has more. */
-function requireReach(source: Source, accessLevel: number): void {
-  if (source.level < accessLevel) throw forbidden();
-}
-
-async function requireAboveInherited(
-  { db, source, viewer }: Pick<Context, "source" | "viewer"> & { db: Reader },
-  userId: number,
-  accessLevel: number,
-): Promise<void> {
-  const above = await members.inherited(db, source, userId, viewer.today);
-  if (above && accessLevel < above.access_level) {
-    const role = roleOf(above.access_level) ?? "";
-    const title = role.charAt(0).toUpperCase() + role.slice(1);
-    throw invalid({
-      access_level: [
-        `should be higher than ${title} inherited membership from group ${above.full_name}`,
-      ],
-    });
-  }
-}
-
-const isOver = (expiresAt: string | null | undefined, today: string) =>
-  typeof expiresAt === "string" && expiresAt <= today;
-
-/** A group is not left without an owner: who is the only one stays, now. It may end at a later day, as in GitLab. */
-async function requireAnotherOwner(
-  { db, source, viewer: { today } }: Pick<Context, "source" | "viewer"> & { db: Reader },
-  found: members.Member,
-): Promise<void> {
-  if (source.kind !== "group" || found.access_level !== ROLES.owner) return;
-  if (isOver(found.expires_at, today)) return;
-  if (!(await members.hasOtherOwner(db, source.id, found.id, today))) {
-    throw forbidden("The last owner of a group cannot be removed.");
-  }
-}
-
-/** Whoever comes to a project, or goes, is the author of that; of groups nothing is told (gitlab-facts §7.3). */
-function tell(
-  db: Database,
-  source: Source,
-  action: "joined" | "left" | "expired",
-  userId: number,
-  now: number,
-): void {
-  if (source.kind !== "project") return;
-  events.record(db, { project_id: source.id, author_id: userId, action }, now);
+function changeOf(
+  context: Pick<Context, "source" | "caller" | "asked" | "now" | "viewer"> & { db: Database },
+): MemberChange {
+  const { db, source, now, viewer } = context;
+  return { db, source, by: actorOf(context), now, today: viewer.today };
 }
 
 function routes(kind: Source["kind"]) {
@@ -125,20 +76,10 @@ function routes(kind: Source["kind"]) {
       input: { user_id: is.integer(), access_level: level, expires_at: is.clearable(is.date()) },
       present: member,
       handle: async (context) => {
-        const { db, source, shape, input, caller, now } = context;
+        const { db, shape, input } = context;
         const user = await users.find(db, input.user_id);
         if (!user || user.state === "ghost") throw notFound("User");
-        if (await members.find(db, source, user.id)) throw conflict("Member already exists");
-        requireLevel(source, input.access_level);
-        requireReach(source, input.access_level);
-        await requireAboveInherited(context, user.id, input.access_level);
-        const added = await members.insert(
-          db,
-          source,
-          { ...input, created_by_id: caller?.id },
-          now,
-        );
-        tell(db, source, "joined", user.id, now);
+        const added = await addMember(changeOf(context), user.id, input);
         return members.row(db, shape, added);
       },
     }),
@@ -148,17 +89,9 @@ function routes(kind: Source["kind"]) {
       input: { ...id, access_level: level, expires_at: is.clearable(is.date()) },
       present: member,
       handle: async (context) => {
-        const { db, source, shape, input, now } = context;
         const found = await findMember(context);
-        requireLevel(source, input.access_level);
-        requireReach(source, Math.max(input.access_level, found.access_level));
-        await requireAboveInherited(context, found.user_id, input.access_level);
-        const { access_level, expires_at } = input;
-        if (access_level !== ROLES.owner || isOver(expires_at, context.viewer.today)) {
-          await requireAnotherOwner(context, found);
-        }
-        await updateRow(db, "members", found.id, { access_level, expires_at }, now);
-        return members.row(db, shape, found.id);
+        await changeMember(changeOf(context), found, context.input);
+        return members.row(context.db, context.shape, found.id);
       },
     }),
     del("/:user_id", {
@@ -166,14 +99,9 @@ function routes(kind: Source["kind"]) {
       role: ({ caller, input }) => (caller?.id === input.user_id ? undefined : role),
       input: id,
       handle: async (context) => {
-        const { db, source } = context;
         const found = await findMember(context);
         context.requireUnmodified(found.updated_at);
-        if (context.caller?.id !== found.user_id) requireReach(source, found.access_level);
-        await requireAnotherOwner(context, found);
-        await members.remove(db, found.id);
-        const how = isOver(found.expires_at, context.viewer.today) ? "expired" : "left";
-        tell(db, source, how, found.user_id, context.now);
+        await removeMember(changeOf(context), found);
         return undefined;
       },
     }),

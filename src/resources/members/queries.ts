@@ -180,3 +180,21 @@ export function removeExpired(
     [today, batch],
   );
 }
+
+/** A direct membership, with whose it is. */
+export interface MemberDetails {
+  username: string;
+  name: string;
+  access_level: number;
+  expires_at: string | null;
+}
+
+/** All direct members of a group or project, or one of them, in the order they were added. */
+export function all(db: Reader, owner: Owner, userId?: number): Awaitable<MemberDetails[]> {
+  const one = userId === undefined ? "" : " and m.user_id = ?";
+  return db.all<MemberDetails>(
+    `select u.username, u.name, m.access_level, m.expires_at from ${MEMBERS}
+     where m.${owner.column} = ?${one} order by m.id`,
+    userId === undefined ? [owner.id] : [owner.id, userId],
+  );
+}

@@ -261,12 +261,6 @@ export async function find(db: Reader, projectId: number): Promise<Project | und
   return found;
 }
 
-/** A project by its full path, whatever its case, or `undefined`. */
-export async function findByPath(db: Reader, fullPath: string): Promise<Project | undefined> {
-  const found = await db.one<Project>(`${PROJECT} where lower(full_path) = lower(?)`, [fullPath]);
-  return found;
-}
-
 /** How many projects a user has in their own namespace. */
 export async function countPersonal(db: Reader, userId: number): Promise<number> {
   const [found] = await db.rows(

@@ -1,9 +1,7 @@
-import { authorOf, record } from "../../accounts/audit.ts";
-import type { Caller } from "../../core/auth.ts";
+import { actorOf } from "../../accounts/audit.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { hashPassword } from "../../core/passwords.ts";
-import { requireFullPath } from "../../core/paths.ts";
 import {
   type Context,
   del,
@@ -16,11 +14,9 @@ import {
 } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as changes from "./changes.ts";
 import { adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.ts";
 import * as users from "./queries.ts";
-import { remove } from "./removal.ts";
-import { requireFree } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const id = { user_id: is.untypedId() };
@@ -38,7 +34,6 @@ const profile = {
   can_create_group: is.optional(is.boolean()),
   private_profile: is.optional(is.boolean()),
   external: is.optional(is.boolean()),
-  admin: is.optional(is.boolean()),
 };
 
 type Profile = is.Input<typeof profile>;
@@ -60,7 +55,6 @@ function columnsOf(input: Profile) {
     can_create_group: flag(input.can_create_group),
     private_profile: flag(input.private_profile),
     external: flag(input.external),
-    admin: flag(input.admin),
   };
 }
 
@@ -72,30 +66,16 @@ async function findUser({ db, input }: { db: Reader; input: { user_id: number } 
   return found;
 }
 
-type Change = Pick<Context, "now" | "caller" | "asked"> & { db: Database };
-
 async function setState(
-  context: Change & { input: { user_id: number } },
-  state: users.User["state"],
+  context: Pick<Context, "now" | "caller" | "asked"> & {
+    db: Database;
+    input: { user_id: number };
+  },
+  state: "active" | "blocked",
 ) {
   const found = await findUser(context);
-  await users.setState(context.db, found, state, context.now);
-  await recordChange(context, state === "blocked" ? "user blocked" : "user unblocked", found.id);
+  await changes.changeState(context.db, actorOf(context), found, state, context.now);
   return new Plain(true);
-}
-
-function recordChange(
-  { db, caller, asked, now }: Change,
-  action: "user blocked" | "user unblocked" | "password changed",
-  userId: number,
-) {
-  return record(db, { action, author: authorOf(caller as Caller), userId, ip: asked.ip }, now);
-}
-
-async function requireAnotherAdmin(db: Reader, found: users.User) {
-  if (found.admin === 1 && (await users.countAdmins(db)) === 1) {
-    throw forbidden("The last administrator cannot be removed.");
-  }
 }
 
 /** Users: gitlab-facts §12. */
@@ -175,12 +155,11 @@ export const userResource: Resource = {
         summary: "Create a user",
         access: "admin",
         input: {
-          email: is.text(),
-          name: is.text(),
-          username: is.text(),
+          ...changes.newUserInput,
           password: is.optional(is.anyText()),
           reset_password: is.optional(is.boolean()),
           force_random_password: is.optional(is.boolean()),
+          admin: is.optional(is.boolean()),
           skip_confirmation: is.optional(is.boolean()),
           ...profile,
         },
@@ -189,10 +168,11 @@ export const userResource: Resource = {
         prepare: async ({ password }) => ({
           password_hash: password === undefined ? null : await hashPassword(password),
         }),
-        handle: async ({ db, shape, input, prepared, now }) => {
-          await requireFree(db, input);
-          const { email, name, username } = input;
-          const created = await users.insert(db, { email, name, username, ...prepared }, now);
+        handle: async (context) => {
+          const { db, shape, input, prepared, now } = context;
+          const { email, name, username, admin } = input;
+          const user = { email, name, username, admin, ...prepared };
+          const created = await changes.createUser(db, actorOf(context), user, now);
           await updateRow(db, "users", created, columnsOf(input), now);
           return users.row(db, shape, created);
         },
@@ -202,9 +182,7 @@ export const userResource: Resource = {
         access: "admin",
         input: {
           ...id,
-          email: is.optional(is.text()),
-          name: is.optional(is.text()),
-          username: is.optional(is.text()),
+          ...changes.userInput,
           password: is.optional(is.anyText()),
           skip_reconfirmation: is.optional(is.boolean()),
           ...profile,
@@ -214,21 +192,10 @@ export const userResource: Resource = {
         handle: async (context) => {
           const { db, shape, input, prepared, now } = context;
           const found = await findUser(context);
-          const { email, name, username } = input;
-          await requireFree(db, { email, username }, found);
-          if (input.admin === false) await requireAnotherAdmin(db, found);
-          await updateRow(
-            db,
-            "users",
-            found.id,
-            { ...columnsOf(input), email, name, username },
-            now,
-          );
-          if (prepared !== undefined) {
-            await users.setPassword(db, found.id, prepared, now);
-            await recordChange(context, "password changed", found.id);
-          }
-          await renamePersonal(db, found, { username, name }, now);
+          const by = actorOf(context);
+          await changes.changeUser(db, by, found, input, now);
+          await updateRow(db, "users", found.id, columnsOf(input), now);
+          if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
           return users.row(db, shape, found.id);
         },
       }),
@@ -240,8 +207,7 @@ export const userResource: Resource = {
         handle: async (context) => {
           const found = await findUser(context);
           context.requireUnmodified(found.updated_at);
-          await requireAnotherAdmin(context.db, found);
-          await remove(context.db, found.id, context.now);
+          await changes.deleteUser(context.db, actorOf(context), found, context.now);
           return undefined;
         },
       }),
@@ -268,20 +234,4 @@ export const userResource: Resource = {
 
 function startOf(day: string | undefined): number | undefined {
   return day === undefined ? undefined : Date.parse(`${day}T00:00:00Z`);
-}
-
-/** The namespace of a user's projects follows their names. */
-async function renamePersonal(
-  db: Database,
-  before: users.User,
-  after: { username: string | undefined; name: string | undefined },
-  now: number,
-): Promise<void> {
-  const namespace = await namespaces.findPersonal(db, before.id);
-  if (!namespace || (after.username === undefined && after.name === undefined)) return;
-  const path = after.username ?? namespace.path;
-  const name = after.name ?? namespace.name;
-  await updateRow(db, "namespaces", namespace.id, { path, name }, now);
-  await namespaces.renameBelow(db, namespace.id, namespace, { full_path: path, full_name: name });
-  requireFullPath(await namespaces.longestPath(db, namespace.id), "username");
 }

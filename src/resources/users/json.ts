@@ -67,7 +67,10 @@ const account = {
   identities: show.constant([]),
   can_create_group: show.flag("u.can_create_group"),
   can_create_project: show.flag("case when u.projects_limit > 0 then 1 else 0 end"),
-  two_factor_enabled: show.constant(false),
+  two_factor_enabled: show.flag(
+    `case when exists (select 1 from two_factor t where t.user_id = u.id and t.enabled_at is not null)
+      then 1 else 0 end`,
+  ),
   external: show.flag("u.external"),
   private_profile: show.flag("u.private_profile"),
 };

@@ -179,7 +179,7 @@ export async function passwordHash(db: Reader, userId: number): Promise<string |
   return (found?.[0] ?? null) as string | null;
 }
 
-/** Gives a user another password. Whoever was signed in by the one before no longer is. */
+/** Gives a user another password. Their sessions end, and links to set one no longer work. */
 export async function setPassword(
   db: Database,
   userId: number,
@@ -187,6 +187,7 @@ export async function setPassword(
   now: number,
 ): Promise<void> {
   await updateRow(db, "users", userId, { password_hash: hash }, now);
+  await db.run("delete from invitations where user_id = ?", [userId]);
   await endSessions(db, userId);
 }
 
@@ -214,6 +215,11 @@ async function endSessions(db: Database, userId: number): Promise<void> {
 export async function countAdmins(db: Reader): Promise<number> {
   const [found] = await db.rows("select count(*) from users where admin = 1 and state = 'active'");
   return found?.[0] as number;
+}
+
+/** Whether there is any user. */
+export async function isAnybody(db: Reader): Promise<boolean> {
+  return (await db.rows("select 1 from users limit 1")).length > 0;
 }
 
 /** Every user but the ghost, in the order they were made. */

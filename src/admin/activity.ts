@@ -1,0 +1,110 @@
+import * as v from "valibot";
+import { invalid, notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { optionsOf, readArgument, readOptions } from "../core/options.ts";
+import { dayOf } from "../core/time.ts";
+import { findEvent, type Recipient, recipients } from "../notifications/recipients.ts";
+import * as events from "../resources/events/queries.ts";
+import * as users from "../resources/users/queries.ts";
+import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
+import { type AdminContext, findAny, reference } from "./context.ts";
+
+/** A push as Git's post-receive hook knows it. */
+export interface PushRecord {
+  /** The project's full path or id. */
+  project: string;
+  /** The user name, or e-mail address, of who pushed. */
+  user: string;
+  /** With `refs/heads/` or `refs/tags/`. */
+  ref: string;
+  /** The commit before, `null` for a ref that is new. */
+  from: string | null;
+  /** The commit after, `null` for a ref that is gone. */
+  to: string | null;
+  commitCount: number;
+  /** The first line of the last commit's message. */
+  commitTitle: string | null;
+}
+
+/** What happened in projects. */
+export interface ActivityAdmin {
+  /**
+   * Who is to be told of an event, and why, by their notification settings.
+   *
+   * @throws ApiError 404 for an unknown event
+   */
+  recipients(eventId: number): Promise<Recipient[]>;
+  /**
+   * Keeps a push in a project's activity.
+   *
+   * @throws OptionError where something is missing or of the wrong type
+   * @throws ApiError 404 for an unknown project or user, 400 for a ref that is neither branch nor tag
+   */
+  recordPush(push: PushRecord): Promise<{ id: number }>;
+  /**
+   * Gives a project's wiki as files: its pages, its attachments below `uploads/`, and every version there ever was, in
+   * `history.jsonl`. Each is read when it is written, so that no wiki is too large.
+   *
+   * @param project its id or full path
+   * @throws ApiError 404
+   */
+  exportWiki(project: string): AsyncIterable<WikiFile>;
+}
+
+const textOrNull = v.nullable(v.string("give a text or null"));
+const PUSH = optionsOf({
+  project: v.string("give a text"),
+  user: v.string("give a text"),
+  ref: v.string("give a text"),
+  from: textOrNull,
+  to: textOrNull,
+  commitCount: v.pipe(v.number("give a whole number"), v.integer("give a whole number")),
+  commitTitle: textOrNull,
+});
+
+/** The activity's part of what operators do. */
+export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
+  return {
+    async recipients(given) {
+      const eventId = readArgument("recipients", "eventId", is.integer(), given);
+      const event = await findEvent(store, eventId);
+      if (!event) throw notFound("Event");
+      return recipients(store, event, dayOf(now()));
+    },
+    async recordPush(given) {
+      const push = readOptions("recordPush", PUSH, given);
+      const { project: name, user: username, ref, from, to, commitCount, commitTitle } = push;
+      return store.transaction(async (db) => {
+        const user = username.includes("@")
+          ? await users.findByEmail(db, username)
+          : await users.findByUsername(db, username);
+        if (!user) throw notFound("User");
+        const project = await findAny(db, "project", name, now());
+        const parts = /^refs\/(heads|tags)\/(.+)$/.exec(ref);
+        if (!parts) throw invalid({ ref: ["must begin with refs/heads/ or refs/tags/"] });
+        const id = await events.recordPush(
+          db,
+          {
+            project_id: project.id,
+            author_id: user.id,
+            ref: parts[2] as string,
+            ref_type: parts[1] === "tags" ? "tag" : "branch",
+            push_action: from === null ? "created" : to === null ? "removed" : "pushed",
+            commit_count: commitCount,
+            commit_from: from,
+            commit_to: to,
+            commit_title: commitTitle,
+          },
+          now(),
+        );
+        return { id };
+      });
+    },
+    exportWiki(given) {
+      const project = readArgument("exportWiki", "project", reference, given);
+      return (async function* () {
+        yield* exportWiki(store, (await findAny(store, "project", project, now())).id);
+      })();
+    },
+  };
+}

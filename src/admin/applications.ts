@@ -1,0 +1,147 @@
+import { OPERATOR } from "../accounts/audit.ts";
+import { invalid, notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import * as applications from "../oauth/applications.ts";
+import { problemOfUri } from "../oauth/rules.ts";
+import type { Reader } from "../store/port.ts";
+import { type AdminContext, byUser, findUser, reference } from "./context.ts";
+
+/** An OAuth2 application as operators see it. */
+export interface ApplicationRecord {
+  id: number;
+  /** Whose it is; `null` where an administrator registered it through the API. */
+  username: string | null;
+  name: string;
+  client_id: string;
+  redirect_uris: string[];
+  scopes: string[];
+  /** Whether it can keep a secret; if not it is public, and has none. */
+  confidential: boolean;
+  /** Whether users are not asked for their consent; public applications ask nevertheless. */
+  trusted: boolean;
+}
+
+/** OAuth2 applications. */
+export interface ApplicationAdmin {
+  /**
+   * Registers an OAuth2 application.
+   *
+   * @returns the record with `client_secret`, which is nowhere else; `null` for public applications
+   * @throws OptionError where something is missing or of the wrong type
+   * @throws ApiError 404 for an unknown user, 400 for data that isn't right
+   */
+  createApplication(application: {
+    user: string;
+    name: string;
+    redirect_uris: readonly string[];
+    scopes: readonly string[];
+    /** Default true. */
+    confidential?: boolean;
+    /** Default false. */
+    trusted?: boolean;
+  }): Promise<ApplicationRecord & { client_secret: string | null }>;
+  /**
+   * Checks a redirect URI that an application is to have: what a form asks for.
+   *
+   * @throws ApiError 400 where it can't be one
+   */
+  checkRedirectUri(uri: string): void;
+  /** The applications of a user, or all, in the order they were made. @throws ApiError 404 */
+  listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
+  /**
+   * Gives an application another secret.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404, 400 for a public application
+   */
+  renewApplicationSecret(
+    application: string | number,
+  ): Promise<ApplicationRecord & { client_secret: string }>;
+  /**
+   * Deletes an application and every access it was given.
+   *
+   * @param application its id or `client_id`
+   * @throws ApiError 404
+   */
+  deleteApplication(application: string | number): Promise<ApplicationRecord>;
+}
+
+const NEW_APPLICATION = inputOf({
+  user: is.text(),
+  name: is.anyText(),
+  redirect_uris: is.arrayOf(is.anyText({ max: 2048 })),
+  scopes: is.arrayOf(is.anyText()),
+  confidential: is.optional(is.boolean()),
+  trusted: is.optional(is.boolean()),
+});
+const FILTER = inputOf(byUser);
+
+/** The applications' part of what operators do. */
+export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin {
+  return {
+    async createApplication(given) {
+      const read = readOptions("createApplication", NEW_APPLICATION, given);
+      const { user: username, name, redirect_uris, scopes, confidential = true } = read;
+      const { trusted = false } = read;
+      return store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const data = { name, redirectUris: redirect_uris, scopes, confidential, trusted };
+        const made = await applications.register(db, OPERATOR, { ...data, userId: user.id }, now());
+        const found = await findApplication(db, made.id);
+        return { ...applicationRecord(found), client_secret: made.secret };
+      });
+    },
+    checkRedirectUri(given) {
+      const uri = readArgument("checkRedirectUri", "uri", is.anyText({ max: 2048 }), given);
+      const problem = problemOfUri(uri);
+      if (problem !== undefined) throw invalid({ redirect_uri: [problem] });
+    },
+    async listApplications(given = {}) {
+      const { user: username } = readOptions("listApplications", FILTER, given);
+      const user = username === undefined ? undefined : await findUser(store, username);
+      return (await applications.all(store, user?.id)).map(applicationRecord);
+    },
+    async renewApplicationSecret(application) {
+      const name = readArgument("renewApplicationSecret", "application", reference, application);
+      return store.transaction(async (db) => {
+        const found = await findApplication(db, name);
+        const secret = await applications.renewSecret(db, OPERATOR, found, now());
+        if (secret === null) throw invalid({ application: ["is public and has no secret"] });
+        return { ...applicationRecord(found), client_secret: secret };
+      });
+    },
+    async deleteApplication(application) {
+      const name = readArgument("deleteApplication", "application", reference, application);
+      return store.transaction(async (db) => {
+        const found = await findApplication(db, name);
+        await applications.remove(db, OPERATOR, found, now());
+        return applicationRecord(found);
+      });
+    },
+  };
+}
+
+async function findApplication(
+  db: Reader,
+  application: string | number,
+): Promise<applications.Application> {
+  const found = /^\d{1,15}$/.test(String(application))
+    ? await applications.find(db, Number(application))
+    : await applications.findByUid(db, String(application));
+  if (!found) throw notFound("Application");
+  return found;
+}
+
+function applicationRecord(row: applications.Application): ApplicationRecord {
+  return {
+    id: row.id,
+    username: row.username,
+    name: row.name,
+    client_id: row.uid,
+    redirect_uris: row.redirect_uris.split("\n"),
+    scopes: row.scopes.split(" "),
+    confidential: row.confidential === 1,
+    trusted: row.trusted === 1,
+  };
+}

@@ -1,0 +1,54 @@
+import { type AuditAction, OPERATOR, record } from "../accounts/audit.ts";
+import { findSource, type Source, type Viewer } from "../core/access.ts";
+import { notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { dayOf } from "../core/time.ts";
+import * as users from "../resources/users/queries.ts";
+import type { Database, Reader, Store } from "../store/port.ts";
+
+/** What operators' methods work on. */
+export interface AdminContext {
+  store: Store;
+  /** The clock, in epoch milliseconds. */
+  now: () => number;
+  /** How long events are kept, `false` for ever. */
+  retention: string | false;
+  /** The address clients reach the server by, where it is known. */
+  url: string | undefined;
+}
+
+/** The name of a user, group, project or the like. */
+export const reference = is.text();
+
+/** A filter by user name. */
+export const byUser = { user: is.optional(is.text()) };
+
+/** Records what an operator did to an account. */
+export function recordFor(
+  db: Database,
+  action: AuditAction,
+  userId: number,
+  now: number,
+  target?: string,
+): Promise<void> {
+  return record(db, { action, author: OPERATOR, userId, target, ip: "" }, now);
+}
+
+/** A user by user name. @throws ApiError 404 */
+export async function findUser(db: Reader, username: string): Promise<users.User> {
+  const found = await users.findByUsername(db, username);
+  if (!found || found.state === "ghost") throw notFound("User");
+  return found;
+}
+
+/** A group or project as an operator, who may do everything, sees it. @throws ApiError 404 */
+export function findAny(
+  db: Reader,
+  kind: Source["kind"],
+  idOrPath: string,
+  now: number,
+): Promise<Source> {
+  const caller = { id: 0, username: OPERATOR.name, admin: true, external: false };
+  const viewer: Viewer = { caller, today: dayOf(now) };
+  return findSource(db, kind, idOrPath, viewer);
+}

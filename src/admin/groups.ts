@@ -1,0 +1,118 @@
+import { OPERATOR } from "../accounts/audit.ts";
+import { VISIBILITY_WORDS, type Visibility } from "../core/access.ts";
+import * as is from "../core/input.ts";
+import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import * as changes from "../resources/groups/changes.ts";
+import * as groups from "../resources/groups/queries.ts";
+import type { Reader } from "../store/port.ts";
+import { type AdminContext, findAny, findUser, reference } from "./context.ts";
+
+/** A group as operators see it. */
+export interface GroupRecord {
+  id: number;
+  name: string;
+  /** The last part of `full_path`. */
+  path: string;
+  /** With the groups it is in: `acme/team`. */
+  full_path: string;
+  visibility: Visibility;
+  /** The group it is in; `null` for one at the top. */
+  parent_id: number | null;
+}
+
+/** What of a group is changed; what is left out stays. */
+export interface GroupChange {
+  name?: string;
+  /** The last part of its full path: the paths of all below it change too. */
+  path?: string;
+  description?: string;
+  visibility?: Visibility;
+}
+
+/** Groups, named by their full path or id. */
+export interface GroupAdmin {
+  /** A group. @throws ApiError 404 */
+  getGroup(group: string): Promise<GroupRecord>;
+  /** All groups, by their full paths. */
+  listGroups(): Promise<GroupRecord[]>;
+  /**
+   * Makes a group.
+   *
+   * @throws OptionError where something is missing or of the wrong type
+   * @throws ApiError 400 or 409 where the path or visibility can't be, or is taken; 404 for an unknown parent or owner
+   */
+  createGroup(group: {
+    name: string;
+    path: string;
+    /** The group it is in, by full path or id. Default: none. */
+    parent?: string;
+    /** The user name of its first owner. Default: only administrators can manage it. */
+    owner?: string;
+    description?: string;
+    /** Default `"private"`. */
+    visibility?: Visibility;
+  }): Promise<GroupRecord>;
+  /** Changes a group. @throws ApiError 404, 400 or 409 for a path or visibility that can't be, or is taken */
+  updateGroup(group: string, change: GroupChange): Promise<GroupRecord>;
+  /** Deletes a group with all below it. @throws ApiError 404 */
+  deleteGroup(group: string): Promise<GroupRecord>;
+}
+
+const NEW_GROUP = inputOf({
+  ...changes.newGroupInput,
+  parent: is.optional(is.text()),
+  owner: is.optional(is.text()),
+});
+const CHANGE = inputOf(changes.groupInput);
+
+/** The groups' part of what operators do. */
+export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
+  const named = (where: string, group: string) => readArgument(where, "group", reference, group);
+  const find = async (db: Reader, group: string) => {
+    const { id } = await findAny(db, "group", group, now());
+    return (await groups.find(db, id)) as groups.Namespace;
+  };
+  return {
+    getGroup: async (group) => groupRecord(await find(store, named("getGroup", group))),
+    listGroups: async () => (await groups.all(store)).map(groupRecord),
+    async createGroup(given) {
+      const input = readOptions("createGroup", NEW_GROUP, given);
+      return store.transaction(async (db) => {
+        const parent = input.parent === undefined ? undefined : await find(db, input.parent);
+        const ownerId =
+          input.owner === undefined ? undefined : (await findUser(db, input.owner)).id;
+        const id = await changes.createGroup(db, OPERATOR, { ...input, parent, ownerId }, now());
+        return groupRecord((await groups.find(db, id)) as groups.Namespace);
+      });
+    },
+    async updateGroup(group, given) {
+      const name = named("updateGroup", group);
+      const input = readOptions("updateGroup", CHANGE, given);
+      return store.transaction(async (db) => {
+        const found = await find(db, name);
+        await changes.changeGroup(db, found, input, now());
+        return groupRecord((await groups.find(db, found.id)) as groups.Namespace);
+      });
+    },
+    async deleteGroup(group) {
+      const name = named("deleteGroup", group);
+      return store.transaction(async (db) => {
+        const found = await find(db, name);
+        await groups.remove(db, found.id);
+        return groupRecord(found);
+      });
+    },
+  };
+}
+
+function groupRecord(found: groups.Namespace): GroupRecord {
+  const { id, name, path, full_path, visibility, parent_id } = found;
+  return {
+    id,
+    name,
+    path,
+    full_path,
+    visibility: VISIBILITY_WORDS[visibility] as Visibility,
+    parent_id,
+  };
+}

@@ -1,0 +1,40 @@
+import { type ActivityAdmin, activityAdmin } from "./activity.ts";
+import { type ApplicationAdmin, applicationAdmin } from "./applications.ts";
+import { type AuditAdmin, auditAdmin } from "./audit.ts";
+import type { AdminContext } from "./context.ts";
+import { type DependencyAdmin, dependencyAdmin } from "./dependencies.ts";
+import { type GroupAdmin, groupAdmin } from "./groups.ts";
+import { type MailAdmin, mailAdmin } from "./mails.ts";
+import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
+import { type MemberAdmin, memberAdmin } from "./members.ts";
+import { type TokenAdmin, tokenAdmin } from "./tokens.ts";
+import { type UserAdmin, userAdmin } from "./users.ts";
+
+/** What operators do (docs/library.md). They may do everything; what they do is in the audit log. */
+export interface Admin
+  extends UserAdmin,
+    GroupAdmin,
+    MemberAdmin,
+    TokenAdmin,
+    ApplicationAdmin,
+    AuditAdmin,
+    DependencyAdmin,
+    ActivityAdmin,
+    MailAdmin,
+    MaintenanceAdmin {}
+
+/** Makes the operators' side of an application. */
+export function createAdmin(context: AdminContext): Admin {
+  return {
+    ...userAdmin(context),
+    ...groupAdmin(context),
+    ...memberAdmin(context),
+    ...tokenAdmin(context),
+    ...applicationAdmin(context),
+    ...auditAdmin(context),
+    ...dependencyAdmin(context),
+    ...activityAdmin(context),
+    ...mailAdmin(context),
+    ...maintenanceAdmin(context),
+  };
+}

@@ -1,0 +1,57 @@
+import * as v from "valibot";
+import { notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { optionsOf, readArgument, readOptions } from "../core/options.ts";
+import { retry } from "../jobs/outbox.ts";
+import { MAIL, type QueuedMail, queuedMails } from "../notifications/queue.ts";
+import type { AdminContext } from "./context.ts";
+
+/** Mails that wait to be sent (docs/notifications.md). */
+export interface MailAdmin {
+  /**
+   * Mails not sent yet, those given up first.
+   *
+   * @param options `limit`: the most mails; default 1000
+   * @throws OptionError for a limit that is not a whole number above 0
+   */
+  listQueuedMails(options?: { limit?: number }): Promise<QueuedMail[]>;
+  /**
+   * Makes mails due at once, waiting ones and those given up.
+   *
+   * @param id only this one; default: all of them
+   * @returns how many
+   * @throws ApiError 404 for an id that is not in the queue, or is being sent
+   */
+  retryMails(id?: number): Promise<{ mails: number }>;
+}
+
+const LIST = optionsOf({
+  limit: v.optional(
+    v.pipe(
+      v.number("give a whole number"),
+      v.integer("give a whole number"),
+      v.minValue(1, "must be at least 1"),
+    ),
+  ),
+});
+
+/** The mails' part of what operators do. */
+export function mailAdmin({ store, now }: AdminContext): MailAdmin {
+  return {
+    async listQueuedMails(options = {}) {
+      const { limit = 1000 } = readOptions("listQueuedMails", LIST, options);
+      return queuedMails(store, now(), limit);
+    },
+    async retryMails(given) {
+      const id =
+        given === undefined
+          ? undefined
+          : readArgument("retryMails", "id", is.integer({ min: 1 }), given);
+      return store.transaction(async (db) => {
+        const mails = await retry(db, MAIL, now(), id);
+        if (id !== undefined && mails === 0) throw notFound("Mail");
+        return { mails };
+      });
+    },
+  };
+}

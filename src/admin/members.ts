@@ -1,0 +1,142 @@
+import { OPERATOR } from "../accounts/audit.ts";
+import { ROLES, type Role, roleOf, type Source } from "../core/access.ts";
+import { notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { inputOf, OptionError, readOptions } from "../core/options.ts";
+import { dayOf } from "../core/time.ts";
+import * as changes from "../resources/members/changes.ts";
+import * as members from "../resources/members/queries.ts";
+import type { Database, Reader } from "../store/port.ts";
+import { type AdminContext, findAny, findUser } from "./context.ts";
+
+/** Whose members: a group's or a project's, by full path or id. */
+export type MemberSource =
+  | { group: string; project?: undefined }
+  | { project: string; group?: undefined };
+
+/** A direct membership as operators see it. */
+export interface MemberRecord {
+  username: string;
+  name: string;
+  role: Role;
+  /** The role as GitLab's number. */
+  access_level: number;
+  /** `YYYY-MM-DD`, from which day on it is over (UTC); `null` for never. */
+  expires_at: string | null;
+}
+
+/** Direct members of groups and projects. Users are named by their user name. */
+export interface MemberAdmin {
+  /** The direct members of a group or project, in the order they were added. @throws ApiError 404 */
+  listMembers(of: MemberSource): Promise<MemberRecord[]>;
+  /**
+   * Adds a member.
+   *
+   * @throws ApiError 404, 409 for a member, 400 for a role that can't be: projects have no owners, and nobody is less
+   *   than in the groups above
+   */
+  addMember(
+    member: MemberSource & {
+      user: string;
+      role: Role;
+      /** `YYYY-MM-DD`; default: never. */
+      expires_at?: string;
+    },
+  ): Promise<MemberRecord>;
+  /**
+   * Changes a member's role or the day it ends; what is left out stays.
+   *
+   * @param member `expires_at`: `null` for never
+   * @throws ApiError 404, 403 for the last owner of a group, 400 for a role that can't be
+   */
+  updateMember(
+    member: MemberSource & { user: string; role?: Role; expires_at?: string | null },
+  ): Promise<MemberRecord>;
+  /** Removes a member. @throws ApiError 404, 403 for the last owner of a group */
+  removeMember(member: MemberSource & { user: string }): Promise<MemberRecord>;
+}
+
+const source = { group: is.optional(is.text()), project: is.optional(is.text()) };
+const user = { ...source, user: is.text() };
+const role = is.choice(Object.keys(ROLES) as Role[]);
+const SOURCE = inputOf(source);
+const NEW_MEMBER = inputOf({ ...user, role, expires_at: is.optional(is.date()) });
+const CHANGE = inputOf({
+  ...user,
+  role: is.optional(role),
+  expires_at: is.clearable(is.date()),
+});
+const MEMBER = inputOf(user);
+
+/** The members' part of what operators do. */
+export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
+  const find = (
+    where: string,
+    db: Reader,
+    { group, project }: { group?: string | undefined; project?: string | undefined },
+  ): Promise<Source> => {
+    if ((group === undefined) === (project === undefined)) {
+      throw new OptionError(where, "", "give either group or project, a full path or an id");
+    }
+    return group === undefined
+      ? findAny(db, "project", project as string, now())
+      : findAny(db, "group", group, now());
+  };
+  const changeOf = (db: Database, of: Source): changes.MemberChange => {
+    const today = dayOf(now());
+    return { db, source: of, by: OPERATOR, now: now(), today };
+  };
+  const findMember = async (db: Reader, of: Source, username: string) => {
+    const { id } = await findUser(db, username);
+    const found = await members.find(db, of, id);
+    if (!found) throw notFound("Member");
+    return found;
+  };
+  const recordOf = async (db: Reader, of: Source, userId: number): Promise<MemberRecord> => {
+    const [found] = await members.all(db, of, userId);
+    return memberRecord(found as members.MemberDetails);
+  };
+
+  return {
+    async listMembers(given) {
+      const of = await find("listMembers", store, readOptions("listMembers", SOURCE, given));
+      return (await members.all(store, of)).map(memberRecord);
+    },
+    async addMember(given) {
+      const input = readOptions("addMember", NEW_MEMBER, given);
+      return store.transaction(async (db) => {
+        const of = await find("addMember", db, input);
+        const { id } = await findUser(db, input.user);
+        const membership = { access_level: ROLES[input.role], expires_at: input.expires_at };
+        await changes.addMember(changeOf(db, of), id, membership);
+        return recordOf(db, of, id);
+      });
+    },
+    async updateMember(given) {
+      const input = readOptions("updateMember", CHANGE, given);
+      return store.transaction(async (db) => {
+        const of = await find("updateMember", db, input);
+        const found = await findMember(db, of, input.user);
+        const access_level = input.role === undefined ? found.access_level : ROLES[input.role];
+        const { expires_at } = input;
+        await changes.changeMember(changeOf(db, of), found, { access_level, expires_at });
+        return recordOf(db, of, found.user_id);
+      });
+    },
+    async removeMember(given) {
+      const input = readOptions("removeMember", MEMBER, given);
+      return store.transaction(async (db) => {
+        const of = await find("removeMember", db, input);
+        const found = await findMember(db, of, input.user);
+        const removed = await recordOf(db, of, found.user_id);
+        await changes.removeMember(changeOf(db, of), found);
+        return removed;
+      });
+    },
+  };
+}
+
+function memberRecord(found: members.MemberDetails): MemberRecord {
+  const { username, name, access_level, expires_at } = found;
+  return { username, name, role: roleOf(access_level) as Role, access_level, expires_at };
+}

@@ -1,0 +1,168 @@
+import { newSecret, SCOPES, type Scope } from "../core/auth.ts";
+import { notFound } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { dayOf } from "../core/time.ts";
+import * as tokens from "../resources/tokens/queries.ts";
+import { requireScopes } from "../resources/tokens/rules.ts";
+import type { Database } from "../store/port.ts";
+import { type AdminContext, byUser, findAny, findUser, recordFor } from "./context.ts";
+
+/** A token as operators see it. */
+export interface TokenRecord {
+  id: number;
+  username: string;
+  name: string;
+  scopes: Scope[];
+  impersonation: boolean;
+  /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
+  expires_at: string | null;
+  /** As an ISO 8601 instant, to the minute; `null` for never. */
+  last_used_at: string | null;
+  revoked: boolean;
+  /** Neither revoked nor expired. */
+  active: boolean;
+}
+
+/** A CI job's token as it is made. */
+export interface JobTokenRecord {
+  id: number;
+  username: string;
+  /** The full path of the only project it reaches. */
+  project: string;
+  /** As an ISO 8601 instant. */
+  expires_at: string;
+}
+
+/** Access tokens. */
+export interface TokenAdmin {
+  /**
+   * Issues a personal token, or an impersonation token.
+   *
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws OptionError for a day or scopes that can't be; ApiError 404 for an unknown user
+   */
+  createToken(token: {
+    user: string;
+    name: string;
+    scopes: readonly Scope[];
+    /** `YYYY-MM-DD`, from which day on it is refused (UTC). Default: never. */
+    expires_at?: string;
+    impersonation?: boolean;
+  }): Promise<TokenRecord & { token: string }>;
+  /** The tokens of a user, or of all, in the order they were made. @throws ApiError 404 */
+  listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
+  /** Revokes a token for good. @throws ApiError 404 */
+  revokeToken(id: number): Promise<TokenRecord>;
+  /**
+   * Issues the token of a CI job, which reaches what its user may read in one project (docs/authentication.md).
+   *
+   * @param token `lifetime` in seconds, default 3600
+   * @returns the record with `token`, the secret, which is nowhere else
+   * @throws OptionError for a lifetime that can't be; ApiError 404 for an unknown project or user
+   */
+  createJobToken(token: {
+    /** Its full path or id. */
+    project: string;
+    user: string;
+    lifetime?: number;
+  }): Promise<JobTokenRecord & { token: string }>;
+}
+
+/** In seconds: a month. */
+const LONGEST_JOB = 30 * 86_400;
+
+const NEW_TOKEN = inputOf({
+  user: is.text(),
+  name: is.text(),
+  scopes: is.arrayOf(is.choice(SCOPES)),
+  expires_at: is.optional(is.date()),
+  impersonation: is.optional(is.boolean()),
+});
+const FILTER = inputOf(byUser);
+const NEW_JOB_TOKEN = inputOf({
+  project: is.text(),
+  user: is.text(),
+  lifetime: is.optional(is.integer({ min: 1, max: LONGEST_JOB })),
+});
+
+/** The tokens' part of what operators do. */
+export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
+  return {
+    async createToken(given) {
+      const read = readOptions("createToken", NEW_TOKEN, given);
+      const { user: username, name, scopes, expires_at, impersonation = false } = read;
+      requireScopes(scopes);
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const user = await findUser(db, username);
+        const id = await tokens.insert(
+          db,
+          { user_id: user.id, name, digest, scopes, impersonation, expires_at },
+          now(),
+        );
+        const target = impersonation ? `${name} (impersonation)` : name;
+        await recordFor(db, "token made", user.id, now(), target);
+        return { ...(await tokenRecord(db, id, now())), token: secret };
+      });
+    },
+    async listTokens(given = {}) {
+      const { user: username } = readOptions("listTokens", FILTER, given);
+      const user = username === undefined ? undefined : await findUser(store, username);
+      return (await tokens.all(store, user?.id)).map((row) => recordOf(row, now()));
+    },
+    async revokeToken(given) {
+      const id = readArgument("revokeToken", "id", is.integer(), given);
+      return store.transaction(async (db) => {
+        const { name } = await tokenRecord(db, id, now());
+        const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
+        if (await tokens.revoke(db, id, now())) {
+          await recordFor(db, "token revoked", userId, now(), name);
+        }
+        return tokenRecord(db, id, now());
+      });
+    },
+    async createJobToken(given) {
+      const read = readOptions("createJobToken", NEW_JOB_TOKEN, given);
+      const { project: name, user: username, lifetime = 3600 } = read;
+      const { secret, digest } = newSecret();
+      return store.transaction(async (db) => {
+        const project = await findAny(db, "project", name, now());
+        const user = await findUser(db, username);
+        const expires_at = now() + lifetime * 1000;
+        const of = { user_id: user.id, project_id: project.id, digest, expires_at };
+        const id = await tokens.insertJobToken(db, of, now());
+        await recordFor(db, "job token made", user.id, now(), project.fullPath);
+        return {
+          id,
+          username: user.username,
+          project: project.fullPath,
+          expires_at: new Date(expires_at).toISOString(),
+          token: secret,
+        };
+      });
+    },
+  };
+}
+
+async function tokenRecord(db: Database, id: number, now: number): Promise<TokenRecord> {
+  const [row] = await tokens.all(db, undefined, id);
+  if (!row) throw notFound("Token");
+  return recordOf(row, now);
+}
+
+function recordOf(row: tokens.TokenDetails, now: number): TokenRecord {
+  const { id, username, name, expires_at } = row;
+  const revoked = row.revoked === 1;
+  return {
+    id,
+    username,
+    name,
+    scopes: row.scopes.split(" ") as Scope[],
+    impersonation: row.impersonation === 1,
+    expires_at,
+    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
+    revoked,
+    active: !revoked && (expires_at === null || expires_at > dayOf(now)),
+  };
+}

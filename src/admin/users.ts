@@ -1,0 +1,235 @@
+import { OPERATOR } from "../accounts/audit.ts";
+import * as invitations from "../accounts/invitations.ts";
+import * as twoFactor from "../accounts/two-factor.ts";
+import * as is from "../core/input.ts";
+import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { hashPassword, requirePassword } from "../core/passwords.ts";
+import * as changes from "../resources/users/changes.ts";
+import * as users from "../resources/users/queries.ts";
+import { requireFree } from "../resources/users/rules.ts";
+import type { Database } from "../store/port.ts";
+import { type AdminContext, findUser, recordFor, reference } from "./context.ts";
+
+/** A user as operators see them. */
+export interface UserRecord {
+  id: number;
+  username: string;
+  name: string;
+  email: string;
+  state: "active" | "blocked";
+  admin: boolean;
+}
+
+/** Who is made a user. */
+export interface NewUser {
+  username: string;
+  name: string;
+  email: string;
+  /** Default false. */
+  admin?: boolean;
+}
+
+/** What of a user is changed; what is left out stays. */
+export interface UserChange {
+  /** The new user name: the paths of their own projects change with it. */
+  username?: string;
+  name?: string;
+  email?: string;
+  /** Whether they are an administrator. */
+  admin?: boolean;
+  /** `"blocked"` refuses their tokens and sessions; `"active"` accepts their tokens again. */
+  state?: "active" | "blocked";
+}
+
+/** A link by which a user sets their password, once. */
+export interface PasswordLink {
+  username: string;
+  /** Below the server's address. It holds a secret that is stored nowhere else. */
+  path: string;
+  /** The whole link; `null` where the application was given no `url`. */
+  url: string | null;
+  /** As an ISO 8601 instant. */
+  expires_at: string;
+}
+
+/** Users, named by their user name, whatever its case. */
+export interface UserAdmin {
+  /**
+   * Makes a user.
+   *
+   * @throws OptionError where something is missing or not a text
+   * @throws ApiError 400 or 409 where a name or the password can't be, or is taken
+   */
+  createUser(
+    user: NewUser & {
+      /** At least 8 characters, at most 72 bytes; without one the user has tokens only. */
+      password?: string;
+    },
+  ): Promise<UserRecord>;
+  /**
+   * Makes a user, and the link by which they set their password.
+   *
+   * @param user `lifetime`: seconds for which the link works, default 7 days
+   * @throws OptionError, ApiError as {@link createUser}
+   */
+  inviteUser(
+    user: NewUser & { lifetime?: number },
+  ): Promise<UserRecord & { invitation: PasswordLink }>;
+  /**
+   * Makes a link by which a user sets another password; one they had before no longer works.
+   *
+   * @param options `lifetime`: seconds for which it works, default 7 days
+   * @throws ApiError 404
+   */
+  createPasswordLink(username: string, options?: { lifetime?: number }): Promise<PasswordLink>;
+  /**
+   * Checks what a user is to be made of, all or a part of it, and makes nothing: what a form asks for.
+   *
+   * @throws OptionError, ApiError as {@link createUser}
+   */
+  checkUser(user: Partial<NewUser> & { password?: string }): Promise<void>;
+  /** A user. @throws ApiError 404 */
+  getUser(username: string): Promise<UserRecord>;
+  /** Whether there is any user yet. */
+  hasUsers(): Promise<boolean>;
+  /** All users, in the order they were made. */
+  listUsers(): Promise<UserRecord[]>;
+  /**
+   * Renames, promotes, demotes, blocks a user.
+   *
+   * @throws ApiError 404, 400 or 409 for a name that can't be or is taken, 403 for the last administrator
+   */
+  updateUser(username: string, change: UserChange): Promise<UserRecord>;
+  /** Deletes a user with their own projects. @throws ApiError 404, 403 for the last administrator */
+  deleteUser(username: string): Promise<UserRecord>;
+  /** Blocks a user: from then on their tokens answer 403. @throws ApiError 404, 403 for the last administrator */
+  blockUser(username: string): Promise<UserRecord>;
+  /** Lets a blocked user in again. @throws ApiError 404 */
+  unblockUser(username: string): Promise<UserRecord>;
+  /** Gives a user another password, which ends their sessions. @throws ApiError 404, 400 for a password that can't be */
+  setPassword(username: string, password: string): Promise<UserRecord>;
+  /** Switches a user's second factor off, where it is on. @throws ApiError 404 */
+  disableTwoFactor(username: string): Promise<UserRecord>;
+}
+
+/** In seconds: a week, and a year. */
+const LINK_LIFETIME = 7 * 86_400;
+const LONGEST_LINK = 365 * 86_400;
+
+const lifetime = { lifetime: is.optional(is.integer({ min: 1, max: LONGEST_LINK })) };
+const account = { ...changes.newUserInput, admin: is.optional(is.boolean()) };
+const NEW_USER = inputOf({ ...account, password: is.optional(is.anyText()) });
+const PART = inputOf({ ...changes.userInput, password: is.optional(is.anyText()) });
+const INVITED = inputOf({ ...account, ...lifetime });
+const LINK = inputOf(lifetime);
+const CHANGE = inputOf({
+  ...changes.userInput,
+  state: is.optional(is.choice(["active", "blocked"])),
+});
+
+/** The users' part of what operators do. */
+export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
+  const named = (where: string, username: string) =>
+    readArgument(where, "username", reference, username);
+
+  /** Changes a user and gives what they became. */
+  const change = (username: string, work: (db: Database, found: users.User) => Promise<unknown>) =>
+    store.transaction(async (db) => {
+      const found = await findUser(db, username);
+      await work(db, found);
+      return userRecord((await users.find(db, found.id)) as users.User);
+    });
+
+  const linkFor = async (
+    db: Database,
+    user: Pick<users.User, "id" | "username">,
+    seconds = LINK_LIFETIME,
+  ): Promise<PasswordLink> => {
+    const expiresAt = now() + seconds * 1000;
+    const secret = await invitations.create(db, user.id, expiresAt, now());
+    await recordFor(db, "user invited", user.id, now());
+    const path = `/users/password/edit?reset_password_token=${secret}`;
+    return {
+      username: user.username,
+      path,
+      url: url === undefined ? null : url.replace(/\/$/, "") + path,
+      expires_at: new Date(expiresAt).toISOString(),
+    };
+  };
+
+  return {
+    async createUser(given) {
+      const { password, ...user } = readOptions("createUser", NEW_USER, given);
+      const password_hash = password === undefined ? null : await hashPassword(password);
+      return store.transaction(async (db) => {
+        const id = await changes.createUser(db, OPERATOR, { ...user, password_hash }, now());
+        return userRecord((await users.find(db, id)) as users.User);
+      });
+    },
+    async inviteUser(given) {
+      const { lifetime: seconds, ...user } = readOptions("inviteUser", INVITED, given);
+      return store.transaction(async (db) => {
+        const id = await changes.createUser(db, OPERATOR, user, now());
+        const made = userRecord((await users.find(db, id)) as users.User);
+        return { ...made, invitation: await linkFor(db, made, seconds) };
+      });
+    },
+    async createPasswordLink(username, options = {}) {
+      const name = named("createPasswordLink", username);
+      const { lifetime: seconds } = readOptions("createPasswordLink", LINK, options);
+      return store.transaction(async (db) => linkFor(db, await findUser(db, name), seconds));
+    },
+    async checkUser(given) {
+      const { password, ...user } = readOptions("checkUser", PART, given);
+      if (password !== undefined) requirePassword(password);
+      await requireFree(store, user);
+    },
+    getUser: async (username) => userRecord(await findUser(store, named("getUser", username))),
+    hasUsers: async () => users.isAnybody(store),
+    listUsers: async () => (await users.all(store)).map(userRecord),
+    async updateUser(username, given) {
+      const name = named("updateUser", username);
+      const { state, ...input } = readOptions("updateUser", CHANGE, given);
+      return change(name, async (db, found) => {
+        await changes.changeUser(db, OPERATOR, found, input, now());
+        if (state === undefined || state === found.state) return;
+        const changed = (await users.find(db, found.id)) as users.User;
+        await changes.changeState(db, OPERATOR, changed, state, now());
+      });
+    },
+    async deleteUser(username) {
+      const name = named("deleteUser", username);
+      return store.transaction(async (db) => {
+        const found = await findUser(db, name);
+        await changes.deleteUser(db, OPERATOR, found, now());
+        return userRecord(found);
+      });
+    },
+    blockUser: async (username) =>
+      change(named("blockUser", username), (db, found) =>
+        changes.changeState(db, OPERATOR, found, "blocked", now()),
+      ),
+    unblockUser: async (username) =>
+      change(named("unblockUser", username), (db, found) =>
+        changes.changeState(db, OPERATOR, found, "active", now()),
+      ),
+    async setPassword(username, password) {
+      const name = named("setPassword", username);
+      const text = readArgument("setPassword", "password", is.anyText(), password);
+      const hash = await hashPassword(text);
+      return change(name, (db, found) => changes.changePassword(db, OPERATOR, found, hash, now()));
+    },
+    disableTwoFactor: async (username) =>
+      change(named("disableTwoFactor", username), async (db, found) => {
+        if (await twoFactor.turnOff(db, found.id)) {
+          await recordFor(db, "two-factor disabled", found.id, now());
+        }
+      }),
+  };
+}
+
+function userRecord(user: users.User): UserRecord {
+  const { id, username, name, email } = user;
+  const state = user.state === "blocked" ? "blocked" : "active";
+  return { id, username, name, email, state, admin: user.admin === 1 };
+}

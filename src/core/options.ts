@@ -1,0 +1,165 @@
+import * as v from "valibot";
+import {
+  type Attribute,
+  type AttributeNotes,
+  type Attributes,
+  type Input,
+  notesOf,
+} from "./input.ts";
+
+/** An option of the library that is wrong, misspelt or missing. The message names it and says what is allowed. */
+export class OptionError extends TypeError {
+  override readonly name = "OptionError";
+  /**
+   * @param where the function that was called, such as `createApp`
+   * @param option the option's path, such as `limits.perPage`; `""` where the options as a whole are wrong
+   * @param problem what is wrong with it
+   */
+  constructor(
+    where: string,
+    readonly option: string,
+    problem: string,
+  ) {
+    super(`${where}: ${option === "" ? "" : `${option} `}${problem}`);
+  }
+}
+
+/** The schema of an object that takes no other options than these. */
+export function optionsOf<const E extends v.ObjectEntries>(entries: E) {
+  const names = Object.keys(entries);
+  return v.strictObject(entries, (issue) => {
+    if (issue.path === undefined) return `must be an object with ${names.join(", ")}`;
+    if (issue.expected !== "never") return "is missing";
+    const close = closest(String(issue.input), names);
+    const meant = close === undefined ? "" : ` Did you mean ${close}?`;
+    return `is unknown.${meant} There are ${names.join(", ")}`;
+  });
+}
+
+/** {@link optionsOf} for what the routes' attributes stand for too: the same rules hold for both. */
+export function inputOf<const A extends Attributes>(
+  attributes: A,
+): v.GenericSchema<unknown, Input<A>> {
+  const entries = Object.entries(attributes).map(([name, schema]) => {
+    const said = telling(schema);
+    return [name, notesOf(schema).optional ? v.optional(said) : said];
+  });
+  return optionsOf(Object.fromEntries(entries)) as unknown as v.GenericSchema<unknown, Input<A>>;
+}
+
+/**
+ * Checks what a function of the library was given.
+ *
+ * @param where the function's name
+ * @returns what the schema makes of it
+ * @throws OptionError naming the option that is wrong
+ */
+export function readOptions<T>(
+  where: string,
+  schema: v.GenericSchema<unknown, T>,
+  given: unknown,
+): T {
+  const read = v.safeParse(schema, given);
+  if (read.success) return read.output;
+  const { path, problem } = problemOf(read.issues);
+  throw new OptionError(where, path, problem);
+}
+
+/** The place and text of the first thing that is wrong. @param issues of a schema made here */
+export function problemOf(issues: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): {
+  path: string;
+  problem: string;
+} {
+  // Where a name is misspelt, another is often missing.
+  const issue = issues.find(({ expected }) => expected === "never") ?? issues[0];
+  return { path: v.getDotPath(issue) ?? "", problem: issue.message };
+}
+
+/**
+ * Checks one argument of a function of the library.
+ *
+ * @throws OptionError naming the argument
+ */
+export function readArgument<T>(
+  where: string,
+  name: string,
+  schema: Attribute<T>,
+  given: unknown,
+): T {
+  const entries = { [name]: telling(schema) };
+  const read = readOptions<Record<string, T>>(
+    where,
+    optionsOf(entries) as unknown as v.GenericSchema<unknown, Record<string, T>>,
+    given === undefined ? {} : { [name]: given },
+  );
+  return read[name] as T;
+}
+
+/** The schema of an option that is called. */
+export const functionOption = v.custom<(...values: never[]) => unknown>(
+  (value) => typeof value === "function",
+  "must be a function",
+);
+
+const ALLOWED: Readonly<Record<string, string>> = {
+  string: "give a text",
+  integer: "give a whole number",
+  boolean: "give true or false",
+  date: "give a day as YYYY-MM-DD",
+  timestamp: "give an instant as ISO 8601 has it",
+};
+
+/** An attribute whose refusal says what is allowed. What was given is not repeated: it may be a password. */
+function telling<T>(schema: Attribute<T>): Attribute<T> {
+  const { type, values }: AttributeNotes = notesOf(schema);
+  const allowed = values ? `give one of ${values.join(", ")}` : ALLOWED[type];
+  return v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
+      const read = v.safeParse(schema, dataset.value);
+      if (read.success) return read.output;
+      const [{ message, path }] = read.issues;
+      const vague = message === "is invalid" || message === "does not have a valid value";
+      const said = vague && allowed ? `${message}: ${allowed}` : message;
+      addIssue(path ? { message: said, path } : { message: said });
+      return NEVER;
+    }),
+  );
+}
+
+/** Longer ones are no misspelling of anything. */
+const LONGEST_NAME = 40;
+
+/** The name that was probably meant: one with few letters changed, or one that was abbreviated. */
+function closest(given: string, names: readonly string[]): string | undefined {
+  if (given.length > LONGEST_NAME) return undefined;
+  const wanted = given.toLowerCase();
+  const ranked = names
+    .map((name) => ({ name, distance: distanceOf(wanted, name.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  if (best && best.distance <= Math.max(1, Math.floor(best.name.length / 3))) return best.name;
+  return names.find((name) => isShortFor(wanted, name.toLowerCase()));
+}
+
+/** How many letters have to be added, removed or replaced (Levenshtein). */
+function distanceOf(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+/** Whether a text has the name's first letter, and others of it in their order. */
+function isShortFor(short: string, name: string): boolean {
+  if (short.length < 2 || short[0] !== name[0]) return false;
+  let at = 0;
+  for (const letter of name) if (letter === short[at]) at += 1;
+  return at === short.length;
+}

@@ -1,0 +1,170 @@
+import { type Actor, record } from "../../accounts/audit.ts";
+import { ROLES, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access.ts";
+import { conflict, invalid } from "../../core/errors.ts";
+import * as is from "../../core/input.ts";
+import { requireFullPath, requirePath } from "../../core/paths.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as members from "../members/queries.ts";
+import * as groups from "./queries.ts";
+
+const attributes = {
+  description: is.clearable(is.anyText({ max: 500 })),
+  visibility: is.optional(is.choice(["private", "internal", "public"])),
+  lfs_enabled: is.optional(is.boolean()),
+  request_access_enabled: is.optional(is.boolean()),
+};
+
+/** The attributes of a new group. */
+export const newGroupInput = { name: is.text(), path: is.text(), ...attributes };
+
+/** The attributes of a group that can be changed. */
+export const groupInput = {
+  name: is.optional(is.text()),
+  path: is.optional(is.text()),
+  ...attributes,
+};
+
+/**
+ * Makes a group.
+ *
+ * @param group `parent`: the group it is in, if any; `ownerId`: the user who becomes its owner, if any
+ * @returns its id
+ * @throws ApiError 400 for an invalid path or visibility, 409 for a name or path that is taken
+ */
+export async function createGroup(
+  db: Database,
+  by: Actor,
+  group: is.Input<typeof newGroupInput> & {
+    parent?: groups.Namespace | undefined;
+    ownerId: number | undefined;
+  },
+  now: number,
+): Promise<number> {
+  const { path, parent, ownerId } = group;
+  requirePath(path, { top: !parent });
+  const visibility = group.visibility ?? "private";
+  await requireVisibility(db, visibility, parent);
+  await requireFree(db, parent, group);
+  const row = { ...group, kind: "group", visibility: VISIBILITIES[visibility] } as const;
+  const id = await groups.insert(db, row, now);
+  if (ownerId !== undefined) {
+    const owner = {
+      user_id: ownerId,
+      access_level: ROLES.owner,
+      created_by_id: by.id ?? undefined,
+    };
+    await members.insert(db, { column: "namespace_id", id }, owner, now);
+    const target = `${parent ? `${parent.full_path}/${path}` : path} (owner)`;
+    const added = { action: "member added", author: by, userId: ownerId, target } as const;
+    await record(db, { ...added, ip: by.ip }, now);
+  }
+  return id;
+}
+
+/**
+ * Changes a group. The full paths and names of everything below it follow.
+ *
+ * @throws ApiError 400 for an invalid path or visibility, 409 for a name or path that is taken
+ */
+export async function changeGroup(
+  db: Database,
+  found: groups.Namespace,
+  input: is.Input<typeof groupInput>,
+  now: number,
+): Promise<void> {
+  const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
+  if (input.visibility) await requireVisibility(db, input.visibility, parent, found.id);
+  await rename(db, found, parent, input);
+  const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
+  await updateRow(
+    db,
+    "namespaces",
+    found.id,
+    {
+      name: input.name,
+      path: input.path,
+      description: input.description === null ? "" : input.description,
+      visibility: input.visibility && VISIBILITIES[input.visibility],
+      lfs_enabled: flag(input.lfs_enabled),
+      request_access_enabled: flag(input.request_access_enabled),
+    },
+    now,
+  );
+}
+
+/**
+ * Checks the name and the path of a new or renamed group. Subgroups of one group have different names.
+ *
+ * @param wanted the name and path, those that change
+ * @throws ApiError 409 in the words of GitLab's 400, and 400 for a path that is too long
+ */
+async function requireFree(
+  db: Reader,
+  parent: groups.Namespace | undefined,
+  wanted: { name?: string | undefined; path?: string | undefined },
+): Promise<void> {
+  const taken = ["has already been taken"];
+  const { name, path } = wanted;
+  const fullPath = parent && path !== undefined ? `${parent.full_path}/${path}` : path;
+  if (fullPath !== undefined) requireFullPath(fullPath);
+  const nameTaken = parent && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
+  const pathTaken = fullPath !== undefined && (await groups.isTaken(db, fullPath));
+  if (nameTaken || pathTaken) {
+    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
+  }
+}
+
+/**
+ * Checks that a group is no more visible than its parent and no less visible than its contents, in GitLab's words.
+ *
+ * @param groupId the group that is changed; a new one has no contents
+ * @throws ApiError 400
+ */
+async function requireVisibility(
+  db: Reader,
+  wanted: keyof typeof VISIBILITIES,
+  parent: groups.Namespace | undefined,
+  groupId?: number,
+): Promise<void> {
+  const level = VISIBILITIES[wanted];
+  const problems: string[] = [];
+  if (parent?.kind === "group" && level > parent.visibility) {
+    const allowed = VISIBILITY_WORDS[parent.visibility];
+    problems.push(`${wanted} is not allowed since the parent group has a ${allowed} visibility.`);
+  }
+  const more = groupId === undefined ? undefined : await groups.moreVisible(db, groupId, level);
+  if (more?.projects) {
+    problems.push(
+      `${wanted} is not allowed since this group contains projects with higher visibility.`,
+    );
+  }
+  if (more?.groups) {
+    problems.push(`${wanted} is not allowed since there are sub-groups with higher visibility.`);
+  }
+  if (problems.length > 0) throw invalid({ visibility_level: problems });
+}
+
+/** Checks a change of name or path, and updates the full ones of the group and of everything below it. */
+async function rename(
+  db: Database,
+  before: groups.Namespace,
+  parent: groups.Namespace | undefined,
+  {
+    name = before.name,
+    path = before.path,
+  }: { name?: string | undefined; path?: string | undefined },
+): Promise<void> {
+  if (name === before.name && path === before.path) return;
+  const after = {
+    full_path: parent ? `${parent.full_path}/${path}` : path,
+    full_name: parent ? `${parent.full_name} / ${name}` : name,
+  };
+  if (path !== before.path) requirePath(path, { top: !parent });
+  await requireFree(db, parent, {
+    name: name === before.name ? undefined : name,
+    path: path.toLowerCase() === before.path.toLowerCase() ? undefined : path,
+  });
+  await groups.renameBelow(db, before.id, before, after);
+  requireFullPath(await groups.longestPath(db, before.id));
+}

@@ -1,0 +1,151 @@
+import { type Actor, type AuditAction, record } from "../../accounts/audit.ts";
+import { ROLES, roleOf, type Source } from "../../core/access.ts";
+import { conflict, forbidden, invalid } from "../../core/errors.ts";
+import type { Database } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/queries.ts";
+import * as members from "./queries.ts";
+
+/** What a membership is given: its level, and the day from which on it is over. */
+export interface Membership {
+  access_level: number;
+  expires_at?: string | null | undefined;
+}
+
+/** A change of who belongs to a group or project. */
+export interface MemberChange {
+  db: Database;
+  /** The group or project, with the level of whoever makes the change. */
+  source: Source;
+  by: Actor;
+  /** Epoch milliseconds. */
+  now: number;
+  /** `YYYY-MM-DD`. */
+  today: string;
+}
+
+/**
+ * Adds a member.
+ *
+ * @returns the id of the membership
+ * @throws ApiError 400 for a level that can't be, 403 for one above that of who adds, 409 for a member
+ */
+export async function addMember(
+  change: MemberChange,
+  userId: number,
+  membership: Membership,
+): Promise<number> {
+  const { db, source, by, now } = change;
+  if (await members.find(db, source, userId)) throw conflict("Member already exists");
+  requireLevel(source, membership.access_level);
+  requireReach(source, membership.access_level);
+  await requireAboveInherited(change, userId, membership.access_level);
+  const created_by_id = by.id ?? undefined;
+  const row = { ...membership, user_id: userId, created_by_id };
+  const added = await members.insert(db, source, row, now);
+  recordEvent(db, source, "joined", userId, now);
+  await audit(change, "member added", userId, membership.access_level);
+  return added;
+}
+
+/**
+ * Changes a member's level or the day their membership ends.
+ *
+ * @throws ApiError 400 for a level that can't be, 403 for the last owner and for levels above that of who changes
+ */
+export async function changeMember(
+  change: MemberChange,
+  found: members.Member,
+  { access_level, expires_at }: Membership,
+): Promise<void> {
+  const { db, source, now } = change;
+  requireLevel(source, access_level);
+  requireReach(source, Math.max(access_level, found.access_level));
+  await requireAboveInherited(change, found.user_id, access_level);
+  if (access_level !== ROLES.owner || isOver(expires_at, change.today)) {
+    await requireAnotherOwner(change, found);
+  }
+  await updateRow(db, "members", found.id, { access_level, expires_at }, now);
+  await audit(change, "member changed", found.user_id, access_level);
+}
+
+/**
+ * Ends a membership. Members may end their own, whatever their level.
+ *
+ * @throws ApiError 403 for the last owner, and for members above who removes them
+ */
+export async function removeMember(change: MemberChange, found: members.Member): Promise<void> {
+  const { db, source, by, now, today } = change;
+  if (by.id !== found.user_id) requireReach(source, found.access_level);
+  await requireAnotherOwner(change, found);
+  await members.remove(db, found.id);
+  const how = isOver(found.expires_at, today) ? "expired" : "left";
+  recordEvent(db, source, how, found.user_id, now);
+  await audit(change, "member removed", found.user_id, found.access_level);
+}
+
+/** Projects have no owners of their own. */
+function requireLevel(source: Source, accessLevel: number): void {
+  if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {
+    throw invalid({ access_level: ["is not included in the list"] });
+  }
+}
+
+/** Nobody hands out more than they have, or takes on who has more. */
+function requireReach(source: Source, accessLevel: number): void {
+  if (source.level < accessLevel) throw forbidden();
+}
+
+async function requireAboveInherited(
+  { db, source, today }: MemberChange,
+  userId: number,
+  accessLevel: number,
+): Promise<void> {
+  const above = await members.inherited(db, source, userId, today);
+  if (above && accessLevel < above.access_level) {
+    const role = roleOf(above.access_level) ?? "";
+    const title = role.charAt(0).toUpperCase() + role.slice(1);
+    throw invalid({
+      access_level: [
+        `should be higher than ${title} inherited membership from group ${above.full_name}`,
+      ],
+    });
+  }
+}
+
+const isOver = (expiresAt: string | null | undefined, today: string) =>
+  typeof expiresAt === "string" && expiresAt <= today;
+
+/** Keeps a group's only owner. As in GitLab, the membership may still expire at a later day. */
+async function requireAnotherOwner(
+  { db, source, today }: Pick<MemberChange, "db" | "source" | "today">,
+  found: members.Member,
+): Promise<void> {
+  if (source.kind !== "group" || found.access_level !== ROLES.owner) return;
+  if (isOver(found.expires_at, today)) return;
+  if (!(await members.hasOtherOwner(db, source.id, found.id, today))) {
+    throw forbidden("The last owner of a group cannot be removed.");
+  }
+}
+
+/** Whoever joins a project, or leaves it, is the author of that event; groups have no events. */
+function recordEvent(
+  db: Database,
+  source: Source,
+  action: "joined" | "left" | "expired",
+  userId: number,
+  now: number,
+): void {
+  if (source.kind !== "project") return;
+  events.record(db, { project_id: source.id, author_id: userId, action }, now);
+}
+
+function audit(
+  { db, source, by, now }: MemberChange,
+  action: AuditAction,
+  userId: number,
+  level: number,
+): Promise<void> {
+  const target = `${source.fullPath} (${roleOf(level) ?? level})`;
+  return record(db, { action, author: by, userId, target, ip: by.ip }, now);
+}

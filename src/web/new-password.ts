@@ -1,0 +1,114 @@
+import { record } from "../accounts/audit.ts";
+import * as invitations from "../accounts/invitations.ts";
+import type { AttributeErrors } from "../core/errors.ts";
+import * as is from "../core/input.ts";
+import { hashPassword } from "../core/passwords.ts";
+import {
+  type Answer,
+  get,
+  type Preparing,
+  post,
+  type Route,
+  type Visit,
+} from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import { field, form, type Tried, tried } from "./form.ts";
+import { html } from "./html.ts";
+import { page } from "./page.ts";
+import { mountOf } from "./places.ts";
+
+const PATH = "/users/password";
+
+const token = { reset_password_token: is.optional(is.anyText()) };
+
+/** Setting a password by the link an operator made, at the address GitLab has for it. */
+export const newPasswordRoutes: readonly Route[] = [
+  get(`${PATH}/edit`, {
+    summary: "Page to set a password by a link",
+    access: "anyone",
+    input: token,
+    handle: async (context) => {
+      const { db, input, now } = context;
+      const secret = input.reset_password_token ?? "";
+      const user = await invitations.findUser(db, secret, now);
+      return user ? newPasswordPage(context, user.username, secret) : overPage(context);
+    },
+  }),
+  post(PATH, {
+    summary: "Set a password by a link, which ends all sessions",
+    access: "anyone",
+    input: { ...token, password: is.anyText(), password_confirmation: is.anyText() },
+    prepare: newHash,
+    handle: async (context) => {
+      const { db, asked, input, now, prepared } = context;
+      const secret = input.reset_password_token ?? "";
+      const user = await invitations.findUser(db, secret, now);
+      if (!user || !prepared) return overPage(context);
+      if (prepared.errors) return newPasswordPage(context, user.username, secret, prepared.errors);
+      await users.setPassword(db, user.id, prepared.done, now);
+      const author = { id: user.id, name: user.username };
+      const target = "by a link";
+      await record(db, { action: "password changed", author, target, ip: asked.ip }, now);
+      const body = html`<div class="note good" role="status"><p>Your password has been set.</p></div>
+<section><a class="button" href="${mountOf(context.view)}/users/sign_in">Sign in</a></section>`;
+      return page(context, { title: "Password set", body });
+    },
+  }),
+];
+
+/** Nothing is hashed for somebody who has no link. */
+async function newHash(
+  input: {
+    reset_password_token?: string | undefined;
+    password: string;
+    password_confirmation: string;
+  },
+  { store, now }: Preparing,
+): Promise<Tried<string> | undefined> {
+  const secret = input.reset_password_token ?? "";
+  if (!(await invitations.findUser(store, secret, now))) return undefined;
+  if (input.password !== input.password_confirmation) {
+    return { errors: { password_confirmation: ["does not match"] } };
+  }
+  return tried(() => hashPassword(input.password));
+}
+
+function newPasswordPage(
+  visit: Visit,
+  username: string,
+  secret: string,
+  errors: AttributeErrors = {},
+): Answer {
+  const body = html`<p class="lead">Choose the password of <strong>${username}</strong>.</p>
+<section class="wide">${form(
+    visit,
+    PATH,
+    html`<input type="hidden" name="reset_password_token" value="${secret}">
+${field({
+  name: "password",
+  label: "New password",
+  type: "password",
+  autocomplete: "new-password",
+  autofocus: true,
+  hint: "At least 8 characters, at most 72 bytes.",
+  error: errors["password"],
+})}
+${field({
+  name: "password_confirmation",
+  label: "New password again",
+  type: "password",
+  autocomplete: "new-password",
+  error: errors["password_confirmation"],
+})}
+<button>Set password</button>`,
+  )}</section>`;
+  const failed = Object.keys(errors).length > 0;
+  return page(visit, { title: "Set your password", status: failed ? 422 : 200, body });
+}
+
+function overPage(visit: Visit): Answer {
+  const body = html`<section>
+<p class="lead">This link was used, has expired, or was replaced by a newer one. Ask your administrator for another.</p>
+</section>`;
+  return page(visit, { title: "Link no longer valid", status: 404, body });
+}
