@@ -40,6 +40,8 @@ export function watchUse(
 ): Watching {
   const unwritten = new Map<number, number>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
+  // What is being written: its record doesn't say so yet.
+  const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
   const shut = new Map<string, Usage>();
   let timer: NodeJS.Timeout | undefined;
@@ -53,6 +55,8 @@ export function watchUse(
     const sights = [...unwrittenSessions.values()];
     unwritten.clear();
     unwrittenSessions.clear();
+    for (const [id] of uses) inWriting.tokens.add(id);
+    for (const { id } of sights) inWriting.sessions.add(id);
     // Sorted, so that two processes can't deadlock.
     uses.sort(([a], [b]) => a - b);
     sights.sort((a, b) => a.id - b.id);
@@ -63,7 +67,11 @@ export function watchUse(
       },
       { shared: true },
     );
-    writing = Promise.all([writing, written.catch(onError)]).then(() => undefined);
+    const ended = written.catch(onError).finally(() => {
+      for (const [id] of uses) inWriting.tokens.delete(id);
+      for (const { id } of sights) inWriting.sessions.delete(id);
+    });
+    writing = Promise.all([writing, ended]).then(() => undefined);
   };
 
   const shutUntil = (network: string, now: number): Usage | undefined => {
@@ -83,6 +91,7 @@ export function watchUse(
         addresses.set(key, ip);
       }
       if (token.kind !== "personal" || unwritten.has(token.id)) return;
+      if (inWriting.tokens.has(token.id)) return;
       if (token.lastUsedAt !== null && now - token.lastUsedAt < EXACTNESS) return;
       unwritten.set(token.id, now);
       timer ??= setTimeout(write, DELAY).unref();
@@ -104,7 +113,8 @@ export function watchUse(
       }
     },
     seen({ id, lastSeenAt }, ip, now) {
-      if (now - lastSeenAt < EXACTNESS || unwrittenSessions.has(id)) return;
+      if (now - lastSeenAt < EXACTNESS) return;
+      if (unwrittenSessions.has(id) || inWriting.sessions.has(id)) return;
       unwrittenSessions.set(id, { id, ip, at: now });
       timer ??= setTimeout(write, DELAY).unref();
     },
