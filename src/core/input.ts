@@ -99,7 +99,7 @@ export function boolean(): Attribute<boolean> {
 }
 
 /** The most characters of a name, a title, and every text of which nothing else is said. */
-export const SHORT_TEXT = 255;
+const SHORT_TEXT = 255;
 /** The most characters of a description or a content (GitLab's 1 MiB). */
 export const LONG_TEXT = 1_048_576;
 /** The most entries of a list of which nothing else is said. */
