@@ -407,7 +407,7 @@ describe("queries", () => {
 
   it.each([
     [`a${"[b]".repeat(33)}=1`, "parameters are nested too deeply"],
-    ["a=1&".repeat(4097), "too many parameters"],
+    ["&".repeat(4097), "too many parameters"],
     ["a=1&a[b]=1", "expected a hash for parameter 'a'"],
     ["a[b]=1&a[]=1", "expected an array for parameter 'a'"],
   ])("that can't be read are 400 (%#)", async (query, error) => {
