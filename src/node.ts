@@ -125,6 +125,11 @@ const REQUEST_TIMEOUT = 300_000;
 /** How often it is looked whose time is over, in milliseconds. */
 const CHECKING_INTERVAL = 2000;
 const CONNECTIONS_PER_ADDRESS = 256;
+/**
+ * Connections that the system keeps until they are accepted. Beyond Node's 511 it drops them, and whoever was dropped
+ * tries again only after seconds.
+ */
+const BACKLOG = 4096;
 
 function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): HttpServer {
   const server = createServer(
@@ -182,7 +187,7 @@ export async function serve(
   const server = createLimitedServer(app, options);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   const { port: actual } = server.address() as AddressInfo;
   return {

@@ -4,7 +4,7 @@ import { UnavailableError } from "../store/port.ts";
 const QUIET = 5000;
 
 /** The database answers again. */
-export class OutageEnded extends Error {
+class OutageEnded extends Error {
   override readonly name = "OutageEnded";
 }
 

@@ -11,17 +11,21 @@ interface Address {
   waiting: (() => void)[];
 }
 
+/** Turns of the event loop between two requests: in each of them libuv accepts one connection. */
+const BETWEEN = 48;
 /** Milliseconds of work after which a turn of the event loop starts no more requests. */
 const SLICE = 10;
 
 /**
  * Shares the process between addresses: of one address a bounded number of requests is worked on at once, so that a
- * client that sends thousands holds up itself. Once a turn of the event loop takes long, the others are started one in
- * each turn, between which new requests are read.
+ * client that sends thousands holds up itself. Once a turn of the event loop takes long, the others are started one by
+ * one, with turns between them in which connections are accepted and new requests are read.
  */
 export class Turns {
   readonly #addresses = new Map<string, Address>();
   readonly #next: (() => void)[] = [];
+  /** Turns of the event loop since one of those was started. */
+  #passed = 0;
   /** When the first request of this turn of the event loop was started. */
   #began: number | undefined;
 
@@ -75,7 +79,11 @@ export class Turns {
   }
 
   readonly #start = (): void => {
-    this.#next.shift()?.();
+    this.#passed += 1;
+    if (this.#passed === BETWEEN) {
+      this.#passed = 0;
+      this.#next.shift()?.();
+    }
     if (this.#next.length > 0) setImmediate(this.#start);
   };
 }

@@ -3,7 +3,7 @@ export const MOST_STATEMENTS = 1000;
 /** The most characters of their texts in all. In SQLite a statement takes about 70 bytes for each. */
 export const MOST_CHARACTERS = 500_000;
 /** A longer text is not kept: it was put together for one request. The others have up to 3,600 characters. */
-export const LONGEST_STATEMENT = 10_000;
+const LONGEST_STATEMENT = 10_000;
 
 /**
  * Prepared statements by their text, bounded in number and in size. The one that was used least recently makes room for
