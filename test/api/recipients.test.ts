@@ -293,4 +293,4 @@ it("asks about a thousand watchers in a few statements", async () => {
   expect(await heard("issues", { title: "Everybody" })).toBe(1000);
   expect(await heard("merge_requests", request)).toBe(0);
   await crowd.dispose();
-});
+}, 120_000);

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+
+/** In every text of the private project; who may not read it must never get to see it. */
+const MARK = "marked-text";
+const VAULT = "/projects/secret%2Fvault";
+
+let app: TestApp;
+let places: Places;
+
+beforeAll(async () => {
+  app = await testApp();
+  const post = async (path: string, json: object, as: Person = "owner") => {
+    const answer = await app.call(`POST ${path}`, { as, json });
+    expect([path, answer.status, answer.text]).toEqual([path, 201, answer.text]);
+    return answer.json;
+  };
+  const { json: stranger } = await app.call("GET /user", { as: "stranger" });
+  await post(`${VAULT}/members`, { user_id: stranger.id, access_level: 30 });
+  await app.call(`PUT ${VAULT}`, { as: "owner", json: { description: MARK } });
+  const texts = { title: MARK, description: `${MARK} @stranger @guest` };
+  const branches = { source_branch: MARK, target_branch: "main" };
+  await post(`${VAULT}/labels`, { name: MARK, color: "#ff0000", description: MARK });
+  await post(`${VAULT}/milestones`, texts);
+  await post(`${VAULT}/issues`, { ...texts, confidential: true, labels: MARK }, "stranger");
+  await post(`${VAULT}/merge_requests`, { ...texts, ...branches }, "stranger");
+  await post(`${VAULT}/snippets`, { ...texts, file_name: MARK, content: MARK }, "stranger");
+  await post(`${VAULT}/wikis`, { title: MARK, content: MARK });
+  for (const kind of ["issues", "merge_requests"]) {
+    await post(`${VAULT}/${kind}/1/notes`, { body: `${MARK} @stranger` }, "stranger");
+    await post(`${VAULT}/${kind}/1/award_emoji`, { name: "tada" }, "stranger");
+    await post(`${VAULT}/${kind}/1/todo`, {}, "stranger");
+  }
+  await post(`${VAULT}/star`, {}, "stranger");
+  const found = await placesIn(app, "secret", "secret/vault");
+  const { json: todos } = await app.call("GET /todos", { as: "stranger" });
+  expect(todos[0].target.title).toBe(MARK);
+  places = { ...found, params: { ...found.params, todo_id: todos[0].id, user_id: stranger.id } };
+  await app.call(`DELETE ${VAULT}/members/${stranger.id}`, { as: "owner" });
+});
+afterAll(() => app.dispose());
+
+/** Changes of a description, sent with everything: what answers with a record has a reason to do so. */
+const json = { body: "x", description: "x", name: "thumbsup" };
+
+it.each(
+  routes
+    .filter(({ method, access }) => method !== "DELETE" && access !== "admin")
+    .map((route) => [`${route.method} ${route.path}`, route] as const),
+)("%s shows nothing of what was taken away", async (_, route) => {
+  const at = `${route.method} ${pathOf(route, places)}`;
+  const requests = route.method === "GET" ? [at, `${at}?scope=all&all_available=true`] : [at];
+  for (const request of requests) {
+    for (const as of ["anonymous", "stranger"] as const) {
+      const sent = route.method === "GET" ? { as } : { as, json };
+      const { status, text } = await app.call(request, sent);
+      expect([request, as, status, text.includes(MARK)]).not.toEqual([request, as, 500, false]);
+      expect([request, as, text.includes(MARK)]).toEqual([request, as, false]);
+    }
+  }
+});
+
+it("shows it all to who may read it", async () => {
+  for (const path of ["/issues?scope=all", "/merge_requests?scope=all", "/events?scope=all"]) {
+    expect((await app.call(`GET ${path}`, { as: "owner" })).text).toContain(MARK);
+  }
+});
