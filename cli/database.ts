@@ -27,7 +27,8 @@ export async function openApp(options: AppOptions & { database: string }): Promi
 /**
  * Opens a database, lets `work` do what operators do there, and closes it.
  *
- * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin
+ * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin; it is removed
+ *   again where `work` fails
  */
 export async function withAdmin<T>(
   database: string,
@@ -35,11 +36,17 @@ export async function withAdmin<T>(
   options: { create?: boolean } = {},
 ): Promise<T> {
   if (!options.create) requireThere(database);
+  const isNew = isFile(database) && !existsSync(database);
   const app = await openApp({ database });
   try {
-    return await work(app.admin);
-  } finally {
-    await app.close();
+    return await work(app.admin).finally(app.close);
+  } catch (error) {
+    if (isNew) {
+      const { removeDatabase } = await import("../src/index.ts");
+      // Somebody else who has it open keeps it.
+      await removeDatabase(database).catch(() => undefined);
+    }
+    throw error;
   }
 }
 

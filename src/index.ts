@@ -14,15 +14,19 @@ export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
 export type { HostRequest } from "./core/incoming.ts";
 export {
+  type Backup,
   backupDatabase,
   type Check,
   type CopiedTable,
   checkDatabase,
   copyDatabase,
   migrateDatabase,
+  type Restored,
+  removeDatabase,
+  restoreDatabase,
 } from "./database/index.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export { type Seed, SeedError, type Seeded } from "./seed.ts";
-export { StoreError, UnavailableError } from "./store/port.ts";
+export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Check, CopiedTable } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, requireThere } from "../database.ts";
@@ -7,7 +8,7 @@ import { type Columns, JSON_OPTION, type JsonOptions, print, progressBar, table 
 /** Characters of a checksum that people compare. */
 const SHOWN = 12;
 
-/** Adds `db copy`, `db check`, `db backup` and `db migrate`. */
+/** Adds `db copy|check|backup|restore|migrate`. */
 export function addDatabaseCommands(program: Command): void {
   const db = program
     .command("db")
@@ -18,6 +19,7 @@ export function addDatabaseCommands(program: Command): void {
 Examples:
   $ pm-cli db check
   $ pm-cli db backup /backup/pm.db
+  $ pm-cli db restore /backup/pm.db
   $ pm-cli db copy --from pm.db --to postgres://pm:secret@db.internal/pm`,
     );
 
@@ -55,10 +57,13 @@ Examples:
     .description("write a copy of a SQLite database as it is now, while it is served")
     .argument("<file>", "what to write; an older one is replaced when the new one is whole")
     .addOption(databaseOption())
+    .option("--force", "replace a file that is no backup, or that was used as a database since")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
+The backup is checked before it takes its place, and only you can read it. The key of the database's secrets
+is not in it: keep a copy of that file, which is named, elsewhere.
 For PostgreSQL: pg_dump --format=custom --file=pm.dump "$PM_DB", and pg_restore.
 
 Examples:
@@ -66,6 +71,23 @@ Examples:
   $ pm-cli db backup --db /var/lib/pm.db /backup/pm-$(date +%F).db`,
     )
     .action(backup);
+
+  db.command("restore")
+    .description("put a backup in the place of a SQLite database that is not served")
+    .argument("<from>", "the backup, which stays as it is")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+The backup is checked first. The database before is kept beside the new one, and its name is printed. While
+a server, or anything else, has the database open, nothing is done.
+
+Examples:
+  $ pm-cli db restore /backup/pm.db
+  $ pm-cli db restore /backup/pm-20261122T013105Z.db --db /var/lib/pm.db --json`,
+    )
+    .action(restore);
 
   db.command("migrate")
     .description("bring a database up to date, as serve does when it starts")
@@ -127,14 +149,31 @@ const shown = (checks: readonly Check[]) =>
     )
     .join("\n");
 
+interface BackupOptions extends DatabaseOptions, JsonOptions {
+  force?: boolean;
+}
+
 async function backup(
   file: string,
-  { db, ...output }: DatabaseOptions & JsonOptions,
+  { db, force = false, ...output }: BackupOptions,
 ): Promise<void> {
   requireThere(db);
   const { backupDatabase } = await library();
-  const { bytes } = await backupDatabase(db, file);
+  const { bytes } = await backupDatabase(db, file, { force });
   await print({ file, bytes }, output, () => `Wrote ${bytes} bytes to ${file}.`);
+}
+
+async function restore(
+  from: string,
+  { db, ...output }: DatabaseOptions & JsonOptions,
+): Promise<void> {
+  if (!existsSync(from)) throw new Failure(`there is no backup ${from}`);
+  const { restoreDatabase } = await library();
+  const restored = await restoreDatabase(from, db);
+  await print({ db, ...restored }, output, ({ bytes, kept }) => {
+    const before = kept === null ? "" : ` What was there before is ${kept}.`;
+    return `Restored ${db} from ${from}, ${bytes} bytes.${before}`;
+  });
 }
 
 interface MigrateOptions extends DatabaseOptions, JsonOptions {
