@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { Option } from "commander";
 import type { Admin, App, AppOptions } from "../src/index.ts";
 import { Failure } from "./errors.ts";
@@ -21,7 +21,14 @@ export async function openApp(options: AppOptions & { database: string }): Promi
   const { database } = options;
   if (isFile(database) && existsSync(database)) requireWritable(database);
   const { createApp } = await import("../src/index.ts");
-  return createApp(options);
+  const { PM_SECRET_KEY: secretKey, PM_SECRET_KEY_FILE: secretKeyFile } = process.env;
+  return createApp({
+    // Only a server looks after its database.
+    background: false,
+    ...(secretKey && { secretKey }),
+    ...(secretKeyFile && { secretKeyFile }),
+    ...options,
+  });
 }
 
 /**
@@ -70,6 +77,19 @@ function requireWritable(file: string): void {
   }
 }
 
+/** The file with the key of a database's secrets, where there is one. */
+export function keyFileOf(database: string): string | undefined {
+  if (process.env["PM_SECRET_KEY"]) return undefined;
+  const file = process.env["PM_SECRET_KEY_FILE"] ?? defaultKeyFile(database);
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
+/** Where the library keeps that key unless it is told otherwise. */
+export function defaultKeyFile(database: string): string | undefined {
+  if (!isFile(database)) return undefined;
+  return `${existsSync(database) ? realpathSync(database) : database}.key`;
+}
+
 /** A database as messages name it: without the password a URL may hold. */
 export function nameOf(database: string): string {
   if (!isUrl(database)) return database;
@@ -80,4 +100,5 @@ export function nameOf(database: string): string {
 
 const isUrl = (database: string) => /^postgres(ql)?:\/\//.test(database);
 
-const isFile = (database: string) => !isUrl(database) && database !== ":memory:";
+/** Whether a database is a SQLite file. */
+export const isFile = (database: string) => !isUrl(database) && database !== ":memory:";

@@ -1,9 +1,12 @@
 import { OPERATOR, record } from "./accounts/audit.ts";
 import * as audit from "./accounts/audit-queries.ts";
+import type { SecretsState } from "./accounts/sealed.ts";
+import * as sealed from "./accounts/sealed.ts";
 import * as twoFactor from "./accounts/two-factor.ts";
 import { newSecret } from "./core/auth.ts";
 import { invalid, notFound } from "./core/errors.ts";
 import { hashPassword } from "./core/passwords.ts";
+import type { Secrets } from "./core/secrets.ts";
 import { dayOf } from "./core/time.ts";
 import { readDependencyFiles, readDependencyReport, type TextFile } from "./dependencies/index.ts";
 import * as applications from "./oauth/applications.ts";
@@ -241,11 +244,20 @@ export interface Admin {
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
    * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
-   * for a day. To be called every few minutes by each of them.
+   * for a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` where it is not due, or another process is at it
    */
   sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
+  /**
+   * Does a job now and then, of all processes that share the database one: to be called often, by each of them. A job
+   * that fails is tried again within ten minutes; until it succeeds, `/-/readiness` names it in `failed_jobs`.
+   *
+   * @param job its name, and how many milliseconds pass between two runs
+   * @returns what `work` gave; `undefined` where it is not due, or another process is at it
+   * @throws what `work` throws
+   */
+  runJob<T>(job: { name: string; every: number }, work: () => Promise<T>): Promise<T | undefined>;
   /**
    * Keeps a push in a project's activity.
    *
@@ -277,14 +289,26 @@ export interface Admin {
    * @throws ApiError 404 for an unknown project
    */
   importDependencies(project: string, report: TextFile): Promise<DependencyScan>;
+  /** How the secrets of two-factor sign-in are encrypted. */
+  checkSecrets(): Promise<SecretsState>;
+  /**
+   * Encrypts secrets anew: with another key, which is made, where keys are in a file; with the first key there is, where
+   * they were given as `secretKey`. Ended early, the next call goes on.
+   *
+   * @returns `secrets`: how many were; `key`: the id of the key that encrypts now
+   */
+  rotateSecrets(): Promise<{ secrets: number; key: string | null }>;
+  /** Switches two-factor sign-in off for those whose secret nobody can read any more, since its key is lost. */
+  removeLostSecrets(): Promise<{ users: string[] }>;
   /** Fills the database with plain data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
 const DAY = 86_400_000;
-/** The job of sweeping, and how long one is given for it: who takes longer has died, or is joined by another. */
-const SWEEP = "sweep";
-const SWEEP_LEASE = 3_600_000;
+/** How long a process is given for a job: one that takes longer has died, or is joined by another. */
+const JOB_LEASE = 3_600_000;
+/** When a job that failed is tried again. */
+const RETRY = 600_000;
 /** In seconds: a month. */
 const LONGEST_JOB = 30 * 86_400;
 const operator: applications.Actor = { ...OPERATOR, ip: "" };
@@ -293,8 +317,14 @@ const operator: applications.Actor = { ...OPERATOR, ip: "" };
  * Makes the operators' side of an application.
  *
  * @param retention how long events are kept, `false` for ever
+ * @param secrets what encrypts secrets
  */
-export function createAdmin(store: Store, now: () => number, retention: string | false): Admin {
+export function createAdmin(
+  store: Store,
+  now: () => number,
+  retention: string | false,
+  secrets: Secrets,
+): Admin {
   const recordFor = (
     db: Database,
     action: Parameters<typeof record>[1]["action"],
@@ -331,6 +361,23 @@ export function createAdmin(store: Store, now: () => number, retention: string |
     const age = options.olderThan ?? retention;
     const before = age === false ? 0 : startOfRetention(age, now());
     return purgeEvents(store, before, options);
+  };
+
+  const runJob: Admin["runJob"] = async ({ name, every }, work) => {
+    if (!(await jobs.isDue(store, name, now()))) return undefined;
+    const taken = await store.transaction((db) => jobs.takeJob(db, name, now(), now() + JOB_LEASE));
+    if (!taken) return undefined;
+    const end = (next: number, error: string | null) =>
+      store.transaction((db) => jobs.endJob(db, name, now() + next, error));
+    try {
+      const result = await work();
+      await end(every, null);
+      return result;
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      await end(Math.min(every, RETRY), message.slice(0, 500)).catch(() => undefined);
+      throw error;
+    }
   };
 
   return {
@@ -460,17 +507,12 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       return recipients(store, event, dayOf(now()));
     },
     purgeEvents: purge,
-    async sweepDaily() {
-      if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;
-      const taken = await store.transaction((db) =>
-        jobs.takeJob(db, SWEEP, now(), now() + SWEEP_LEASE),
-      );
-      if (!taken) return undefined;
-      const members = await removeExpiredMembers(store, now());
-      const purged = await purge();
-      await store.transaction((db) => jobs.endJob(db, SWEEP, now() + DAY));
-      return { ...purged, members };
-    },
+    sweepDaily: () =>
+      runJob({ name: "sweep", every: DAY }, async () => {
+        const members = await removeExpiredMembers(store, now());
+        return { ...(await purge()), members };
+      }),
+    runJob,
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     recordPush: ({ project: name, user: username, ref, from, to, commitCount, commitTitle }) =>
       store.transaction(async (db) => {
@@ -507,6 +549,14 @@ export function createAdmin(store: Store, now: () => number, retention: string |
       const { files, skipped } = await readDependencyReport(report);
       return replaceDependencies(project, files, skipped);
     },
+    checkSecrets: () => sealed.stateOf(store, secrets),
+    rotateSecrets: async () => {
+      const resealed = await sealed.rotate(store, secrets);
+      return { secrets: resealed, key: secrets.keyIds()[0] ?? null };
+    },
+    removeLostSecrets: async () => ({
+      users: await store.transaction((db) => sealed.removeLost(db, secrets, OPERATOR, now())),
+    }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };
 }

@@ -1,8 +1,11 @@
+import { existsSync, realpathSync } from "node:fs";
 import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
+import { reseal } from "./accounts/sealed.ts";
 import { watchTokens } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin.ts";
+import { type Swept, sweepInBackground } from "./background.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
@@ -11,9 +14,11 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
+import { createSecrets, type Secrets } from "./core/secrets.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
+import { Running } from "./running.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -35,6 +40,16 @@ export interface AppOptions extends SiteOptions {
    * Default: what each request says of itself.
    */
   url?: string;
+  /**
+   * What secrets that have to be known again, of two-factor sign-in, are encrypted with: 32 bytes in Base64 or
+   * hexadecimal; older keys may follow, separated by commas. Default: `secretKeyFile`.
+   */
+  secretKey?: string;
+  /**
+   * A file of such keys, one a line; on SQLite it is made with the first secret. Default: the database's name and
+   * `.key`, for a SQLite file; PostgreSQL has none.
+   */
+  secretKeyFile?: string;
   /** What may be used: `"free"`, `"premium"` or `"ultimate"` (default). */
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
@@ -53,10 +68,17 @@ export interface AppOptions extends SiteOptions {
    */
   authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
-   * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
-   * removes what is older. Default `"2y"`.
+   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. What is
+   * older is removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
    */
   eventRetention?: string | false;
+  /**
+   * Whether the application looks after its database by itself: once a day, one of all processes on it removes events
+   * that are too old and memberships that have run out. With `false`, call `admin.sweepDaily()`. Default true.
+   */
+  background?: boolean;
+  /** Is given what the daily sweep removed. */
+  onSwept?: (swept: Swept) => void;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
   /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
@@ -87,7 +109,10 @@ export interface App {
   readonly respond: Respond;
   /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
   readonly admin: Admin;
-  /** Ends what runs and closes the database. */
+  /**
+   * Ends: requests that come from now on are answered with 503, those under way are waited for, ten seconds at most.
+   * Then the database is closed.
+   */
   close(): Promise<void>;
 }
 
@@ -107,10 +132,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 
 /** {@link createApp} on a store that is open already, which the application then closes. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
-  const { now = Date.now, authenticate } = options;
+  const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   let site: ReturnType<typeof siteOf>;
   let resources: ReturnType<typeof doors>;
+  let secrets: Secrets;
   try {
     site = siteOf(options, authenticate === undefined);
     resources = doors({ flows: { implicit, password }, pages: site.pages });
@@ -119,6 +145,13 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
       resources.flatMap((resource) => resource.migrations),
       now(),
     );
+    const isSqlite = store.dialect === "sqlite";
+    secrets = createSecrets(
+      options,
+      existsSync(database) ? realpathSync(database) : database,
+      isSqlite,
+    );
+    if (secrets.mayEncrypt) await reseal(store, secrets, { plainOnly: true });
   } catch (error) {
     await store.close();
     throw error;
@@ -142,10 +175,13 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   } = options.limits ?? {};
   const leavePasswordThreads = keepPasswordThreads();
   const watch = watchTokens(store, unknownTokens, onError);
-  const respond = createPipeline({
+  const running = new Running();
+  const pipeline = createPipeline({
     store,
     resources,
     site,
+    secrets,
+    isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     now,
     tier: options.tier ?? "ultimate",
@@ -165,7 +201,20 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     onError,
   });
 
+  const respond = running.counted(pipeline);
   const handler = createHattipHandler(respond);
+  const admin = createAdmin(store, now, options.eventRetention ?? "2y", secrets);
+  const endSweeping =
+    (options.background ?? true) ? sweepInBackground(admin, options.onSwept, onError) : undefined;
+  const close = async () => {
+    endSweeping?.();
+    await running.end();
+    await mailer?.stop();
+    leavePasswordThreads();
+    await watch.close();
+    await store.close();
+  };
+  let closed: Promise<void> | undefined;
   return {
     handler,
     respond,
@@ -178,12 +227,10 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
         passThrough: () => undefined,
         waitUntil: () => undefined,
       }),
-    admin: createAdmin(store, now, options.eventRetention ?? "2y"),
-    close: async () => {
-      await mailer?.stop();
-      leavePasswordThreads();
-      await watch.close();
-      await store.close();
+    admin,
+    close: () => {
+      closed ??= close();
+      return closed;
     },
   };
 }

@@ -1,3 +1,4 @@
+export type { SecretsState } from "./accounts/sealed.ts";
 export type {
   Admin,
   ApplicationRecord,
@@ -9,17 +10,20 @@ export type {
   UserRecord,
 } from "./admin.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
-export type { Scope } from "./core/auth.ts";
+export type { Swept } from "./background.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
 export type { HostRequest } from "./core/incoming.ts";
+export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
 export {
   type Backup,
   backupDatabase,
+  backupInto,
   type Check,
   type CopiedTable,
   checkDatabase,
   copyDatabase,
+  type FolderBackup,
   migrateDatabase,
   type Restored,
   removeDatabase,

@@ -36,6 +36,7 @@ import {
   conflict,
   forbidden,
   internalError,
+  keyMissing,
   methodNotAllowed,
   preconditionFailed,
   unauthorized,
@@ -73,6 +74,7 @@ import {
   TIERS,
   type Tier,
 } from "./resource.ts";
+import { SecretKeyError, type Secrets } from "./secrets.ts";
 import {
   csrfTokenOf,
   hasCsrfToken,
@@ -123,6 +125,9 @@ export interface PipelineSettings extends AuthSettings {
     now: number,
   ) => Promise<void>;
   site: Site;
+  secrets: Secrets;
+  /** Whether the application ends, and nothing new is begun. */
+  isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   onError: (error: unknown) => void;
@@ -184,6 +189,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     };
     let reply: Reply | undefined;
     try {
+      if (settings.isClosing()) throw unavailable();
       reply = await route(exchange);
       if (!reply) return undefined;
     } catch (error) {
@@ -461,6 +467,7 @@ async function answerWith(
       asked: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       site: settings.site,
+      secrets: settings.secrets,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     if (route.before) await route.before(context);
@@ -649,7 +656,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = knownAs(error);
-  if (error instanceof UnavailableError || !(known instanceof ApiError)) settings.onError(error);
+  const isFailure = error instanceof UnavailableError || error instanceof SecretKeyError;
+  if (isFailure || !(known instanceof ApiError)) settings.onError(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
@@ -676,6 +684,7 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
 /** What the store's errors say to clients. */
 function knownAs(error: unknown): unknown {
   if (error instanceof UnavailableError) return unavailable();
+  if (error instanceof SecretKeyError) return keyMissing();
   // A race that only the schema saw: handlers look first and say more.
   const rule = error instanceof ConstraintError ? error.rule : undefined;
   return rule === "unique" || rule === "foreign key" ? conflict() : error;

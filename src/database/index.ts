@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join, parse } from "node:path";
 import type { Progress } from "../seed.ts";
 import { migrate, pendingMigrations } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
@@ -92,6 +94,46 @@ export async function backupDatabase(
   );
 }
 
+/** What a backup in a folder of backups is. */
+export interface FolderBackup extends Backup {
+  /** The new file, named after the database and the instant: `pm-20261122T013105Z.db`. */
+  file: string;
+  /** The files of older backups that were removed. */
+  removed: string[];
+}
+
+/**
+ * Writes a backup, as {@link backupDatabase}, to a new file in a folder, which is made where there is none, and removes
+ * the oldest ones of this database.
+ *
+ * @param options `keep`: how many there are to be; default all
+ * @throws StoreError as `backupDatabase`; nothing is removed then
+ */
+export async function backupInto(
+  database: string,
+  folder: string,
+  { keep = Number.POSITIVE_INFINITY }: { keep?: number } = {},
+): Promise<FolderBackup> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { name, ext } = parse(database);
+  const file = join(folder, `${name}-${stamp(Date.now())}${ext}`);
+  const { bytes } = await backupDatabase(database, file);
+  const isOne = (one: string) =>
+    one.startsWith(`${name}-`) &&
+    one.endsWith(ext) &&
+    /^\d{8}T\d{6}Z$/.test(one.slice(name.length + 1, ext ? -ext.length : undefined));
+  const all = (await readdir(folder)).filter(isOne).sort();
+  const removed: string[] = [];
+  for (const one of all.slice(0, Math.max(0, all.length - keep))) {
+    const path = join(folder, one);
+    // What was used as a database since is somebody's.
+    if (!(await isReplaceable(path))) continue;
+    await rm(path);
+    removed.push(path);
+  }
+  return { file, bytes, removed };
+}
+
 /** What restoring a backup did. */
 export interface Restored {
   /** The size of the database. */
@@ -138,7 +180,7 @@ export async function restoreDatabase(from: string, database: string): Promise<R
 }
 
 /** An instant as it stands in the names of files: `20261122T013105Z`. */
-export function stamp(at: number): string {
+function stamp(at: number): string {
   return new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
 }
 

@@ -1,5 +1,5 @@
-import type { SCOPES } from "../core/auth.ts";
 import { type AttributeErrors, invalid } from "../core/errors.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 
 /** What an owner says of an application. */
 export interface ApplicationData {
@@ -9,15 +9,6 @@ export interface ApplicationData {
   /** Whether it can keep a secret; if not it is public, and has none. */
   confidential: boolean;
 }
-
-/** What an application may be given, and what that means to the user who is asked. */
-export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
-  api: "Everything you may do: read and change all that you can",
-  read_api: "Read everything that you can read",
-  read_user: "Read who you are, and your activity",
-  sudo: "Act as any user, if you are an administrator",
-  profile: "Read your public profile",
-} satisfies Record<(typeof SCOPES)[number] | "profile", string>;
 
 const LONGEST_NAME = 255;
 const LONGEST_URI = 2048;

@@ -3,6 +3,7 @@ import { checkPassword } from "../accounts/sign-in.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
 import * as is from "../core/input.ts";
 import { type Answer, post, type Resource } from "../core/resource.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import type { Application } from "./applications.ts";
@@ -10,7 +11,7 @@ import { authenticateClient, clientInput } from "./client.ts";
 import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { answers } from "./pkce.ts";
-import { APPLICATION_SCOPES, type Flows, grantableScopes } from "./rules.ts";
+import { type Flows, grantableScopes } from "./rules.ts";
 
 const input = {
   ...clientInput,

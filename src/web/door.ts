@@ -37,15 +37,16 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
     title,
     status,
     body: html`<section>
-<p class="lead">${status === 403 ? (reasonOf(body) ?? text) : waitOf(headers, text)}</p>
+<p class="lead">${reasonOf(status, body) ?? waitOf(headers, text)}</p>
 <p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
   return { ...shown, headers: { ...headers, ...shown.headers } };
 }
 
-/** What a 403 says after its status. */
-function reasonOf(body: object): string | undefined {
+/** What a 403 or a 503 says after its status. */
+function reasonOf(status: number, body: object): string | undefined {
+  if (status !== 403 && status !== 503) return undefined;
   const { message } = body as { message?: unknown };
   return typeof message === "string" ? message.split(" - ", 2)[1] : undefined;
 }

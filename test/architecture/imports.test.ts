@@ -61,7 +61,10 @@ it("doors use core, the store's helpers, resources' queries and each other", () 
 
 it("the CLI uses the public face only", () => {
   const allowed = (path: string) =>
-    path.startsWith("cli/") || /^src\/(index|node|bun|deno)\.ts$/.test(path);
+    path.startsWith("cli/") ||
+    /^src\/(index|node|bun|deno)\.ts$/.test(path) ||
+    // What help texts name is read before a command is known, and the library with it would be loaded each time.
+    path === "src/core/scopes.ts";
   expect(strays("cli", allowed)).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import * as is from "../../core/input.ts";
 import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
+import { failedJobs } from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const metadata = {
@@ -44,8 +45,8 @@ export const healthResource: Resource = {
       summary: "Whether the process can answer from its database",
       access: "anyone",
       handle: async ({ db }) => {
-        await db.rows("select id from schema_migrations limit 1");
-        return new Plain({ status: "ok" });
+        const failed = await failedJobs(db);
+        return new Plain({ status: "ok", ...(failed.length > 0 && { failed_jobs: failed }) });
       },
     }),
     get("/-/avatars/:name", {
