@@ -61,6 +61,8 @@ export function endingOf(error: unknown): Ending | undefined {
         line: `the data contradicts itself (${message}). Nothing was written: correct it and try again`,
         code: 1,
       };
+    case "SecretKeyError":
+      return { line: message, code: 1 };
     case "StoreError":
       return { line: storeLine(error as StoreError), code: 1 };
     case "UnavailableError":

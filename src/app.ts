@@ -124,6 +124,7 @@ export interface App {
  * const response = await app.fetch(new Request("http://localhost/api/v4/version"));
  *
  * @throws StoreError when the database can't be opened or is newer than this version
+ * @throws SecretKeyError where `secretKey` is malformed
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { database = ":memory:", durability = "normal", postgres } = options;

@@ -78,7 +78,7 @@ interface KeyRing {
  * to share it.
  *
  * @param database as `createApp` takes it
- * @throws TypeError where the key is malformed
+ * @throws SecretKeyError where the key is malformed
  */
 export function createSecrets(
   { secretKey, secretKeyFile }: SecretKeys,
@@ -164,7 +164,7 @@ function given(text: string): KeyRing {
   const keys = text.split(",").map((part) => {
     const key = readKey(part.trim());
     if (key) return key;
-    throw new TypeError(
+    throw new SecretKeyError(
       "the secret key must be 32 bytes in Base64 or hexadecimal, such as `openssl rand -base64 32` prints",
     );
   });
