@@ -26,6 +26,7 @@ describe("serve", () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       message: "listening",
       url: expect.stringMatching(/^http:\/\/localhost:\d+$/),
+      secret_key: expect.stringMatching(/new\.db\.key$/),
     });
     expect((await fetch(`${server.url}/-/readiness`)).status).toBe(200);
     expect(await (await fetch(server.url)).text()).toContain("<h1>Sign in</h1>");
