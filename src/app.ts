@@ -152,7 +152,9 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
       existsSync(database) ? realpathSync(database) : database,
       isSqlite,
     );
-    if (secrets.mayEncrypt) await reseal(store, secrets, { plainOnly: true });
+    // What is in memory is new.
+    if (database !== ":memory:" && secrets.mayEncrypt)
+      await reseal(store, secrets, { plainOnly: true });
   } catch (error) {
     await store.close();
     throw error;

@@ -64,6 +64,7 @@ const FROZEN: Record<string, string> = {
   "20261121-73-events-by-author-in-project":
     "1b9a33669594f377be728b275ff8616f4b663e69a24b64f4a2a210152e80fa71",
   "20261121-80-own-tokens": "4cbd9fa0197ea261a49c1cfa3bced01a55652dc6d5223a97949ad71a07656ca3",
+  "20261122-60-jobs-error": "93f0db8037ed2d345ffd98f208cde63fbf281370b71105b6e0ee1823a729d132",
 };
 
 const released = everything.flatMap(({ migrations }) => migrations);
