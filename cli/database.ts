@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { Option } from "commander";
 import type { Admin, App, AppOptions } from "../src/index.ts";
 import { Failure } from "./errors.ts";
@@ -22,14 +22,21 @@ export async function openApp(options: AppOptions & { database: string }): Promi
   const { database } = options;
   if (isFile(database) && existsSync(database)) requireWritable(database);
   const { createApp } = await import("../src/index.ts");
-  return createApp(options);
+  const { PM_SECRET_KEY: secretKey, PM_SECRET_KEY_FILE: secretKeyFile } = process.env;
+  return createApp({
+    // Only a server looks after its database.
+    background: false,
+    ...(secretKey && { secretKey }),
+    ...(secretKeyFile && { secretKeyFile }),
+    ...options,
+  });
 }
 
 /**
  * Opens a database, lets `work` do what operators do there, and closes it.
  *
- * @param options `create`: whether a SQLite file that isn't there is made, as it is where people begin; `url`: the
- *   address clients reach the server by
+ * @param options `create`: whether a missing SQLite file is created, as in commands people begin with; it is removed again
+ *   if `work` fails. `url`: the address clients reach the server by
  */
 export async function withAdmin<T>(
   database: string,
@@ -38,12 +45,18 @@ export async function withAdmin<T>(
 ): Promise<T> {
   if (!options.create) requireThere(database);
   hintAt(database);
+  const isNew = isFile(database) && !existsSync(database);
   const { url } = options;
   const app = await openApp({ database, ...(url === undefined ? {} : { url }) });
   try {
-    return await work(app.admin);
-  } finally {
-    await app.close();
+    return await work(app.admin).finally(app.close);
+  } catch (error) {
+    if (isNew) {
+      const { removeDatabase } = await import("../src/index.ts");
+      // Somebody else who has it open keeps it.
+      await removeDatabase(database).catch(() => undefined);
+    }
+    throw error;
   }
 }
 
@@ -81,6 +94,19 @@ function requireWritable(file: string): void {
   }
 }
 
+/** The file with the key of a database's secrets, where there is one. */
+export function keyFileOf(database: string): string | undefined {
+  if (process.env["PM_SECRET_KEY"]) return undefined;
+  const file = process.env["PM_SECRET_KEY_FILE"] ?? defaultKeyFile(database);
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
+/** Where the library keeps that key unless it is told otherwise. */
+export function defaultKeyFile(database: string): string | undefined {
+  if (!isFile(database)) return undefined;
+  return `${existsSync(database) ? realpathSync(database) : database}.key`;
+}
+
 /** A database as messages name it: without the password a URL may hold. */
 export function nameOf(database: string): string {
   if (!isUrl(database)) return database;
@@ -91,4 +117,5 @@ export function nameOf(database: string): string {
 
 const isUrl = (database: string) => /^postgres(ql)?:\/\//.test(database);
 
-const isFile = (database: string) => !isUrl(database) && database !== ":memory:";
+/** Whether a database is a SQLite file. */
+export const isFile = (database: string) => !isUrl(database) && database !== ":memory:";

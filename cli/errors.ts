@@ -1,4 +1,4 @@
-import type { ApiError } from "../src/index.ts";
+import type { ApiError, StoreError } from "../src/index.ts";
 import { command } from "./hints.ts";
 
 /** The command line is wrong: exit code 2. */
@@ -65,8 +65,10 @@ export function endingOf(error: unknown): Ending | undefined {
         line: `the data contradicts itself (${message}). Nothing was written: correct it and try again`,
         code: 1,
       };
+    case "SecretKeyError":
+      return { line: message, code: 1 };
     case "StoreError":
-      return { line: storeLine(error), code: 1 };
+      return { line: storeLine(error as StoreError), code: 1 };
     case "UnavailableError":
       return { line: unavailableLine(error), code: 1 };
   }
@@ -118,27 +120,30 @@ function textOf(message: unknown): string {
     .join("; ");
 }
 
-/** What is to be done where the library's own words, which know of no command, don't say it. */
-const STORE_HINTS = [
-  ["newer than this", ""],
-  ["PM_SQLITE", ""],
-  ["better-sqlite3", ""],
-  ["older version", ": `pm-cli db migrate` does that"],
-  ["not empty", ". Choose another with --to, or remove what is in it"],
-  ["nothing of pm-api", `. ${sentence(OTHER_DATABASE)}`],
-  ["did not arrive", ". The target was left empty: check both with `pm-cli db check`"],
-  ["with its own tools", ", such as `pg_dump --format=custom --file=pm.dump URL`"],
-] as const;
+/** What is to be done about each reason a database cannot be used; the messages of `newer` and `driver` say it themselves. */
+const STORE_HINTS: Partial<Record<StoreError["code"], string>> = {
+  newer: "",
+  driver: "",
+  older: ": `pm-cli db migrate` does that",
+  not_empty: ". Choose another with --to, or remove what is in it",
+  not_ours: `. ${sentence(OTHER_DATABASE)}`,
+  differs: ". The target was left empty: check both with `pm-cli db check`",
+  unsupported: ", such as `pg_dump --format=custom --file=pm.dump URL` and `pg_restore`",
+  same_file: ". Nothing was written: name another file",
+  exists: ". Nothing was written: name another file, or replace it with --force",
+  not_written: ". Name a file in a folder that is there, and that you may write to",
+  damaged: ". Nothing was changed: choose another backup",
+  in_use: ". Nothing was changed: stop its servers first",
+  unreachable: ". Check that it runs and that the URL in --db (or PM_DB) is right",
+};
 
-function storeLine({ message, cause }: Error): string {
-  const hint = STORE_HINTS.find(([words]) => message.includes(words))?.[1];
-  if (hint !== undefined) return `${message}${hint}`;
+function storeLine({ message, code, cause }: StoreError): string {
   // Where a host has several addresses, the error of trying them all has no message of its own.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
-  const next = message.includes("PostgreSQL")
-    ? "check that it runs and that the URL in --db (or PM_DB) is right"
-    : (databaseHint(cause) ?? `choose a file in a folder that is there with --db (or PM_DB)`);
-  return `${message}${first}. ${sentence(next)}`;
+  const hint =
+    STORE_HINTS[code] ??
+    `. ${sentence(databaseHint(cause) ?? "choose a file in a folder that is there with --db (or PM_DB)")}`;
+  return `${message}${first}${hint}`;
 }
 
 function unavailableLine({ message, cause }: Error): string {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { version } from "../package.json";
 import { addAppCommands } from "./commands/app.ts";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addCompletionCommand } from "./commands/completion.ts";
 import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
@@ -10,16 +11,27 @@ import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
+import { addSecretCommands } from "./commands/secrets.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUserCommands } from "./commands/user.ts";
 import { addWikiCommands } from "./commands/wiki.ts";
+import { applyConfig } from "./config.ts";
 import { describe, endingOf } from "./errors.ts";
 
 /** Runs a command line and gives its exit code: 0, 1 for a failure, 2 where it can't be understood. */
 async function run(argv: readonly string[]): Promise<number> {
+  let config: ReturnType<typeof applyConfig>;
   const program = new Command("pm-cli")
+    .configureOutput({
+      // Settings of the file are variables to commander.
+      outputError: (text, write) => {
+        const name = /from env '(\w+)'/.exec(text)?.[1] ?? "";
+        const setting = `from '${name.slice(3).toLowerCase()}' in ${config?.file}`;
+        write(config?.variables.has(name) ? text.replace(`from env '${name}'`, setting) : text);
+      },
+    })
     .description("A project-management API that speaks GitLab's REST v4 dialect.")
     .version(version)
     .exitOverride()
@@ -48,7 +60,11 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addWikiCommands(program);
   addDependencyCommands(program);
   addDatabaseCommands(program);
+  addSecretCommands(program);
+  addCompletionCommand(program);
+  addConfigOption(program);
   try {
+    config = applyConfig(program, argv);
     await program.parseAsync(argv);
     return 0;
   } catch (error) {
@@ -59,6 +75,18 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     if (line !== undefined) console.error(`error: ${line}`);
     return ending?.code ?? 1;
   }
+}
+
+/** Adds `--config` to every command that has a database. */
+function addConfigOption(command: Command): void {
+  if (command.options.some(({ long }) => long === "--db")) {
+    command.addOption(
+      new Option("--config <file>", "JSON file of settings (docs/configuration.md)").env(
+        "PM_CONFIG",
+      ),
+    );
+  }
+  for (const one of command.commands) addConfigOption(one);
 }
 
 /** For what nobody foresaw, the stack is what a bug report needs. */

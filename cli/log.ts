@@ -15,6 +15,11 @@ export function say(message: string, more: object): void {
   log({ time: now(), message, ...more });
 }
 
+/** Writes what somebody should mend to standard error. */
+export function warn(message: string): void {
+  console.error(lineOf({ time: now(), message: `warning: ${message}` }));
+}
+
 /** Writes a failure to standard error. */
 export function report(error: unknown): void {
   console.error(lineOf({ time: now(), ...describe(error) }));

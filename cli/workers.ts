@@ -6,6 +6,7 @@ import { type RequestOptions, serveConnections } from "../src/node.ts";
 import { Failure, WorkerFailure } from "./errors.ts";
 import { say } from "./log.ts";
 import { type Answered, type Offered, Reception } from "./reception.ts";
+import { isOneFile } from "./self.ts";
 import { nextSignal, signal } from "./signals.ts";
 
 /** A worker that lives this long, in milliseconds, has started well. */
@@ -15,7 +16,7 @@ const STOP = "stop";
 const READY = "ready";
 
 // As one file the program has no name that another process could run: its command comes in that place.
-if (cluster.isPrimary && /^(\/\$bunfs|B:[\\/]~BUN)[\\/]/.test(process.argv[1] ?? "")) {
+if (cluster.isPrimary && isOneFile) {
   const [exec, ...args] = process.argv.slice(2);
   cluster.setupPrimary({ exec: exec as string, args });
 }
@@ -55,11 +56,17 @@ export async function serveSupervised(
  * Runs this program `count` times, hands them the connections to one address, starts anew what ends, and ends all when
  * it gets a signal.
  *
+ * @param onListening is told the address, and how many serve there
  * @throws WorkerFailure where the first one can't start
  * @throws Failure on a second signal
  * @throws the system's error where the address can't be listened on
  */
-export async function superviseWorkers(count: number, host: string, port: number): Promise<void> {
+export async function superviseWorkers(
+  count: number,
+  host: string,
+  port: number,
+  onListening: (where: object) => void,
+): Promise<void> {
   const ended = signal();
   const reception = new Reception();
   const first = cluster.fork();
@@ -83,7 +90,7 @@ export async function superviseWorkers(count: number, host: string, port: number
   );
   // Where one of them fails, another is started.
   await Promise.race([Promise.allSettled(others.map(({ ready }) => ready)), ended]);
-  say("listening", { url, workers: count });
+  onListening({ url, workers: count });
   say("stopping", { signal: await ended });
   stopping.abort();
   reception.close();

@@ -1,8 +1,11 @@
+import { existsSync, realpathSync } from "node:fs";
 import type { HattipHandler } from "@hattip/core";
 import { record } from "./accounts/audit.ts";
 import { limitRequests } from "./accounts/requests.ts";
+import { reseal } from "./accounts/sealed.ts";
 import { watchUse } from "./accounts/watch.ts";
 import { type Admin, createAdmin } from "./admin/index.ts";
+import { type Swept, sweepInBackground } from "./background.ts";
 import type { Authenticate } from "./core/auth.ts";
 import { createPipeline, type LogEntry } from "./core/handler.ts";
 import type { HostRequest, Respond } from "./core/incoming.ts";
@@ -12,11 +15,13 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
+import { createSecrets } from "./core/secrets.ts";
 import { Turns } from "./core/turns.ts";
 import { doors } from "./doors.ts";
 import { createHattipHandler } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
 import { checkAppOptions } from "./options.ts";
+import { Running } from "./running.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -38,6 +43,16 @@ export interface AppOptions extends SiteOptions {
    * Default: what each request says of itself.
    */
   url?: string;
+  /**
+   * What secrets that have to be known again, of two-factor sign-in, are encrypted with: 32 bytes in Base64 or
+   * hexadecimal; older keys may follow, separated by commas. Default: `secretKeyFile`.
+   */
+  secretKey?: string;
+  /**
+   * A file of such keys, one a line; on SQLite it is made with the first secret. Default: the database's name and
+   * `.key`, for a SQLite file; PostgreSQL has none.
+   */
+  secretKeyFile?: string;
   /** What may be used: `"free"`, `"premium"` or `"ultimate"` (default). */
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
@@ -56,10 +71,17 @@ export interface AppOptions extends SiteOptions {
    */
   authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
-   * How long events are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. `admin.purgeEvents()`
-   * removes what is older. Default `"2y"`.
+   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. What is
+   * older is removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
    */
   eventRetention?: string | false;
+  /**
+   * Whether the application looks after its database by itself: once a day, one of all processes on it removes events
+   * that are too old and memberships that have run out. With `false`, call `admin.sweepDaily()`. Default true.
+   */
+  background?: boolean;
+  /** Is given what the daily sweep removed. */
+  onSwept?: (swept: Swept) => void;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
   /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
@@ -93,7 +115,10 @@ export interface App {
   readonly respond: Respond;
   /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
   readonly admin: Admin;
-  /** Ends what runs and closes the database. */
+  /**
+   * Ends: requests that come from now on are answered with 503, those under way are waited for, ten seconds at most.
+   * Then the database is closed.
+   */
   close(): Promise<void>;
 }
 
@@ -106,6 +131,7 @@ export interface App {
  *
  * @throws OptionError where an option is wrong, misspelt or missing
  * @throws StoreError when the database can't be opened or is newer than this version
+ * @throws SecretKeyError where `secretKey` is malformed
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   checkAppOptions(options);
@@ -124,7 +150,7 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
 }
 
 async function start(store: Store, options: AppOptions): Promise<App> {
-  const { now = Date.now, authenticate } = options;
+  const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
   const resources = doors({ flows: { implicit, password }, pages: site.pages });
@@ -136,6 +162,12 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     resources.flatMap((resource) => resource.migrations),
     now(),
   );
+  const path = existsSync(database) ? realpathSync(database) : database;
+  const secrets = createSecrets(options, path, store.dialect === "sqlite");
+  // A database in memory is new: it holds no older secrets.
+  if (database !== ":memory:" && secrets.mayEncrypt) {
+    await reseal(store, secrets, { plainOnly: true });
+  }
   const {
     bodyBytes = MEBIBYTE,
     attachmentBytes = 10 * MEBIBYTE,
@@ -146,10 +178,13 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     ...pages
   } = options.limits ?? {};
   const watch = watchUse(store, unknownTokens, onError);
-  const respond = createPipeline({
+  const running = new Running();
+  const pipeline = createPipeline({
     store,
     resources,
     site,
+    secrets,
+    isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     now,
     tier: options.tier ?? "ultimate",
@@ -170,12 +205,25 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     outages,
   });
 
+  const respond = running.counted(pipeline);
   const handler = createHattipHandler(respond);
-  const admin = createAdmin({ store, now, retention: options.eventRetention ?? "2y", url });
-  // Last, so that nothing is left running where anything before fails.
+  const retention = options.eventRetention ?? "2y";
+  const admin = createAdmin({ store, now, retention, url, secrets });
+  // Last, so that nothing is left running if anything before fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const leavePasswordThreads = keepPasswordThreads();
+  const endSweeping =
+    (options.background ?? true) ? sweepInBackground(admin, options.onSwept, onError) : undefined;
+  const close = async () => {
+    endSweeping?.();
+    await running.end();
+    await mailer?.stop();
+    leavePasswordThreads();
+    await watch.close();
+    await store.close();
+  };
+  let closed: Promise<void> | undefined;
   return {
     handler,
     respond,
@@ -189,11 +237,9 @@ async function start(store: Store, options: AppOptions): Promise<App> {
         waitUntil: () => undefined,
       }),
     admin,
-    close: async () => {
-      await mailer?.stop();
-      leavePasswordThreads();
-      await watch.close();
-      await store.close();
+    close: () => {
+      closed ??= close();
+      return closed;
     },
   };
 }

@@ -1,3 +1,4 @@
+export type { SecretsState } from "./accounts/sealed.ts";
 export type { PushRecord } from "./admin/activity.ts";
 export type { ApplicationRecord } from "./admin/applications.ts";
 export type { AuditRecord } from "./admin/audit.ts";
@@ -8,19 +9,26 @@ export type { MemberRecord, MemberSource } from "./admin/members.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
+export type { Swept } from "./background.ts";
 export type { Role, Visibility } from "./core/access.ts";
-export type { Scope } from "./core/auth.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/handler.ts";
 export type { HostRequest } from "./core/incoming.ts";
 export { OptionError } from "./core/options.ts";
+export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
 export {
+  type Backup,
   backupDatabase,
+  backupInto,
   type Check,
   type CopiedTable,
   checkDatabase,
   copyDatabase,
+  type FolderBackup,
   migrateDatabase,
+  type Restored,
+  removeDatabase,
+  restoreDatabase,
 } from "./database/index.ts";
 export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
@@ -29,5 +37,5 @@ export type { Recipient } from "./notifications/recipients.ts";
 export type { Purged, PurgeOptions } from "./purge.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
 export { type Progress, type Seed, SeedError, type Seeded } from "./seed.ts";
-export { StoreError, UnavailableError } from "./store/port.ts";
+export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

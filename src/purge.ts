@@ -23,10 +23,10 @@ export interface Purged {
   /** Events removed; with `dryRun`, events that would be. */
   events: number;
   /** Security events of the audit log, likewise; none where an age was given. */
-  auditEvents: number;
+  audit_events: number;
   /** Events before this instant are too old, as an ISO 8601 instant. */
   before: string;
-  dryRun: boolean;
+  dry_run: boolean;
 }
 
 const AGE = /^(\d{1,4})([dwmy])$/;
@@ -69,9 +69,9 @@ export async function purgeEvents(
 ): Promise<Purged> {
   const report = (inEvents: number, inAudit: number): Purged => ({
     events: inEvents,
-    auditEvents: inAudit,
+    audit_events: inAudit,
     before: new Date(before).toISOString(),
-    dryRun,
+    dry_run: dryRun,
   });
   const withAudit = olderThan === undefined;
   if (dryRun) {

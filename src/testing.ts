@@ -160,6 +160,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const start = async (): Promise<Running> => {
     const app = await createApp({
       now: time.clock.now,
+      // A clock that is put forward removes nothing a test looks for.
+      background: false,
       ...(tier && { tier }),
       ...(limits && { limits }),
     });

@@ -160,16 +160,20 @@ export interface TestApp extends App {
   readonly statements: string[];
   /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`, paths below `/api/v4` unless they say else. */
   call(request: string, options?: CallOptions): Promise<Answer>;
-  /** Another application on the same database, as a second server is. */
-  another(): Promise<Pick<TestApp, "call" | "close">>;
+  /** Another application on the same database, as a second server is, with other options where some are given. */
+  another(options?: AppOptions): Promise<App & Pick<TestApp, "call">>;
   /** Closes the application and drops its database. */
   dispose(): Promise<void>;
 }
 
+/** What secrets are encrypted with, on both engines. */
+export const SECRET_KEY = "00".repeat(32);
+
 /** Makes an application on the engine under test, filled with {@link baseSeed} or another seed. */
 export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promise<TestApp> {
-  const { seed = baseSeed, ...appOptions } = options;
+  const { seed = baseSeed, ...given } = options;
   const { database, drop } = await newDatabase();
+  const appOptions = { database, secretKey: SECRET_KEY, background: false, ...given };
   const store = await openStore(database);
   const statements: string[] = [];
   const app = await createAppOn(watched(store, statements), appOptions);
@@ -180,8 +184,8 @@ export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promi
     store,
     statements,
     call: (request, callOptions) => call(app, request, callOptions),
-    another: async () => {
-      const other = await createAppOn(await openStore(database), appOptions);
+    another: async (others = {}) => {
+      const other = await createAppOn(await openStore(database), { ...appOptions, ...others });
       return { ...other, call: (request, callOptions) => call(other, request, callOptions) };
     },
     dispose: async () => {

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
+import { APPLICATION_SCOPES } from "../../src/core/scopes.ts";
 import type { ApplicationRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { command } from "../hints.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
-const SCOPES = "api, read_api, read_user, sudo, profile";
+const SCOPES = Object.keys(APPLICATION_SCOPES).join(", ");
 
 interface CreateOptions extends DatabaseOptions, JsonOptions {
   user?: string;

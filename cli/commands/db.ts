@@ -1,13 +1,21 @@
-import type { Command } from "commander";
+import { existsSync } from "node:fs";
+import { type Command, Option } from "commander";
 import type { Check, CopiedTable } from "../../src/index.ts";
-import { type DatabaseOptions, databaseOption, nameOf, requireThere } from "../database.ts";
-import { Failure } from "../errors.ts";
+import {
+  type DatabaseOptions,
+  databaseOption,
+  keyFileOf,
+  nameOf,
+  requireThere,
+} from "../database.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { readNumber } from "../readers.ts";
 import { type Columns, JSON_OPTION, type JsonOptions, print, progressBar, table } from "../ui.ts";
 
 /** Characters of a checksum that people compare. */
 const SHOWN = 12;
 
-/** Adds `db copy`, `db check`, `db backup` and `db migrate`. */
+/** Adds `db copy|check|backup|restore|migrate`. */
 export function addDatabaseCommands(program: Command): void {
   const db = program
     .command("db")
@@ -18,6 +26,7 @@ export function addDatabaseCommands(program: Command): void {
 Examples:
   $ pm-cli db check
   $ pm-cli db backup /backup/pm.db
+  $ pm-cli db restore /backup/pm.db
   $ pm-cli db copy --from pm.db --to postgres://pm:secret@db.internal/pm`,
     );
 
@@ -53,19 +62,49 @@ Examples:
 
   db.command("backup")
     .description("write a copy of a SQLite database as it is now, while it is served")
-    .argument("<file>", "what to write; an older one is replaced when the new one is whole")
+    .argument("[file]", "what to write; an older backup is replaced when the new one is whole")
+    .addOption(databaseOption())
+    .option(
+      "--dir <folder>",
+      "write a file named after the instant there instead, and remove old ones",
+    )
+    .addOption(
+      new Option("--keep <number>", "how many of them to keep (default: all)").argParser(
+        readNumber(1, 100_000),
+      ),
+    )
+    .option("--force", "replace a file that is no backup, or that was used as a database since")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+The backup is checked before it takes its place, and only you can read it. The key of the database's secrets
+is not in it: keep a copy of that file, which is named, elsewhere.
+For PostgreSQL: pg_dump --format=custom --file=pm.dump "$PM_DB", and pg_restore.
+
+Examples:
+  $ pm-cli db backup /backup/pm.db
+  $ pm-cli db backup --db /var/lib/pm.db /backup/pm-$(date +%F).db
+  $ pm-cli db backup --db /var/lib/pm.db --dir /backup --keep 7`,
+    )
+    .action(backup);
+
+  db.command("restore")
+    .description("put a backup in the place of a SQLite database that is not served")
+    .argument("<from>", "the backup, which stays as it is")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-For PostgreSQL: pg_dump --format=custom --file=pm.dump "$PM_DB", and pg_restore.
+The backup is checked first. The database before is kept beside the new one, and its name is printed. While
+a server, or anything else, has the database open, nothing is done.
 
 Examples:
-  $ pm-cli db backup /backup/pm.db
-  $ pm-cli db backup --db /var/lib/pm.db /backup/pm-$(date +%F).db`,
+  $ pm-cli db restore /backup/pm.db
+  $ pm-cli db restore /backup/pm-20261122T013105Z.db --db /var/lib/pm.db --json`,
     )
-    .action(backup);
+    .action(restore);
 
   db.command("migrate")
     .description("bring a database up to date, as serve does when it starts")
@@ -99,7 +138,10 @@ async function copy({ from, to, ...output }: CopyOptions): Promise<void> {
   await print({ rows, tables }, output, async () => {
     const filled = tables.filter((table) => table.rows > 0);
     const list = await table(filled, COLUMNS, "It was empty.");
-    return `${list}\nCopied ${rows} rows of ${filled.length} tables to ${nameOf(to)} and read them back.`;
+    const done = `Copied ${rows} rows of ${filled.length} tables to ${nameOf(to)} and read them back.`;
+    const key = keyFileOf(from);
+    const note = key ? [`Its secrets need the key in ${key} there too.`] : [];
+    return [list, done, ...note].join("\n");
   });
 }
 
@@ -127,14 +169,46 @@ const shown = (checks: readonly Check[]) =>
     )
     .join("\n");
 
-async function backup(
-  file: string,
+interface BackupOptions extends DatabaseOptions, JsonOptions {
+  dir?: string;
+  keep?: number;
+  force?: boolean;
+}
+
+async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
+  const { db, dir, keep, force = false, ...output } = options;
+  if ((file === undefined) === (dir === undefined)) {
+    throw new UsageError("name either a file to write, or a folder with --dir");
+  }
+  if (dir === undefined && keep !== undefined) throw new UsageError("--keep needs --dir");
+  requireThere(db);
+  const { backupDatabase, backupInto } = await library();
+  const written =
+    dir === undefined
+      ? { file: file as string, ...(await backupDatabase(db, file as string, { force })) }
+      : await backupInto(db, dir, keep === undefined ? {} : { keep });
+  const key = keyFileOf(db);
+  await print({ ...written, ...(key && { secret_key: key }) }, output, (made) =>
+    [
+      `Wrote ${made.bytes} bytes to ${made.file}.`,
+      ...(key
+        ? [`The key of its secrets, ${key}, is not in it: keep a copy of it elsewhere.`]
+        : []),
+    ].join("\n"),
+  );
+}
+
+async function restore(
+  from: string,
   { db, ...output }: DatabaseOptions & JsonOptions,
 ): Promise<void> {
-  requireThere(db);
-  const { backupDatabase } = await library();
-  const { bytes } = await backupDatabase(db, file);
-  await print({ file, bytes }, output, () => `Wrote ${bytes} bytes to ${file}.`);
+  if (!existsSync(from)) throw new Failure(`there is no backup ${from}`);
+  const { restoreDatabase } = await library();
+  const restored = await restoreDatabase(from, db);
+  await print({ db, ...restored }, output, ({ bytes, kept }) => {
+    const before = kept === null ? "" : ` What was there before is ${kept}.`;
+    return `Restored ${db} from ${from}, ${bytes} bytes.${before}`;
+  });
 }
 
 interface MigrateOptions extends DatabaseOptions, JsonOptions {

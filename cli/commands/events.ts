@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { PurgeOptions } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
+import { readAge } from "../readers.ts";
 import { JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
 
 interface EventPurgeOptions extends DatabaseOptions, JsonOptions {
@@ -51,11 +52,4 @@ async function purge({ db, olderThan, dryRun = false, ...output }: EventPurgeOpt
       ? `${events} events are from before ${before}.`
       : `Removed ${events} events from before ${before}.`,
   );
-}
-
-function readAge(text: string): string {
-  if (!/^\d{1,4}[dwmy]$/.test(text)) {
-    throw new InvalidArgumentError("Give a number and d, w, m or y, such as 2y.");
-  }
-  return text;
 }

@@ -4,11 +4,11 @@ import { type Command, Option } from "commander";
 import type { Admin } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
 import { UsageError } from "../errors.ts";
-import { complete, readStandardInput } from "../ui.ts";
+import { complete, JSON_OPTION, type JsonOptions, print, readStandardInput } from "../ui.ts";
 
 const git = promisify(execFile);
 
-interface HookOptions extends DatabaseOptions {
+interface HookOptions extends DatabaseOptions, JsonOptions {
   project?: string;
   user?: string;
 }
@@ -22,7 +22,11 @@ export function addHookCommands(program: Command): void {
       "after",
       `
 Examples:
-  $ echo 'exec pm-cli hook post-receive --db /srv/pm.db --project acme/site' > site.git/hooks/post-receive`,
+  $ cat > site.git/hooks/post-receive <<'END'
+  #!/bin/sh
+  exec pm-cli hook post-receive --db /srv/pm.db --project acme/site
+  END
+  $ chmod +x site.git/hooks/post-receive`,
     );
 
   hook
@@ -35,15 +39,19 @@ Examples:
         "PM_PUSH_USER",
       ),
     )
+    .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
 It reads "old new ref" lines as Git gives them, and runs in the repository.
 
+It prints nothing, since Git shows that to whoever pushes, unless --json is given.
+
 Examples:
   $ cat site.git/hooks/post-receive
   #!/bin/sh
-  exec pm-cli hook post-receive --db /srv/pm.db --project acme/site`,
+  exec pm-cli hook post-receive --db /srv/pm.db --project acme/site
+  $ echo "$old $new refs/heads/main" | pm-cli hook post-receive --project acme/site --user ada --json`,
     )
     .action(postReceive);
 }
@@ -56,9 +64,14 @@ async function postReceive(options: HookOptions): Promise<void> {
     if (!parts) throw new UsageError(`standard input has no "old new ref": ${line}`);
     return { from: commit(parts[1]), to: commit(parts[2]), ref: parts[3] as string };
   });
-  await withAdmin(options.db, async (admin) => {
-    for (const update of updates) await record(admin, values.project, options.user, update);
+  const events = await withAdmin(options.db, async (admin) => {
+    const recorded: number[] = [];
+    for (const update of updates) {
+      recorded.push(...(await record(admin, values.project, options.user, update)));
+    }
+    return recorded;
   });
+  if (options.json) await print({ events }, options, () => "");
 }
 
 /** Git writes zeros where there is no commit. */
@@ -75,11 +88,11 @@ async function record(
   project: string,
   user: string | undefined,
   { from, to, ref }: RefUpdate,
-): Promise<void> {
+): Promise<number[]> {
   // Branches and tags are activity; notes, replaced objects and the like are not.
-  if (!/^refs\/(heads|tags)\//.test(ref)) return;
+  if (!/^refs\/(heads|tags)\//.test(ref)) return [];
   const last = (to ?? from) as string;
-  await admin.recordPush({
+  const { id } = await admin.recordPush({
     project,
     user: user ?? (await ask(["log", "-1", "--format=%ae", last])),
     ref,
@@ -88,6 +101,7 @@ async function record(
     commitCount: to === null ? 0 : Number(await ask(countOf(from, to, ref))),
     commitTitle: to === null ? null : await ask(["log", "-1", "--format=%s", to]),
   });
+  return [id];
 }
 
 /** Of a new ref, those commits that no other ref has; `--all` would count HEAD as one. */

@@ -1,17 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { APPLICATION_SCOPES, SCOPES } from "../../src/core/scopes.ts";
 import type { Scope, TokenRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { command } from "../hints.ts";
+import { readDuration } from "../readers.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
-const SCOPES: Record<Scope, string> = {
-  api: "everything the user may do",
-  read_api: "all they may read",
-  read_user: "who they are",
-  sudo: "act as any user, for administrators",
-};
-const SCOPE_NAMES = Object.keys(SCOPES).join(", ");
+const SCOPE_NAMES = SCOPES.join(", ");
 
 interface CreateOptions extends DatabaseOptions, JsonOptions {
   user?: string;
@@ -49,9 +45,7 @@ Examples:
       "after",
       `
 Scopes:
-${Object.entries(SCOPES)
-  .map(([name, about]) => `  ${name.padEnd(11)}${about}`)
-  .join("\n")}
+${SCOPES.map((name) => `  ${name.padEnd(11)}${APPLICATION_SCOPES[name]}`).join("\n")}
 
 On a terminal, what is left out is asked for.
 
@@ -71,7 +65,7 @@ Examples:
     .option(
       "--lifetime <duration>",
       "how long it is good: a number and s, m, h or d",
-      readLifetime,
+      readDuration,
       3600,
     )
     .option(...JSON_OPTION)
@@ -215,7 +209,7 @@ function stateOf({ active, revoked, impersonation }: TokenRecord): string {
 
 function readScopes(list: string): Scope[] {
   const scopes = [...new Set(list.split(/[\s,]+/).filter((scope) => scope !== ""))];
-  const unknown = scopes.filter((scope) => !Object.hasOwn(SCOPES, scope));
+  const unknown = scopes.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (unknown.length > 0 || scopes.length === 0) {
     throw new UsageError(
       `--scopes: '${unknown[0] ?? list}' is no scope, choose from ${SCOPE_NAMES}`,
@@ -231,14 +225,6 @@ function readDay(text: string): string {
     throw new InvalidArgumentError("It must be a day as YYYY-MM-DD.");
   }
   return text;
-}
-
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
-
-function readLifetime(text: string): number {
-  const [, number, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? [];
-  if (!number) throw new InvalidArgumentError("It must be a number and s, m, h or d, such as 30m.");
-  return Number(number) * SECONDS[unit as keyof typeof SECONDS];
 }
 
 function readId(text: string): number {

@@ -1,5 +1,7 @@
 import { digestOf } from "../core/auth.ts";
+import type { Secrets } from "../core/secrets.ts";
 import type { Database, Reader } from "../store/port.ts";
+import { requireSameKey, twoFactorOf } from "./sealed.ts";
 
 /** A code's period in seconds (RFC 6238 §5.2); codes of the adjacent periods are accepted too. */
 const PERIOD = 30;
@@ -14,7 +16,7 @@ export type Factor = "code" | "recovery code";
 interface State {
   /** When it was enabled, in epoch milliseconds; `null` while it is being set up. */
   enabled_at: number | null;
-  /** The secret shared with the app, in Base32. */
+  /** The secret shared with the app, encrypted. */
   secret: string;
   recovery_codes: number;
 }
@@ -35,15 +37,30 @@ export async function isOn(db: Reader, userId: number): Promise<boolean> {
   return typeof (await find(db, userId))?.enabled_at === "number";
 }
 
-/** Creates a secret for an authenticator app; no codes are asked for before {@link turnOn}. */
-export async function begin(db: Database, userId: number): Promise<void> {
+/**
+ * Creates a secret for an authenticator app; no codes are asked for before {@link turnOn}.
+ *
+ * @throws SecretKeyError if it can't be encrypted with the key of the others
+ */
+export async function begin(db: Database, secrets: Secrets, userId: number): Promise<void> {
+  await requireSameKey(db, secrets);
   const { Secret } = await import("otpauth");
+  const secret = secrets.seal(new Secret({ size: 20 }).base32, twoFactorOf(userId));
   await db.run(
     `insert into two_factor (user_id, secret, enabled_at, last_step) values (?, ?, null, 0)
      on conflict (user_id) do update set secret = excluded.secret, last_step = 0
      where two_factor.enabled_at is null`,
-    [userId, new Secret({ size: 20 }).base32],
+    [userId, secret],
   );
+}
+
+/**
+ * Decrypts the secret shared with the app, in Base32.
+ *
+ * @throws SecretKeyError if its key is missing
+ */
+export function secretOf({ secret }: State, secrets: Secrets, userId: number): string {
+  return secrets.open(secret, twoFactorOf(userId));
 }
 
 /** The content of the QR code. */
@@ -59,11 +76,13 @@ export async function addressOf(secret: string, username: string, issuer: string
  */
 export async function turnOn(
   db: Database,
+  secrets: Secrets,
   userId: number,
   code: string,
   now: number,
 ): Promise<string[] | undefined> {
-  if ((await isOn(db, userId)) || !(await useAppCode(db, userId, code, now))) return undefined;
+  if ((await isOn(db, userId)) || !(await useAppCode(db, secrets, userId, code, now)))
+    return undefined;
   await db.run("update two_factor set enabled_at = ? where user_id = ?", [now, userId]);
   return renewRecoveryCodes(db, userId);
 }
@@ -97,11 +116,12 @@ export async function renewRecoveryCodes(db: Database, userId: number): Promise<
  */
 export async function useCode(
   db: Database,
+  secrets: Secrets,
   userId: number,
   code: string,
   now: number,
 ): Promise<Factor | undefined> {
-  if (await useAppCode(db, userId, code, now)) return "code";
+  if (await useAppCode(db, secrets, userId, code, now)) return "code";
   const used = await db.run("delete from recovery_codes where user_id = ? and digest = ?", [
     userId,
     digestOf(bare(code)),
@@ -112,6 +132,7 @@ export async function useCode(
 /** Marks a code's period and all earlier ones as used (RFC 6238 §5.2). */
 async function useAppCode(
   db: Database,
+  secrets: Secrets,
   userId: number,
   code: string,
   now: number,
@@ -120,7 +141,7 @@ async function useAppCode(
   const found = /^\d{6}$/.test(token) ? await find(db, userId) : undefined;
   if (!found) return false;
   const { TOTP } = await import("otpauth");
-  const totp = new TOTP({ secret: found.secret, period: PERIOD });
+  const totp = new TOTP({ secret: secretOf(found, secrets, userId), period: PERIOD });
   const delta = totp.validate({ token, timestamp: now, window: DRIFT });
   if (delta === null) return false;
   const step = Math.floor(now / 1000 / PERIOD) + delta;

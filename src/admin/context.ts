@@ -2,6 +2,7 @@ import { type AuditAction, OPERATOR, record } from "../accounts/audit.ts";
 import { findSource, type Source, type Viewer } from "../core/access.ts";
 import { notFound } from "../core/errors.ts";
 import * as is from "../core/input.ts";
+import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
@@ -15,6 +16,8 @@ export interface AdminContext {
   retention: string | false;
   /** The address clients reach the server by, where it is known. */
   url: string | undefined;
+  /** Encrypts secrets at rest. */
+  secrets: Secrets;
 }
 
 /** The name of a user, group, project or the like. */

@@ -7,6 +7,7 @@ import { type GroupAdmin, groupAdmin } from "./groups.ts";
 import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
 import { type MemberAdmin, memberAdmin } from "./members.ts";
+import { type SecretAdmin, secretAdmin } from "./secrets.ts";
 import { type TokenAdmin, tokenAdmin } from "./tokens.ts";
 import { type UserAdmin, userAdmin } from "./users.ts";
 
@@ -21,7 +22,8 @@ export interface Admin
     DependencyAdmin,
     ActivityAdmin,
     MailAdmin,
-    MaintenanceAdmin {}
+    MaintenanceAdmin,
+    SecretAdmin {}
 
 /** Makes the operators' side of an application. */
 export function createAdmin(context: AdminContext): Admin {
@@ -36,5 +38,6 @@ export function createAdmin(context: AdminContext): Admin {
     ...activityAdmin(context),
     ...mailAdmin(context),
     ...maintenanceAdmin(context),
+    ...secretAdmin(context),
   };
 }

@@ -27,19 +27,29 @@ export interface MaintenanceAdmin {
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
    * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
-   * for a day. To be called every few minutes by each of them.
+   * for a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` where it is not due, or another process is at it
    */
   sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
+  /**
+   * Runs a job now and then, in one of all processes that share the database: to be called often, by each of them. A job
+   * that fails is tried again within ten minutes; until it succeeds, `/-/readiness` names it in `failed_jobs`.
+   *
+   * @param job its name, and the milliseconds between two runs
+   * @returns what `work` returned; `undefined` where it is not due, or another process is at it
+   * @throws what `work` throws
+   */
+  runJob<T>(job: { name: string; every: number }, work: () => Promise<T>): Promise<T | undefined>;
   /** Fills the database with plain data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
 const DAY = 86_400_000;
-/** The job of sweeping, and how long one is given for it: who takes longer has died, or is joined by another. */
-const SWEEP = "sweep";
-const SWEEP_LEASE = 3_600_000;
+/** The time a process is given for a job; after that it counts as dead, or another joins it. */
+const JOB_LEASE = 3_600_000;
+/** When a failed job is tried again. */
+const RETRY = 600_000;
 
 const PURGE = optionsOf({
   olderThan: v.optional(v.custom<string>(isAge, "must be a number and d, w, m or y, such as 2y")),
@@ -55,19 +65,30 @@ export function maintenanceAdmin({ store, now, retention }: AdminContext): Maint
     const before = age === false ? 0 : startOfRetention(age, now());
     return purgeEvents(store, before, options);
   };
+  const runJob: MaintenanceAdmin["runJob"] = async ({ name, every }, work) => {
+    if (!(await jobs.isDue(store, name, now()))) return undefined;
+    const taken = await store.transaction((db) => jobs.takeJob(db, name, now(), now() + JOB_LEASE));
+    if (!taken) return undefined;
+    const end = (next: number, error: string | null) =>
+      store.transaction((db) => jobs.endJob(db, name, now() + next, error));
+    try {
+      const result = await work();
+      await end(every, null);
+      return result;
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      await end(Math.min(every, RETRY), message.slice(0, 500)).catch(() => undefined);
+      throw error;
+    }
+  };
   return {
     purgeEvents: purge,
-    async sweepDaily() {
-      if (!(await jobs.isDue(store, SWEEP, now()))) return undefined;
-      const taken = await store.transaction((db) =>
-        jobs.takeJob(db, SWEEP, now(), now() + SWEEP_LEASE),
-      );
-      if (!taken) return undefined;
-      const members = await removeExpiredMembers(store, now());
-      const purged = await purge();
-      await store.transaction((db) => jobs.endJob(db, SWEEP, now() + DAY));
-      return { ...purged, members };
-    },
+    sweepDaily: () =>
+      runJob({ name: "sweep", every: DAY }, async () => {
+        const members = await removeExpiredMembers(store, now());
+        return { ...(await purge()), members };
+      }),
+    runJob,
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };

@@ -11,12 +11,12 @@ import {
 } from "./errors.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
+import type { Scope } from "./scopes.ts";
 import { isCrossSite, isVerified, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 
-/** What a token may be used for (gitlab-facts §9). */
-export const SCOPES = ["api", "read_api", "read_user", "sudo"] as const;
-export type Scope = (typeof SCOPES)[number];
+export { SCOPES, type Scope } from "./scopes.ts";
+
 /** Who is signed in may do all but act as others (contract §5); so may a CI job, where it is let in. */
 const SESSION_SCOPES: readonly Scope[] = ["api"];
 

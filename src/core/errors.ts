@@ -134,6 +134,12 @@ export function unavailable(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }
 
+/** 503 of what needs the key that secrets are encrypted with, where the server has none or another. */
+export function keyMissing(): ApiError {
+  const reason = "The server's key for secrets is missing: its administrator finds more in its log";
+  return new ApiError(503, { message: `503 Service Unavailable - ${reason}` });
+}
+
 /** 304 as the answer to a change that changes nothing, such as starring twice (gitlab-facts §1.2). */
 export function notModified(): ApiError {
   return new ApiError(304, {});

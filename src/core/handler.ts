@@ -38,6 +38,7 @@ import {
   conflict,
   forbidden,
   internalError,
+  keyMissing,
   methodNotAllowed,
   notAcceptable,
   preconditionFailed,
@@ -81,6 +82,7 @@ import {
   TIERS,
   type Tier,
 } from "./resource.ts";
+import { SecretKeyError, type Secrets } from "./secrets.ts";
 import { csrfTokenOf, isVerified, newVisitor, sessionCookie, sessionOf } from "./session.ts";
 import { dayOf } from "./time.ts";
 import type { Turns } from "./turns.ts";
@@ -127,6 +129,9 @@ export interface PipelineSettings extends AuthSettings {
     now: number,
   ) => Promise<void>;
   site: Site;
+  secrets: Secrets;
+  /** Whether the application ends, and nothing new is begun. */
+  isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
   /** Told of every failure that is not the client's. */
   outages: Outages;
@@ -192,6 +197,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     };
     let reply: Reply | undefined;
     try {
+      if (settings.isClosing()) throw unavailable();
       reply = await route(exchange);
       if (!reply) return undefined;
     } catch (error) {
@@ -540,6 +546,7 @@ async function answerWith(
       asked: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       site: settings.site,
+      secrets: settings.secrets,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
     };
     if (route.before) await route.before(context);
@@ -865,8 +872,8 @@ function writeList(rows: Listed["rows"], present: Shape, view: View): string {
 
 function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSettings): Reply {
   const known = knownAs(error);
-  if (error instanceof UnavailableError || !(known instanceof ApiError))
-    settings.outages.failed(error);
+  const isFailure = error instanceof UnavailableError || error instanceof SecretKeyError;
+  if (isFailure || !(known instanceof ApiError)) settings.outages.failed(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
   const { incoming, door, session } = exchange;
@@ -893,6 +900,7 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
 /** What the store's errors say to clients. */
 function knownAs(error: unknown): unknown {
   if (error instanceof UnavailableError) return unavailable();
+  if (error instanceof SecretKeyError) return keyMissing();
   // A race that only the schema saw: handlers look first and say more.
   const rule = error instanceof ConstraintError ? error.rule : undefined;
   return rule === "unique" || rule === "foreign key" ? conflict() : error;

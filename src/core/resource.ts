@@ -8,6 +8,7 @@ import type { Attributes, Input } from "./input.ts";
 import type { SignInLimits } from "./limits.ts";
 import type { KeysetListed, Listed, Page } from "./pagination.ts";
 import type { Shape, View } from "./present.ts";
+import type { Secrets } from "./secrets.ts";
 import type { UploadSpec } from "./upload.ts";
 
 /** What a licence would allow: each tier has all of the one before. */
@@ -126,6 +127,8 @@ export interface Context<
   /** Where the door takes sessions, what every form sends back as `authenticity_token`; else `""`. */
   readonly csrfToken: string;
   readonly site: Site;
+  /** Encrypts what has to be known again. */
+  readonly secrets: Secrets;
   /**
    * Honours `If-Unmodified-Since` (contract §7).
    *

@@ -86,10 +86,10 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
 export async function check(store: Store): Promise<Check[]> {
   const pending = await pendingMigrations(store, migrations);
   if (pending.length === migrations.length) {
-    throw new StoreError("there is nothing of pm-api in the database");
+    throw new StoreError("not_ours", "there is nothing of pm-api in the database");
   }
   if (pending.length > 0) {
-    throw new StoreError("the database is of an older version: bring it up to date first");
+    throw new StoreError("older", "the database is of an older version: bring it up to date first");
   }
   const tables = await tablesOf();
   return store.snapshot(async (db) => {
@@ -103,11 +103,16 @@ export async function check(store: Store): Promise<Check[]> {
   });
 }
 
+/** What is wrong with the pages and indexes of a SQLite database. */
+export async function pageProblems(db: Reader): Promise<string[]> {
+  const found = (await db.rows("pragma integrity_check")).map(([text]) => String(text));
+  return found.filter((text) => text !== "ok");
+}
+
 async function ofSqlite(db: Reader): Promise<Check[]> {
-  const pages = (await db.rows("pragma integrity_check")).map(([text]) => String(text));
   const keys = await db.rows("pragma foreign_key_check");
   return [
-    { name: "pages and indexes", problems: pages.filter((text) => text !== "ok") },
+    { name: "pages and indexes", problems: await pageProblems(db) },
     {
       name: "foreign keys",
       problems: keys

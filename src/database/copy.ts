@@ -36,6 +36,7 @@ export async function copy(
   const pending = await pendingMigrations(source, migrations);
   if (pending.length > 0) {
     throw new StoreError(
+      "older",
       "the database to copy from is of an older version: bring it up to date first",
     );
   }
@@ -70,7 +71,10 @@ async function takeOver(to: Database, dialect: Store["dialect"], tables: readonl
   }
   for (const { name } of tables) {
     if ((await to.rows(`select 1 from ${name} limit 1`)).length > 0) {
-      throw new StoreError(`the database to copy to is not empty: there is something in ${name}`);
+      throw new StoreError(
+        "not_empty",
+        `the database to copy to is not empty: there is something in ${name}`,
+      );
     }
   }
 }
@@ -118,6 +122,7 @@ async function verify(
     const { rows, checksum } = copied[index] as CopiedTable;
     if (arrived.rows !== rows || arrived.checksum !== checksum) {
       throw new StoreError(
+        "differs",
         `${table.name} did not arrive as it was: ${rows} rows with ${checksum} became ${arrived.rows} with ${arrived.checksum}`,
       );
     }

@@ -9,6 +9,7 @@ import {
   type Resource,
   type Visit,
 } from "../core/resource.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { PAGES } from "../web/door.ts";
 import { form } from "../web/form.ts";
@@ -18,13 +19,7 @@ import { type Application, findByUid } from "./applications.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { type Challenge, problemOfChallenge } from "./pkce.ts";
-import {
-  APPLICATION_SCOPES,
-  type Flows,
-  grantableScopes,
-  isRegistered,
-  parameter,
-} from "./rules.ts";
+import { type Flows, grantableScopes, isRegistered, parameter } from "./rules.ts";
 
 const PATH = "/oauth/authorize";
 

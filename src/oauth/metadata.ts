@@ -1,6 +1,7 @@
 import { get, Plain, type Resource } from "../core/resource.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { CHALLENGE_METHODS } from "./pkce.ts";
-import { APPLICATION_SCOPES, type Flows } from "./rules.ts";
+import type { Flows } from "./rules.ts";
 
 /** Authorization server metadata (RFC 8414), from which clients configure themselves. */
 export function metadata(flows: Flows): Resource {

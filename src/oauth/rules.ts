@@ -1,6 +1,6 @@
-import type { SCOPES } from "../core/auth.ts";
 import { type AttributeErrors, invalid } from "../core/errors.ts";
 import * as is from "../core/input.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 
 /** A parameter of a request: RFC 6749 leaves the length to us. */
 export const parameter = is.optional(is.anyText({ max: 4096 }));
@@ -13,15 +13,6 @@ export interface ApplicationData {
   /** Whether it can keep a secret; otherwise it is public and has none. */
   confidential: boolean;
 }
-
-/** The scopes of applications, and what the consent page says about each. */
-export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
-  api: "Everything you may do: read and change all that you can",
-  read_api: "Read everything that you can read",
-  read_user: "Read who you are, and your activity",
-  sudo: "Act as any user, if you are an administrator",
-  profile: "Read your public profile",
-} satisfies Record<(typeof SCOPES)[number] | "profile", string>;
 
 const LONGEST_NAME = 255;
 const LONGEST_URI = 2048;

@@ -2,6 +2,7 @@ import { record } from "../accounts/audit.ts";
 import { checkPassword } from "../accounts/sign-in.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
 import { type Answer, post, type Resource } from "../core/resource.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import type { Application } from "./applications.ts";
@@ -9,7 +10,7 @@ import { authenticateClient, clientInput } from "./client.ts";
 import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { answers } from "./pkce.ts";
-import { APPLICATION_SCOPES, type Flows, grantableScopes, parameter } from "./rules.ts";
+import { type Flows, grantableScopes, parameter } from "./rules.ts";
 
 const input = {
   ...clientInput,

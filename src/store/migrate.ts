@@ -88,6 +88,7 @@ function refuseNewer(applied: ReadonlySet<string>, known: readonly Migration[]):
   const unknown = [...applied].filter((id) => !ids.has(id));
   if (unknown.length > 0) {
     throw new StoreError(
+      "newer",
       `the database is newer than this pm-api: it has ${unknown.join(", ")}. Upgrade pm-api, or use the version that wrote it.`,
     );
   }

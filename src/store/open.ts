@@ -23,7 +23,7 @@ export async function openStore(
   options: SqliteOptions & PostgresOptions = {},
 ): Promise<Store> {
   const problem = problemOfName(database);
-  if (problem !== undefined) throw new StoreError(`the name of the database ${problem}`);
+  if (problem !== undefined) throw new StoreError("unusable", `the name of the database ${problem}`);
   if (/^postgres(ql)?:\/\//.test(database)) {
     const { openPostgres } = await import("./drivers/postgres.ts");
     return openPostgres(database, options);
@@ -38,14 +38,17 @@ async function sqlite(): Promise<Connect> {
   const wanted = process.env["PM_SQLITE"] || undefined;
   if (wanted === "node:sqlite") return nodesOwn();
   if (wanted !== undefined && wanted !== "better-sqlite3") {
-    throw new StoreError(`PM_SQLITE is '${wanted}', it must be better-sqlite3 or node:sqlite`);
+    throw new StoreError(
+      "driver",
+      `PM_SQLITE is '${wanted}', it must be better-sqlite3 or node:sqlite`,
+    );
   }
   try {
     return (await import("./drivers/better-sqlite3.ts")).connect;
   } catch (error) {
     if (wanted !== undefined) {
       const [reason] = (error as Error).message.split("\n", 1);
-      throw new StoreError(`better-sqlite3 can't be loaded: ${reason}`, { cause: error });
+      throw new StoreError("driver", `better-sqlite3 can't be loaded: ${reason}`, { cause: error });
     }
     return nodesOwn(error);
   }
@@ -57,6 +60,7 @@ async function nodesOwn(cause?: unknown): Promise<Connect> {
     return (await import("./drivers/node-sqlite.ts")).connect;
   }
   throw new StoreError(
+    "driver",
     `Node ${process.versions.node} has no SQLite of its own that will do: install better-sqlite3, or use Node 22.16 or newer`,
     { cause },
   );

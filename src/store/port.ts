@@ -97,9 +97,43 @@ export class ConstraintError extends Error {
   }
 }
 
-/** The database cannot be opened, reached or used as it is; the message says what to do. */
+/**
+ * Why a database cannot be used: `unusable` (it cannot be opened), `unreachable` (the PostgreSQL server), `driver` (SQLite
+ * itself cannot be loaded), `newer` and `older` (than this version), `not_empty` (what is copied to), `not_ours`
+ * (something else's), `differs` (a copy from its source), `unsupported` (by this engine), `same_file` (source and target),
+ * `exists` (a target that must not be replaced), `not_written` (by the system), `damaged`, `in_use` (by another process).
+ */
+export type StoreErrorCode =
+  | "unusable"
+  | "unreachable"
+  | "driver"
+  | "newer"
+  | "older"
+  | "not_empty"
+  | "not_ours"
+  | "differs"
+  | "unsupported"
+  | "same_file"
+  | "exists"
+  | "not_written"
+  | "damaged"
+  | "in_use";
+
+/** The database cannot be opened, reached or used as it is; the message says why. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
+  /**
+   * @param code the reason, for programs
+   * @param message the reason, for people
+   * @param options `cause`: the driver's own error
+   */
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
 /**

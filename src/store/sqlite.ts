@@ -1,3 +1,4 @@
+import { closeSync, fchmodSync, openSync } from "node:fs";
 import { KeptRows, keyOf } from "./kept.ts";
 import {
   type Awaitable,
@@ -13,6 +14,9 @@ import {
 import { Queue } from "./queue.ts";
 import { StatementCache } from "./statement-cache.ts";
 
+/** SQLite's `application_id` of a backup, until it is opened to be written to: "pmbk". */
+export const BACKUP_ID = 0x706d_626b;
+
 /** How to open a SQLite file. */
 export interface SqliteOptions {
   /**
@@ -20,6 +24,13 @@ export interface SqliteOptions {
    * at the price of one fsync a write.
    */
   durability?: "normal" | "full";
+  /** Leaves the file as it is, to be looked at: its journal mode, and that it is a backup. Default false. */
+  unchanged?: boolean;
+  /**
+   * Refuses a file that another connection has open, and writes its log back into it: only who is alone may change the
+   * journal mode (https://www.sqlite.org/wal.html). Default false.
+   */
+  alone?: boolean;
 }
 
 /**
@@ -60,20 +71,26 @@ export type Connect = (file: string, readonly: boolean) => Connection;
  */
 export function openSqlite(connect: Connect, file: string, options: SqliteOptions = {}): Store {
   const inMemory = file === ":memory:";
+  const { alone = false, unchanged = alone } = options;
+  if (!inMemory) makePrivate(file);
   const write = open(connect, file, false);
   try {
     write.run("pragma busy_timeout = 5000");
     write.run("pragma foreign_keys = on");
     // In KiB: what better-sqlite3 comes with, eight times what the others do.
     write.run("pragma cache_size = -16000");
-    if (!inMemory) {
+    if (alone) requireAlone(write, file);
+    if (!inMemory && !unchanged) {
+      if (write.rows("pragma application_id")[0]?.[0] === BACKUP_ID) {
+        write.run("pragma application_id = 0");
+      }
       write.run("pragma journal_mode = wal");
       write.run(`pragma synchronous = ${options.durability === "full" ? "full" : "normal"}`);
     }
     write.run("pragma busy_timeout = 0");
   } catch (error) {
     write.close();
-    throw unusable(file, error);
+    throw error instanceof StoreError ? error : unusable(file, error);
   }
   const queue = new Queue();
   const reader = inMemory ? undefined : new Snapshots(open(connect, file, true));
@@ -156,6 +173,20 @@ function writing(statements: Statements, last: [string, readonly Value[]][]): Da
   };
 }
 
+function requireAlone(write: Statements, file: string): void {
+  write.run("pragma busy_timeout = 0");
+  try {
+    write.run("pragma journal_mode = delete");
+    write.run("begin exclusive");
+    write.run("commit");
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    throw new StoreError("in_use", `another process has the database ${file} open`, {
+      cause: error,
+    });
+  }
+}
+
 /** Those of all stores of this process that are in a read transaction. */
 const reading = new Set<Snapshots>();
 
@@ -217,6 +248,18 @@ class Snapshots {
   }
 }
 
+/**
+ * Makes a new file that only its owner can read and write, whatever the umask; SQLite gives the files beside it the same
+ * rights. What is there stays as it is, and what can't be made SQLite says itself.
+ */
+function makePrivate(file: string): void {
+  try {
+    const made = openSync(file, "wx", 0o600);
+    fchmodSync(made, 0o600);
+    closeSync(made);
+  } catch {}
+}
+
 const PATIENCE = 10_000;
 
 /**
@@ -248,7 +291,7 @@ function open(connect: Connect, file: string, readonly: boolean): Statements {
 
 function unusable(file: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreError(`cannot open the database ${file}: ${reason}`, { cause });
+  return new StoreError("unusable", `cannot open the database ${file}: ${reason}`, { cause });
 }
 
 /** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */

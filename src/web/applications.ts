@@ -11,9 +11,10 @@ import {
   type Resource,
   type Visit,
 } from "../core/resource.ts";
+import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as applications from "../oauth/applications.ts";
 import * as grants from "../oauth/grants.ts";
-import { APPLICATION_SCOPES, type ApplicationData, readLines } from "../oauth/rules.ts";
+import { type ApplicationData, readLines } from "../oauth/rules.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { choices, confirmed, field, form, tried, typed } from "./form.ts";

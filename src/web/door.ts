@@ -37,7 +37,7 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
     title,
     status,
     body: html`<section>
-<p class="lead">${status === 403 ? (reasonOf(body) ?? text) : waitOf(headers, text)}</p>
+<p class="lead">${reasonOf(status, body) ?? waitOf(headers, text)}</p>
 <p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
@@ -47,8 +47,9 @@ function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
 /** The longest path to return to after signing in, in characters. */
 const LONGEST_RETURN = 4096;
 
-/** The text of a 403 after its status. */
-function reasonOf(body: object): string | undefined {
+/** The text of a 403 or 503 after its status. */
+function reasonOf(status: number, body: object): string | undefined {
+  if (status !== 403 && status !== 503) return undefined;
   const { message } = body as { message?: unknown };
   return typeof message === "string" ? message.split(" - ", 2)[1] : undefined;
 }

@@ -85,14 +85,14 @@ export const signInPages: Resource = {
         if (userId !== undefined) await countCode(preparing, userId);
       },
       handle: async (context) => {
-        const { db, asked, input, now, view } = context;
+        const { db, asked, input, now, view, secrets } = context;
         const value = sessionOf(asked);
         const userId = await halfSignIns.findUser(db, value, now);
         const user = userId === undefined ? undefined : await users.find(db, userId);
         if (value === undefined || user?.state !== "active") {
           return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         }
-        const factor = await twoFactor.useCode(db, user.id, input.code, now);
+        const factor = await twoFactor.useCode(db, secrets, user.id, input.code, now);
         const author = { id: user.id, name: user.username };
         if (factor === undefined) {
           const target = "two-factor code";

@@ -3,6 +3,7 @@ import { confirmPassword, countCode } from "../accounts/confirm.ts";
 import * as twoFactor from "../accounts/two-factor.ts";
 import type { Caller } from "../core/auth.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
+import type { Secrets } from "../core/secrets.ts";
 import type { Reader } from "../store/port.ts";
 import { PAGES } from "./door.ts";
 import { field, form, typed } from "./form.ts";
@@ -29,7 +30,7 @@ export const twoFactorPages: Resource = {
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
         if (!context.prepared) return twoFactorPage(context, { start: WRONG });
-        await twoFactor.begin(context.db, (context.caller as Caller).id);
+        await twoFactor.begin(context.db, context.secrets, (context.caller as Caller).id);
         return redirect(mountOf(context.view) + PATH);
       },
     }),
@@ -38,9 +39,9 @@ export const twoFactorPages: Resource = {
       input: { code: typed },
       prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
       handle: async (context) => {
-        const { db, asked, input, now } = context;
+        const { db, asked, input, now, secrets } = context;
         const { id, username: name } = context.caller as Caller;
-        const codes = await twoFactor.turnOn(db, id, input.code, now);
+        const codes = await twoFactor.turnOn(db, secrets, id, input.code, now);
         if (!codes) return twoFactorPage(context, { code: ["does not fit"] });
         const author = { id, name };
         await record(db, { action: "two-factor enabled", author, ip: asked.ip }, now);
@@ -82,14 +83,15 @@ export const twoFactorPages: Resource = {
 type Problems = Partial<Record<"start" | "code" | "codes" | "disable", readonly string[]>>;
 
 async function twoFactorPage(
-  visit: Visit & { db: Reader },
+  visit: Visit & { db: Reader; secrets: Secrets },
   problems: Problems = {},
 ): Promise<Answer> {
-  const state = await twoFactor.find(visit.db, (visit.caller as Caller).id);
+  const { id } = visit.caller as Caller;
+  const state = await twoFactor.find(visit.db, id);
   const body = !state
     ? startPart(visit, problems)
     : state.enabled_at === null
-      ? await setUpPart(visit, state.secret, problems)
+      ? await setUpPart(visit, twoFactor.secretOf(state, visit.secrets, id), problems)
       : onPart(visit, state.enabled_at, state.recovery_codes, problems);
   const status = Object.keys(problems).length > 0 ? 422 : 200;
   return page(visit, { title: "Two-factor authentication", status, body });

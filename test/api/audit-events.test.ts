@@ -123,8 +123,8 @@ describe("admin.listAuditEvents", () => {
 it("is kept as long as events are, and not purged with those of a given age", async () => {
   clock = START + 1.5 * DAY + 2 * 365 * DAY;
   const before = (await list("?per_page=100")).length;
-  expect((await app.admin.purgeEvents({ olderThan: "1d" })).auditEvents).toBe(0);
-  expect((await app.admin.purgeEvents({ dryRun: true })).auditEvents).toBe(1);
-  expect((await app.admin.purgeEvents()).auditEvents).toBe(1);
+  expect((await app.admin.purgeEvents({ olderThan: "1d" })).audit_events).toBe(0);
+  expect((await app.admin.purgeEvents({ dryRun: true })).audit_events).toBe(1);
+  expect((await app.admin.purgeEvents()).audit_events).toBe(1);
   expect(await list("?per_page=100")).toHaveLength(before - 1);
 });

@@ -39,12 +39,12 @@ it("removes what is older than two years, and only that", async () => {
   const dry = await app.admin.purgeEvents({ dryRun: true });
   expect(dry).toEqual({
     events: 2,
-    auditEvents: 0,
+    audit_events: 0,
     before: "2024-11-21T12:00:00.000Z",
-    dryRun: true,
+    dry_run: true,
   });
   expect(await titles()).toHaveLength(4);
-  expect(await app.admin.purgeEvents()).toEqual({ ...dry, dryRun: false });
+  expect(await app.admin.purgeEvents()).toEqual({ ...dry, dry_run: false });
   expect(await titles()).toEqual(["2026-01-01", "2024-11-22"]);
   expect((await app.admin.purgeEvents()).events).toBe(0);
 });
@@ -89,10 +89,10 @@ it("is done by one of those that share the database, once a day", async () => {
   expect(first.filter(Boolean)).toEqual([
     {
       events: 2,
-      auditEvents: expect.any(Number),
+      audit_events: expect.any(Number),
       members: 0,
       before: "2024-11-21T12:00:00.000Z",
-      dryRun: false,
+      dry_run: false,
     },
   ]);
   clock = NOW + 23 * HOUR;

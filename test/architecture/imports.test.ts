@@ -71,7 +71,10 @@ it("jobs use the store alone, notifications what resources say and jobs", () => 
 
 it("the CLI uses the public face only", () => {
   const allowed = (path: string) =>
-    path.startsWith("cli/") || /^src\/(index|node|bun|deno)\.ts$/.test(path);
+    path.startsWith("cli/") ||
+    /^src\/(index|node|bun|deno)\.ts$/.test(path) ||
+    // What help texts name is read before a command is known, and the library with it would be loaded each time.
+    path === "src/core/scopes.ts";
   expect(strays("cli", allowed)).toEqual([]);
 });
 

@@ -189,7 +189,7 @@ describe("hook post-receive", () => {
 describe("events purge", () => {
   it("says what it would remove, removes it, and is then done", async () => {
     const dry = await runJson(["events", "purge", "--db", db, "--dry-run"]);
-    expect(dry).toEqual({ events: 2, auditEvents: 0, before: expect.any(String), dryRun: true });
+    expect(dry).toEqual({ events: 2, audit_events: 0, before: expect.any(String), dry_run: true });
     const { stdout } = await run(["events", "purge", "--db", db]);
     expect(stdout).toMatch(/^Removed 2 events from before \d{4}-/);
     expect((await runJson(["events", "purge", "--db", db])).events).toBe(0);

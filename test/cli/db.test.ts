@@ -42,6 +42,9 @@ describe("db copy", () => {
 
   it("refuses a target that isn't empty and a source that isn't there", async () => {
     expect(await fails(["db", "copy", "--from", "seeded.db", "--to", "seeded.db"])).toBe(
+      "error: seeded.db is the database itself, or a part of it. Nothing was written: name another file\n",
+    );
+    expect(await fails(["db", "copy", "--from", "seeded.db", "--to", "shown.db"])).toBe(
       "error: the database to copy to is not empty: there is something in users. Choose another with --to, or remove what is in it\n",
     );
     expect(await fails(["db", "copy", "--from", "nowhere.db", "--to", "x.db"])).toMatch(
@@ -93,7 +96,11 @@ describe("db backup", () => {
     const { bytes } = await runJson(["db", "backup", "backup.db", "--db", "seeded.db"], at);
     expect(bytes).toBeGreaterThan(100_000);
     expect(await runJson(["user", "list", "--db", "backup.db"], at)).toHaveLength(16);
-    const shown = await run(["db", "backup", "backup.db", "--db", "seeded.db"], at);
+    // It was used as a database since.
+    expect(await fails(["db", "backup", "backup.db", "--db", "seeded.db"])).toContain("--force");
+    const again = ["db", "backup", "backup.db", "--db", "seeded.db"];
+    expect(await run([...again, "--force"], at)).toMatchObject({ code: 0 });
+    const shown = await run(again, at);
     expect(shown).toEqual({ code: 0, stdout: `Wrote ${bytes} bytes to backup.db.\n`, stderr: "" });
   });
 

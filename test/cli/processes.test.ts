@@ -136,6 +136,7 @@ describe("serve --workers", () => {
       message: "listening",
       url: server.url,
       workers: 2,
+      secret_key: expect.stringMatching(/workers\.db\.key$/),
     });
     expect(await workersOf(server)).toHaveLength(2);
     const start = await fetch(server.url, { redirect: "manual" });

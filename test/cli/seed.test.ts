@@ -96,8 +96,11 @@ describe("seed", () => {
   it("tells a history of two and a half years, of office hours", async () => {
     const before = Date.now();
     const { tokens, events } = await runJson(["seed", "--db", "history.db"], at);
-    // As long as nobody tidies up: serving removes what is older than two years.
-    const app = await createApp({ database: join(folder.path, "history.db") });
+    // As long as nobody tidies up: what is served or embedded removes what is older than two years.
+    const app = await createApp({
+      database: join(folder.path, "history.db"),
+      background: false,
+    });
     const get = (path: string) =>
       app.fetch(
         new Request(`http://pm.test/api/v4${path}`, {

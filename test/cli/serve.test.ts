@@ -26,6 +26,7 @@ describe("serve", () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       message: "listening",
       url: expect.stringMatching(/^http:\/\/localhost:\d+$/),
+      secret_key: expect.stringMatching(/new\.db\.key$/),
     });
     const { next } = await server.logged(({ message }) => message === "there are no users yet");
     expect(next).toBe("pm-cli user create --admin --db new.db");

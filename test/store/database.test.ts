@@ -500,8 +500,11 @@ describe.runIf(engine === "sqlite")("a backup", () => {
     const folder = await temporary();
     await migrateDatabase(database);
     const file = join(folder, "backup.db");
-    await writeFile(file, "older");
     await backupDatabase(database, file);
+    await backupDatabase(database, file);
+    await writeFile(file, "another's");
+    await expect(backupDatabase(database, file)).rejects.toThrow("is no backup");
+    await backupDatabase(database, file, { force: true });
     expect((await checkDatabase(file)).flatMap(({ problems }) => problems)).toEqual([]);
     await expect(backupDatabase(database, join(folder, "missing", "x.db"))).rejects.toThrow();
     expect(existsSync(join(folder, "missing"))).toBe(false);

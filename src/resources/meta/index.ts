@@ -4,6 +4,7 @@ import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
 import { outboxMigrations } from "../../jobs/table.ts";
+import { failedJobs } from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const metadata = {
@@ -46,7 +47,14 @@ export const healthResource: Resource = {
     get("/-/readiness", {
       summary: "Whether the process can answer from its database, and whether mail can be sent",
       access: "anyone",
-      handle: async ({ db, now }) => new Plain({ status: "ok", ...(await health(db, now)) }),
+      handle: async ({ db, now }) => {
+        const failed = await failedJobs(db);
+        return new Plain({
+          status: "ok",
+          ...(await health(db, now)),
+          ...(failed.length > 0 && { failed_jobs: failed }),
+        });
+      },
     }),
     get("/-/avatars/:name", {
       summary: "Get the drawn avatar of a user who has no picture",

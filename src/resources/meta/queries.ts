@@ -26,7 +26,22 @@ export async function takeJob(
   return taken === 1;
 }
 
-/** Says when a job that is done is to be done again, in epoch milliseconds. */
-export async function endJob(db: Database, name: string, next: number): Promise<void> {
-  await db.run("update jobs set due_at = ? where name = ?", [next, name]);
+/**
+ * Says when a job is to be done again, in epoch milliseconds.
+ *
+ * @param error what went wrong; `null` where it is done
+ */
+export async function endJob(
+  db: Database,
+  name: string,
+  next: number,
+  error: string | null = null,
+): Promise<void> {
+  await db.run("update jobs set due_at = ?, error = ? where name = ?", [next, error, name]);
+}
+
+/** The names of the jobs that went wrong the last time. */
+export async function failedJobs(db: Reader): Promise<string[]> {
+  const found = await db.rows("select name from jobs where error is not null order by name");
+  return found.map(([name]) => String(name));
 }

@@ -14,4 +14,11 @@ create table jobs (
 );
 `,
   },
+  {
+    // What went wrong the last time; null where nothing did.
+    id: "20261122-60-jobs-error",
+    sql: `
+alter table jobs add column error $text;
+`,
+  },
 ];

@@ -123,7 +123,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   } catch (error) {
     await pool.end();
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreError(`cannot reach the PostgreSQL server: ${reason}`, { cause: error });
+    throw new StoreError("unreachable", `cannot reach the PostgreSQL server: ${reason}`, {
+      cause: error,
+    });
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
   const reads = reading((query) => sent(() => readers.query(query)));
@@ -149,6 +151,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     snapshot: (work) => noted(attempt(pool, SNAPSHOT, work)),
     async backup() {
       throw new StoreError(
+        "unsupported",
         "a PostgreSQL database is backed up with its own tools: pg_dump, or pg_basebackup with the log",
       );
     },

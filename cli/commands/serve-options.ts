@@ -1,0 +1,289 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { AppOptions, MailChange, PageName } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption } from "../database.ts";
+import { UsageError } from "../errors.ts";
+import { say } from "../log.ts";
+import { orOff, readAge, readDuration, readNumber } from "../readers.ts";
+import { mailFromOption, smtpOption } from "./mail.ts";
+
+type Tier = NonNullable<AppOptions["tier"]>;
+const TIERS = Object.keys({
+  free: true,
+  premium: true,
+  ultimate: true,
+} satisfies Record<Tier, true>);
+
+const PAGES = Object.keys({
+  sign_in: true,
+  profile: true,
+  personal_access_tokens: true,
+  applications: true,
+  active_sessions: true,
+  password: true,
+  two_factor: true,
+} satisfies Record<PageName, true>);
+
+/** An hour: a database that needs longer is not serving anybody. */
+const LONGEST_TIMEOUT = 3_600_000;
+const MANY = 999_999_999;
+
+type OnOff = "on" | "off";
+
+/** What `serve` was told. */
+export interface ServeOptions extends DatabaseOptions {
+  host: string;
+  port: number;
+  workers: number;
+  url?: string;
+  tier: Tier;
+  trustProxy?: boolean;
+  pages?: false | PageName[];
+  durability: "normal" | "full";
+  eventRetention?: string | false;
+  secretKeyFile?: string;
+  smtp?: string;
+  mailFrom?: string;
+  impersonation: OnOff;
+  implicitGrant: OnOff;
+  passwordGrant: OnOff;
+  requestsPerMinute?: number;
+  signInsPerAccount?: number | false;
+  signInsPerAddress?: number | false;
+  unknownTokens?: number | false;
+  perPage?: number;
+  maxPerPage?: number;
+  countedTotal?: number;
+  bodyBytes?: number;
+  attachmentBytes?: number;
+  maxConnections?: number;
+  connectTimeout?: number;
+  statementTimeout?: number;
+  backupDir?: string;
+  backupEvery: number;
+  backupKeep: number;
+}
+
+/** Adds the options of `serve`; each can be a variable and a key of the settings file, too (docs/configuration.md). */
+export function addServeOptions(command: Command): void {
+  const add = (group: string, flags: string, about: string, set = (option: Option) => option) => {
+    const option = new Option(flags, about).helpGroup(group);
+    const variable = `PM_${option.name().replaceAll("-", "_").toUpperCase()}`;
+    command.addOption(set(option.env(variable)));
+  };
+  const number =
+    (least: number, most = MANY) =>
+    (option: Option) =>
+      option.argParser(readNumber(least, most));
+  const numberOrOff = (option: Option) => option.argParser(orOff(readNumber(1, MANY)));
+  const onOff = (option: Option) => option.choices(["on", "off"]).default("on");
+
+  const serving = "Serving:";
+  command.addOption(databaseOption().helpGroup(serving));
+  add(serving, "--host <host>", "address to listen on", (one) => one.default("127.0.0.1"));
+  add(serving, "--port <port>", "port to listen on, 0 for a free one", (one) =>
+    number(0, 65_535)(one).default(3000),
+  );
+  add(serving, "--workers <number>", "processes to serve with, such as one for each core", (one) =>
+    number(1, 256)(one).default(1),
+  );
+  add(
+    serving,
+    "--url <url>",
+    "address clients reach it by (default: what each request says)",
+    (one) => one.argParser(readUrl),
+  );
+  add(
+    serving,
+    "--trust-proxy",
+    "believe X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
+  );
+  add(serving, "--tier <tier>", "what may be used", (one) =>
+    one.choices(TIERS).default("ultimate"),
+  );
+  add(
+    serving,
+    "--pages <names>",
+    "pages there are, comma-separated, or off (default: all)",
+    (one) => one.argParser(orOff(readPages)),
+  );
+
+  const data = "Data:";
+  add(data, "--durability <kind>", "SQLite: full also survives power loss", (one) =>
+    one.choices(["normal", "full"]).default("normal"),
+  );
+  add(
+    data,
+    "--event-retention <age>",
+    "how long events and the audit log are kept: a number and d, w, m or y, or off (default: 2y)",
+    (one) => one.argParser(orOff(readAge)),
+  );
+  add(
+    data,
+    "--secret-key-file <file>",
+    "the key that secrets are encrypted with (default: the database's name and .key)",
+  );
+  add(data, "--backup-dir <folder>", "SQLite: write backups there, of all processes one");
+  add(data, "--backup-every <duration>", "how often: a number and m, h, d or w", (one) =>
+    one.argParser(readDuration).default(86_400, "1d"),
+  );
+  add(data, "--backup-keep <number>", "how many of them to keep", (one) =>
+    number(1, 100_000)(one).default(7),
+  );
+
+  const mail = "Mail:";
+  command.addOption(smtpOption().helpGroup(mail));
+  command.addOption(mailFromOption().helpGroup(mail));
+
+  const access = "Access:";
+  add(access, "--impersonation <on|off>", "whether impersonation tokens are accepted", onOff);
+  add(access, "--implicit-grant <on|off>", "whether OAuth2's implicit flow can be used", onOff);
+  add(access, "--password-grant <on|off>", "whether OAuth2's password flow can be used", onOff);
+
+  const limits = "Limits:";
+  add(
+    limits,
+    "--requests-per-minute <number>",
+    "answer a user, or an address without a token, so often and then 429 (default: any number)",
+    number(1),
+  );
+  add(
+    limits,
+    "--sign-ins-per-account <number>",
+    "wrong passwords for one account in ten minutes, or off (default: 10)",
+    numberOrOff,
+  );
+  add(
+    limits,
+    "--sign-ins-per-address <number>",
+    "wrong passwords from one address in ten minutes, or off (default: 100)",
+    numberOrOff,
+  );
+  add(
+    limits,
+    "--unknown-tokens <number>",
+    "unknown tokens from one address in ten minutes, or off (default: 100)",
+    numberOrOff,
+  );
+  add(limits, "--per-page <number>", "items on a page (default: 20)", number(1, 10_000));
+  add(
+    limits,
+    "--max-per-page <number>",
+    "the most a client can ask for (default: 100)",
+    number(1, 10_000),
+  );
+  add(
+    limits,
+    "--counted-total <number>",
+    "larger collections leave out their totals (default: 10000)",
+    number(1),
+  );
+  add(limits, "--body-bytes <number>", "the largest request body (default: 1048576)", number(1));
+  add(
+    limits,
+    "--attachment-bytes <number>",
+    "the largest uploaded file (default: 10485760)",
+    number(1),
+  );
+
+  const postgres = "PostgreSQL:";
+  add(
+    postgres,
+    "--max-connections <number>",
+    "connections of this process (default: 10)",
+    number(2, 1000),
+  );
+  add(
+    postgres,
+    "--connect-timeout <ms>",
+    "how long a connection is waited for (default: 10000)",
+    number(1, LONGEST_TIMEOUT),
+  );
+  add(
+    postgres,
+    "--statement-timeout <ms>",
+    "how long a statement may take (default: 30000)",
+    number(1, LONGEST_TIMEOUT),
+  );
+}
+
+/** What `createApp` is given. @throws UsageError where options don't go together */
+export function appOptionsOf(options: ServeOptions): AppOptions & { database: string } {
+  const { requestsPerMinute: most, pages, eventRetention } = options;
+  const { perPage, maxPerPage } = options;
+  if (perPage !== undefined && perPage > (maxPerPage ?? 100)) {
+    throw new UsageError(`--per-page can't be above --max-per-page (${maxPerPage ?? 100})`);
+  }
+  const { maxConnections, connectTimeout, statementTimeout } = options;
+  const { countedTotal, bodyBytes, attachmentBytes } = options;
+  const { signInsPerAccount, signInsPerAddress, unknownTokens } = options;
+  return given({
+    database: options.db,
+    durability: options.durability,
+    tier: options.tier,
+    impersonation: options.impersonation === "on",
+    oauth: { implicit: options.implicitGrant === "on", password: options.passwordGrant === "on" },
+    limits: given({
+      requestsPerMinute: most === undefined ? undefined : { user: most, address: most },
+      signInsPerAccount,
+      signInsPerAddress,
+      unknownTokens,
+      perPage,
+      maxPerPage,
+      countedTotal,
+      bodyBytes,
+      attachmentBytes,
+    }),
+    postgres: given({ maxConnections, connectTimeout, statementTimeout }),
+    pages,
+    eventRetention,
+    secretKeyFile: options.secretKeyFile,
+    url: options.url,
+    mail: readMail(options),
+  });
+}
+
+/** What of an object is set. */
+function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** For commander a flag is set by its variable whatever the value, also by `PM_TRUST_PROXY=false`. */
+export function readTrustProxy(command: Command): boolean {
+  const source = command.getOptionValueSource("trustProxy");
+  if (source !== "env") return source === "cli";
+  const value = process.env["PM_TRUST_PROXY"] as string;
+  if (/^(1|true|yes|on)$/i.test(value)) return true;
+  if (/^(0|false|no|off)$/i.test(value)) return false;
+  throw new UsageError(`PM_TRUST_PROXY is '${value}', it must be true or false`);
+}
+
+function readPages(text: string): PageName[] {
+  const names = text.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => !PAGES.includes(name));
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(`'${wrong}' is no page, choose from ${PAGES.join(", ")}.`);
+  }
+  return names as PageName[];
+}
+
+function readUrl(text: string): string {
+  const { protocol, search, hash } = URL.canParse(text)
+    ? new URL(text)
+    : { protocol: "", search: "", hash: "" };
+  if (!/^https?:$/.test(protocol) || search !== "" || hash !== "") {
+    throw new InvalidArgumentError(
+      "It must be like https://pm.example.com or https://example.com/pm.",
+    );
+  }
+  return text;
+}
+
+function readMail({ smtp, mailFrom, url }: ServeOptions): AppOptions["mail"] {
+  if (smtp === undefined) return undefined;
+  if (mailFrom === undefined) throw new UsageError("--smtp needs --mail-from");
+  if (url === undefined) throw new UsageError("--smtp needs --url: links in mails begin with it");
+  const onChange = ({ failing, error }: MailChange) =>
+    failing ? say("mail fails", { error }) : say("mail works again", {});
+  return { smtp, from: mailFrom, onChange };
+}

@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from "commander";
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** Reads a duration: a number and `s`, `m`, `h`, `d` or `w`. Gives seconds. */
+export function readDuration(text: string): number {
+  const parts = /^(\d{1,6})([smhdw])$/.exec(text);
+  const seconds = parts ? Number(parts[1]) * (SECONDS[parts[2] as string] as number) : 0;
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError("Give a number and s, m, h, d or w, such as 1d.");
+}
+
+/** Reads an age: a number and `d`, `w`, `m` or `y`. */
+export function readAge(text: string): string {
+  if (!/^\d{1,4}[dwmy]$/.test(text)) {
+    throw new InvalidArgumentError("Give a number and d, w, m or y, such as 2y.");
+  }
+  return text;
+}
+
+/** Makes what reads a number within bounds. */
+export function readNumber(least: number, most: number) {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  };
+}
+
+/** Makes what reads something that can be switched off, with `off`. */
+export function orOff<T>(read: (text: string) => T) {
+  return (text: string): T | false => (text === "off" ? false : read(text));
+}

@@ -1,0 +1,33 @@
+import { OPERATOR } from "../accounts/audit.ts";
+import type { SecretsState } from "../accounts/sealed.ts";
+import * as sealed from "../accounts/sealed.ts";
+import type { AdminContext } from "./context.ts";
+
+/** Secrets encrypted at rest (docs/configuration.md). */
+export interface SecretAdmin {
+  /** How the secrets of two-factor sign-in are encrypted. */
+  checkSecrets(): Promise<SecretsState>;
+  /**
+   * Encrypts secrets with another key: a new one if keys are in a file, the first one if they were given as `secretKey`.
+   * If it is interrupted, the next call continues.
+   *
+   * @returns `secrets`: how many were encrypted; `key`: the id of the key that encrypts now
+   */
+  rotateSecrets(): Promise<{ secrets: number; key: string | null }>;
+  /** Disables two-factor sign-in for users whose secret can't be read any more because its key is lost. */
+  removeLostSecrets(): Promise<{ users: string[] }>;
+}
+
+/** The secrets' part of what operators do. */
+export function secretAdmin({ store, now, secrets }: AdminContext): SecretAdmin {
+  return {
+    checkSecrets: () => sealed.stateOf(store, secrets),
+    async rotateSecrets() {
+      const resealed = await sealed.rotate(store, secrets);
+      return { secrets: resealed, key: secrets.keyIds()[0] ?? null };
+    },
+    removeLostSecrets: async () => ({
+      users: await store.transaction((db) => sealed.removeLost(db, secrets, OPERATOR, now())),
+    }),
+  };
+}

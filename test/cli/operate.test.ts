@@ -1,0 +1,181 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newFolder, run, runJson, startServing } from "./helpers.ts";
+
+const folder = newFolder();
+const at = { cwd: folder.path };
+const path = (name: string) => join(folder.path, name);
+beforeAll(async () => {
+  await runJson(["seed", "--db", "pm.db"], at);
+});
+afterAll(folder.remove);
+
+let count = 0;
+function settings(value: unknown): string {
+  count += 1;
+  const name = `settings-${count}.json`;
+  writeFileSync(path(name), typeof value === "string" ? value : JSON.stringify(value), {
+    mode: 0o600,
+  });
+  return name;
+}
+
+describe("--config", () => {
+  it("gives settings that variables and options win over", async () => {
+    const file = settings({ db: "pm.db", tier: "free", per_page: 7, trust_proxy: true, port: 0 });
+    const users = await runJson(["user", "list", "--config", file], at);
+    expect(users.length).toBeGreaterThan(10);
+    const env = { PM_CONFIG: file, PM_TIER: "premium" };
+    const [asFile, asEnvironment, asOption] = await Promise.all([
+      startServing(["--config", file], at),
+      startServing([], { ...at, env }),
+      startServing(["--tier", "ultimate", "--per-page", "5"], { ...at, env }),
+    ]);
+    const servers = [asFile, asEnvironment, asOption];
+    const { token } = await runJson(
+      ["token", "create", "--user", "root", "--name", "t", "--scopes", "api", "--db", "pm.db"],
+      at,
+    );
+    const pages = [];
+    const tiers = [];
+    for (const server of servers) {
+      pages.push((await server.get("/projects", token)).headers.get("x-per-page"));
+      tiers.push((await server.get("/projects/1/dependencies", token)).status);
+    }
+    for (const server of servers) await server.stop();
+    expect(pages).toEqual(["7", "7", "5"]);
+    expect(tiers).toEqual([403, 403, 200]);
+  });
+
+  it("refuses what is no setting, or has no such value, by its name", async () => {
+    for (const [value, message] of [
+      [{ prot: 80 }, "'prot' is no setting, did you mean 'port'?"],
+      [{ "trust-proxy": true }, "'trust-proxy' is no setting, did you mean 'trust_proxy'?"],
+      [{ Port: 80 }, "'Port' is no setting, did you mean 'port'?"],
+      [{ nonsense: 1 }, "'nonsense' is no setting\n"],
+      [{ port: null }, "'port' must be a text, a number, a boolean or a list"],
+      [{ port: "many" }, "from 'port' in settings"],
+      [{ pages: ["password", "nowhere"] }, "'nowhere' is no page"],
+      [{ event_retention: "soon" }, "such as 2y"],
+      [{ smtp: "smtp://mail" }, "--smtp needs --mail-from"],
+      ["[]", "must be a JSON object"],
+      ["{", "are not JSON"],
+    ] as const) {
+      const file = settings(value);
+      const ran = await run(["serve", "--db", "pm.db", "--config", file], at);
+      expect([value, ran.code, ran.stdout]).toEqual([value, 2, ""]);
+      expect(ran.stderr).toContain(message);
+    }
+    const missing = await run(["user", "list"], { ...at, env: { PM_CONFIG: "nowhere.json" } });
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("nowhere.json")]);
+  });
+});
+
+describe("serve", () => {
+  it("writes backups, of several workers one, and keeps as many as it is told", async () => {
+    const args = ["--db", "pm.db", "--backup-dir", "backups", "--backup-every", "1s"];
+    const server = await startServing([...args, "--backup-keep", "2", "--workers", "2"], at);
+    const written = () => server.log().filter(({ message }) => message === "backed up");
+    while (written().length < 4) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await server.stop()).toBe(0);
+    const files = readdirSync(path("backups"));
+    expect(files).toHaveLength(2);
+    for (const file of files) expect(file).toMatch(/^pm-\d{8}T\d{6}Z\.db$/);
+    expect(new Set(written().map(({ file }) => file)).size).toBe(written().length);
+    const backup = join("backups", files[0] as string);
+    expect(await runJson(["db", "check", "--db", backup], at)).toMatchObject({ ok: true });
+    expect(server.stderr).toBe("");
+  });
+
+  it("says in its log and in /-/readiness that no backup could be written", async () => {
+    writeFileSync(path("no-folder"), "");
+    const server = await startServing(["--db", "pm.db", "--backup-dir", "no-folder"], {
+      ...at,
+      // What was backed up before is due again.
+      env: { PM_BACKUP_EVERY: "1s" },
+    });
+    let body: { failed_jobs?: string[] } = {};
+    while (!body.failed_jobs) {
+      body = (await (await fetch(`${server.url}/-/readiness`)).json()) as typeof body;
+    }
+    await server.stop();
+    expect(body).toEqual({ status: "ok", failed_jobs: ["backup"] });
+    expect(server.stderr).toContain("no backup was written: ");
+    const refused = await run(["serve", "--db", ":memory:", "--backup-dir", "x"], at);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--backup-dir")]);
+  });
+
+  it.skipIf(process.platform === "win32")("warns of files that others can read", async () => {
+    await runJson(["db", "backup", "open.db", "--db", "pm.db"], at);
+    chmodSync(path("open.db"), 0o644);
+    const server = await startServing(["--db", "open.db"], at);
+    await server.stop();
+    expect(JSON.parse(server.stderr)).toEqual({
+      time: expect.any(String),
+      message: "warning: others can read open.db (644): chmod 600 open.db",
+    });
+  });
+});
+
+describe("secrets", () => {
+  it("can be looked at and rotated, and the key is named", async () => {
+    await runJson(["db", "backup", "secret.db", "--db", "pm.db"], at);
+    const of = ["--db", "secret.db"];
+    const empty = { key: null, secrets: 0, outdated: 0, lost: [] };
+    expect(await runJson(["secrets", "check", ...of], at)).toEqual(empty);
+    const { key } = await runJson(["secrets", "rotate", ...of], at);
+    expect(await runJson(["secrets", "check", ...of], at)).toEqual({ ...empty, key });
+    expect(readFileSync(path("secret.db.key"), "utf8")).toMatch(/^# .*\n# .*\n[\w+/]{43}=\n$/);
+    expect(await runJson(["secrets", "remove-lost", ...of], at)).toEqual({ users: [] });
+    const backup = await run(["db", "backup", "b.db", ...of], at);
+    expect(backup.stdout).toContain("secret.db.key, is not in it");
+    const server = await startServing(of, at);
+    await server.stop();
+    expect(server.log()[0].secret_key).toMatch(/secret\.db\.key$/);
+    const PM_SECRET_KEY = "short";
+    const ran = await run(["secrets", "check", ...of], { ...at, env: { PM_SECRET_KEY } });
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining("32 bytes in Base64")]);
+    expect(ran.stderr.split("\n")).toHaveLength(2);
+  });
+});
+
+describe("completion", () => {
+  it.skipIf(process.platform === "win32")("completes in bash", async () => {
+    const { stdout } = await run(["completion", "bash"], at);
+    writeFileSync(path("completion.bash"), stdout);
+    const completed = (...words: string[]) => {
+      const script = `source ./completion.bash
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(left over)
+"$(complete -p pm-cli | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const { stdout: out, stderr } = spawnSync(
+        "bash",
+        ["-c", script, "bash", "pm-cli", ...words],
+        {
+          ...at,
+          encoding: "utf8",
+        },
+      );
+      expect(stderr).toBe("");
+      return out.split("\n").filter((line) => line !== "");
+    };
+    expect(completed("us")).toEqual(["user"]);
+    expect(completed("db", "")).toEqual(expect.arrayContaining(["backup", "restore", "check"]));
+    expect(completed("db", "backup", "--f")).toEqual(["--force"]);
+    expect(completed("serve", "--tier", "p")).toEqual(["premium"]);
+    expect(completed("serve", "--tier", "free", "--backup-k")).toEqual(["--backup-keep"]);
+    expect(completed("completion", "f")).toEqual(["fish"]);
+    expect(completed("user", "list", "--db", "pm.d")).toEqual(["pm.db"]);
+    expect(completed("db", "restore", "pm.d")).toEqual(["pm.db"]);
+  });
+
+  it("is there for other shells, and for no others", async () => {
+    for (const shell of ["zsh", "fish"]) {
+      const { code, stdout } = await run(["completion", shell], at);
+      expect([code, stdout.includes("backup-keep")]).toEqual([0, true]);
+    }
+    expect((await run(["completion", "tcsh"], at)).code).toBe(2);
+  });
+});
