@@ -43,7 +43,7 @@ const seed: Seed = {
       ...["empty", "scanned"].map((path) => ({ path })),
       {
         path: "inner",
-        visibility: "internal" as const,
+        visibility: group.visibility === "public" ? ("internal" as const) : ("private" as const),
         members: { outsider: "guest" as const },
         dependencies,
       },

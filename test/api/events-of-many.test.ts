@@ -124,6 +124,7 @@ describe("totals", () => {
       limits: { countedTotal: COUNTED },
       seed: seedOf({
         path: "many",
+        visibility: "public",
         members: { maintainer: "owner", reporter: "reporter" },
         projects: times(MANY, (index) => ({
           path: `project-${index}`,
