@@ -12,7 +12,7 @@ import { PARAMETER_LIMITS } from "./core/parameters.ts";
 import { keepPasswordThreads } from "./core/password-threads.ts";
 import type { Tier } from "./core/resource.ts";
 import { doors } from "./doors.ts";
-import { createHattipHandler } from "./fetch.ts";
+import { createFetch, createHattipHandler, type FetchOptions } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./mail.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { migrate } from "./store/migrate.ts";
@@ -81,8 +81,16 @@ export interface AppOptions extends SiteOptions {
 export interface App {
   /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
   readonly handler: HattipHandler;
-  /** For everything that speaks the Fetch API: Bun, Deno, tests. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Answers like the Fetch API's `fetch`, without a network: for route handlers of Hono, Next and others, and for tests.
+   * Links begin with `url` where it is set, else with the request's origin and the prefix.
+   *
+   * @param input a request, or an address with what `new Request` takes beside it
+   * @param init with a `Request`, only `prefix` is read: frameworks that mount a handler pass other things there
+   * @example
+   * hono.all("/pm/*", (context) => pm.fetch(context.req.raw, { prefix: "/pm" }));
+   */
+  fetch(input: Request | string | URL, init?: RequestInit & FetchOptions): Promise<Response>;
   /** For adapters: answers without making a `Response`; `undefined` where the path is outside the API. */
   readonly respond: Respond;
   /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
@@ -165,19 +173,10 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
     onError,
   });
 
-  const handler = createHattipHandler(respond);
   return {
-    handler,
+    handler: createHattipHandler(respond),
     respond,
-    fetch: (request) =>
-      handler({
-        request,
-        ip: "",
-        platform: undefined,
-        env: () => undefined,
-        passThrough: () => undefined,
-        waitUntil: () => undefined,
-      }),
+    fetch: createFetch(respond, url),
     admin: createAdmin(store, now, options.eventRetention ?? "2y"),
     close: async () => {
       await mailer?.stop();

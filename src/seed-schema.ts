@@ -5,6 +5,7 @@ import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/
 import { DEFAULT_COLOR } from "./resources/labels/queries.ts";
 import { FLAGS, LEVELS } from "./resources/notification-settings/queries.ts";
 import { FORMATS } from "./resources/wikis/queries.ts";
+import type { GroupSeed } from "./seed-input.ts";
 
 const words = <const T extends Record<string, unknown>>(object: T) =>
   v.picklist(Object.keys(object) as (keyof T & string)[]);
@@ -205,10 +206,9 @@ const GroupAlone = v.strictObject({
   boards: v.optional(v.array(Board), []),
   projects: v.optional(v.array(Project), []),
 });
-type GroupInput = v.InferInput<typeof GroupAlone> & { subgroups?: GroupInput[] | undefined };
 /** A group as it was checked, with those in it. */
 export type SeedGroup = v.InferOutput<typeof GroupAlone> & { subgroups: SeedGroup[] };
-const Group: v.GenericSchema<GroupInput, SeedGroup> = v.strictObject({
+const Group: v.GenericSchema<GroupSeed, SeedGroup> = v.strictObject({
   ...GroupAlone.entries,
   subgroups: v.optional(v.array(v.lazy(() => Group)), []),
 });
@@ -220,9 +220,6 @@ export const SeedSchema = v.strictObject({
   /** Users' own projects; `namespace` is the user name. */
   projects: v.optional(v.array(v.strictObject({ ...Project.entries, namespace: v.string() })), []),
 });
-
-/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
-export type Seed = v.InferInput<typeof SeedSchema>;
 
 /** A {@link Seed} as it was checked, and its parts. */
 export type SeedData = v.InferOutput<typeof SeedSchema>;
