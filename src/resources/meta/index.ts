@@ -19,11 +19,13 @@ export const metaResource: Resource = {
     get("/version", {
       summary: "Get the version of the API",
       scopes: ["api", "read_api", "read_user"],
+      examples: [{ version: VERSION, revision: REVISION }],
       handle: () => new Plain({ version: VERSION, revision: REVISION }),
     }),
     get("/metadata", {
       summary: "Get the version and what belongs to it",
       scopes: ["api", "read_api", "read_user"],
+      examples: [metadata],
       handle: () => new Plain(metadata),
     }),
   ],
@@ -38,11 +40,13 @@ export const healthResource: Resource = {
     get("/-/health", {
       summary: "Whether the process answers",
       access: "anyone",
+      examples: [{ status: "ok" }],
       handle: () => new Plain({ status: "ok" }),
     }),
     get("/-/readiness", {
       summary: "Whether the process can answer from its database",
       access: "anyone",
+      examples: [{ status: "ok" }],
       handle: async ({ db }) => {
         await db.rows("select id from schema_migrations limit 1");
         return new Plain({ status: "ok" });
