@@ -17,8 +17,6 @@ const shared = {
   splitting: true,
   // The default would rewrite node:sqlite to sqlite, which exists nowhere.
   removeNodeProtocol: false,
-  // The one is there where it could be built, the other in Bun.
-  external: ["better-sqlite3", "bun:sqlite"],
 } satisfies Options;
 
 export default defineConfig([
@@ -26,5 +24,10 @@ export default defineConfig([
   { ...shared, entry: { ...packageEntries, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
   // What stands for import.meta.url there.
   { ...shared, entry: packageEntries, format: "cjs", shims: true },
-  { ...shared, entry: packageEntries, format: ["esm", "cjs"], dts: { only: true } },
+  {
+    ...shared,
+    entry: packageEntries,
+    format: ["esm", "cjs"],
+    dts: { only: true, resolve: [/^@hattip\//] },
+  },
 ]);

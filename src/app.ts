@@ -18,7 +18,7 @@ import type { Tier } from "./core/resource.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { Turns } from "./core/turns.ts";
 import { doors } from "./doors.ts";
-import { createHattipHandler } from "./fetch.ts";
+import { createFetch, createHattipHandler, type FetchOptions } from "./fetch.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
 import { checkAppOptions } from "./options.ts";
 import { Running } from "./running.ts";
@@ -109,8 +109,16 @@ export interface AppOptions extends SiteOptions {
 export interface App {
   /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
   readonly handler: HattipHandler;
-  /** For everything that speaks the Fetch API: Bun, Deno, tests. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Answers like the Fetch API's `fetch`, without a network: for route handlers of Hono, Next and others, and for tests.
+   * Links begin with `url` where it is set, else with the request's origin and the prefix.
+   *
+   * @param input a request, or an address with what `new Request` takes beside it
+   * @param init with a `Request`, only `prefix` is read: frameworks that mount a handler pass other things there
+   * @example
+   * hono.all("/pm/*", (context) => pm.fetch(context.req.raw, { prefix: "/pm" }));
+   */
+  fetch(input: Request | string | URL, init?: RequestInit & FetchOptions): Promise<Response>;
   /** For adapters: answers without making a `Response`; `undefined` where the path is outside the API. */
   readonly respond: Respond;
   /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
@@ -206,7 +214,6 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   });
 
   const respond = running.counted(pipeline);
-  const handler = createHattipHandler(respond);
   const retention = options.eventRetention ?? "2y";
   const admin = createAdmin({ store, now, retention, url, secrets });
   // Last, so that nothing is left running if anything before fails.
@@ -225,17 +232,9 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   };
   let closed: Promise<void> | undefined;
   return {
-    handler,
+    handler: createHattipHandler(respond),
     respond,
-    fetch: (request) =>
-      handler({
-        request,
-        ip: "",
-        platform: undefined,
-        env: () => undefined,
-        passThrough: () => undefined,
-        waitUntil: () => undefined,
-      }),
+    fetch: createFetch(respond, url),
     admin,
     close: () => {
       closed ??= close();

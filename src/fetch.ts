@@ -12,34 +12,94 @@ export interface RequestOptions {
   trustProxy?: boolean;
 }
 
+/** Where a request of the Fetch API comes from, beside what it says itself. */
+interface Origin extends RequestOptions {
+  /** The path below which the application is, without a trailing slash. */
+  prefix: string;
+  /** The client's address, `""` if unknown. */
+  ip: string;
+}
+
 /** Makes a handler for hattip's adapters, which give it a `Request` and take a `Response`. */
 export function createHattipHandler(
   respond: Respond,
   { trustProxy = false }: RequestOptions = {},
 ): (context: AdapterRequestContext) => Promise<Response> {
-  return async (context) => {
-    const reply = await respond(incomingOf(context, trustProxy));
-    if (reply) return responseOf(reply, context.request);
-    context.passThrough();
-    return Response.json({ error: "404 Not Found" }, { status: 404 });
+  return (context) => {
+    const { request, ip } = context;
+    return answered(respond, request, { trustProxy, prefix: "", ip }, () => context.passThrough());
   };
+}
+
+/** What {@link App.fetch} takes beside the request. */
+export interface FetchOptions {
+  /** The path below which the embedding app has the application, such as `/pm`. Default: the path of the option `url`. */
+  prefix?: string;
+}
+
+/**
+ * Makes what {@link App.fetch} is.
+ *
+ * @param url the application's; a request's path may begin with the path of it, or have lost that already
+ */
+export function createFetch(respond: Respond, url = "") {
+  const mount = trimmed(URL_PARTS.exec(url)?.[3] ?? "");
+  return (
+    input: Request | string | URL,
+    init: RequestInit & FetchOptions = {},
+  ): Promise<Response> => {
+    // No `instanceof`: a host may have a `Request` of its own.
+    const request =
+      typeof input === "string" || input instanceof URL ? new Request(input, init) : input;
+    const given = typeof init.prefix === "string" ? trimmed(init.prefix) : undefined;
+    const prefix = given ?? (isBelow(pathOf(request), mount) ? mount : "");
+    return answered(respond, request, { prefix, ip: "" }, () => undefined);
+  };
+}
+
+/** A prefix as it is cut off: with a slash before it and none after. */
+const trimmed = (prefix: string) => prefix.replace(/^\/?/, "/").replace(/\/$/, "");
+
+const pathOf = ({ url }: Request) => URL_PARTS.exec(url)?.[3] ?? "";
+
+const isBelow = (path: string, prefix: string) => `${path}/`.startsWith(`${prefix}/`);
+
+async function answered(
+  respond: Respond,
+  request: Request,
+  origin: Origin,
+  passThrough: () => void,
+): Promise<Response> {
+  const incoming = isBelow(pathOf(request), origin.prefix)
+    ? incomingOf(request, origin)
+    : undefined;
+  const reply = incoming && (await respond(incoming));
+  if (reply) return responseOf(reply, request);
+  passThrough();
+  const last = incoming && (await respond({ ...incoming, isLast: true }));
+  return last ? responseOf(last, request) : notFound();
+}
+
+function notFound(): Response {
+  return Response.json({ error: "404 Not Found" }, { status: 404 });
 }
 
 /** Not always an absolute one: Bun gives the target alone where the client's `Host` makes no URL of it. */
 const URL_PARTS = /^(?:(\w+):\/\/([^/?#]*))?([^?#]*)\??([^#]*)/;
 
-function incomingOf({ request, ip }: AdapterRequestContext, trustProxy: boolean): Incoming {
+function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incoming {
   const [, protocol = "", host = "", path = "", query = ""] = URL_PARTS.exec(request.url) ?? [];
   const header = (name: string) => request.headers.get(name) ?? undefined;
   const trusted = (name: "for" | "proto" | "host") =>
     trustProxy ? forwarded(header, name) : undefined;
+  const origin = originOf(trusted("proto") ?? protocol, trusted("host") ?? host);
   return {
     method: request.method,
-    path: path || "/",
+    path: path.slice(prefix.length) || "/",
     query,
     header,
     body: () => (request.body ? bytesOf(request.body) : undefined),
-    base: originOf(trusted("proto") ?? protocol, trusted("host") ?? host),
+    base: origin && origin + prefix,
     ip: trusted("for") ?? ip,
     host: request,
   };

@@ -6,7 +6,6 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
-import type { DecoratedRequest } from "@hattip/adapter-node/request";
 import type { App } from "./app.ts";
 import { alone, type Incoming, type Reply } from "./core/incoming.ts";
 import { networkOf } from "./core/network.ts";
@@ -28,14 +27,17 @@ export interface MiddlewareOptions extends RequestOptions {
 const STALL_TIMEOUT = 30_000;
 
 /** A request as Express, Connect and middie decorate it. */
-type HostRequest = Omit<DecoratedRequest, "ip" | "protocol"> & {
+interface HostRequest extends Omit<IncomingMessage, "socket"> {
+  socket?: Socket & { encrypted?: boolean };
   ip?: string | undefined;
   protocol?: string | undefined;
+  /** The body's bytes, where the host has read and kept them. */
+  rawBody?: Buffer | null;
   /** The URL before a mount was cut off. */
   originalUrl?: string | undefined;
   /** What a body parser made of the body. */
   body?: unknown;
-};
+}
 
 /** A middleware for Express, Connect, Fastify (with `@fastify/middie`) and, without `next`, plain `node:http`. */
 export type Middleware = (
@@ -46,7 +48,8 @@ export type Middleware = (
 
 /**
  * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths outside the API
- * go to `next()`, or are answered with 404 where there is none. Body parsers may have run before it.
+ * go to `next()`, or are answered with 404 where there is none. Browsers that ask for the mount itself are led to the
+ * account page. Body parsers may have run before it.
  *
  * @example
  * express().use("/pm", createMiddleware(await createApp({ database: "pm.db" })));
@@ -68,9 +71,9 @@ function middlewareOf(
   return async (req, res, next) => {
     const cutStalled = () => closeWhenStalled(req, res, stallTimeout);
     try {
-      const reply = await app.respond(incomingOf(req, trustProxy, cutStalled));
-      if (reply || !next) {
-        send(reply ?? notOurs(), req, res);
+      const reply = await app.respond(incomingOf(req, trustProxy, next === undefined, cutStalled));
+      if (reply) {
+        send(reply, req, res);
         if (!res.writableFinished) cutStalled();
         return;
       }
@@ -79,13 +82,14 @@ function middlewareOf(
       res.destroy(error instanceof Error ? error : undefined);
       return;
     }
-    next();
+    if (next) next();
+    else send({ status: 404, headers: {}, body: null }, req, res);
   };
 }
 
 const watched = new WeakSet<ServerResponse>();
 
-/** Closes the connection once nothing has moved for so long, unless it is we who work. */
+/** Closes the connection once nothing has moved for so long, unless we are the ones working. */
 function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: number): void {
   res.setTimeout(milliseconds);
   if (watched.has(res)) return;
@@ -93,14 +97,6 @@ function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: n
   res.on("timeout", () => {
     if (res.headersSent || !req.complete) res.destroy();
   });
-}
-
-function notOurs(): Reply {
-  return {
-    status: 404,
-    headers: { "content-type": "application/json" },
-    body: '{"error":"404 Not Found"}',
-  };
 }
 
 /** Where to listen. */
@@ -245,7 +241,12 @@ async function drained(server: HttpServer, empty: Promise<unknown>, grace: numbe
   clearTimeout(cut);
 }
 
-function incomingOf(req: HostRequest, trustProxy: boolean, onBody: () => void): Incoming {
+function incomingOf(
+  req: HostRequest,
+  trustProxy: boolean,
+  isLast: boolean,
+  onBody: () => void,
+): Incoming {
   const { target, authority } = targetOf(req.url ?? "/");
   const question = target.indexOf("?");
   const { headers } = req;
@@ -267,6 +268,7 @@ function incomingOf(req: HostRequest, trustProxy: boolean, onBody: () => void): 
     parsedBody: parsedBodyOf(req),
     base: baseOf(req, target, authority, trusted),
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
+    isLast,
     host: req as IncomingMessage,
   };
 }
@@ -294,7 +296,9 @@ function baseOf(
 function mountOf({ originalUrl }: HostRequest, target: string): string {
   if (originalUrl === undefined || originalUrl === target) return "";
   const original = targetOf(originalUrl).target;
-  return original.endsWith(target) ? original.slice(0, -target.length) : "";
+  // The mount itself may be asked for without its last slash.
+  const end = original.endsWith(target) || !/^\/(\?|$)/.test(target) ? target : target.slice(1);
+  return original.endsWith(end) ? original.slice(0, original.length - end.length) : "";
 }
 
 /** What the host's own body parser made of the stream, where it has read it and kept no text or bytes. */

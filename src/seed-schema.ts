@@ -6,8 +6,9 @@ import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "./resources/dependencies/
 import { DEFAULT_COLOR } from "./resources/labels/queries.ts";
 import { FLAGS, LEVELS } from "./resources/notification-settings/queries.ts";
 import { FORMATS } from "./resources/wikis/queries.ts";
+import type { GroupSeed } from "./seed-input.ts";
 
-/** One of some words. Its type takes any text, since TypeScript has no other for the words of an imported JSON file. */
+/** One of some words; the type of its input is that of seed-input.ts. */
 const oneOf = <const W extends string>(words: readonly W[]) =>
   v.picklist(words, `must be one of ${words.join(", ")}`) as unknown as v.GenericSchema<
     W | (string & Record<never, never>),
@@ -212,10 +213,9 @@ const GroupAlone = optionsOf({
   boards: v.optional(v.array(Board), []),
   projects: v.optional(v.array(Project), []),
 });
-type GroupInput = v.InferInput<typeof GroupAlone> & { subgroups?: GroupInput[] | undefined };
 /** A group as it was checked, with those in it. */
 export type SeedGroup = v.InferOutput<typeof GroupAlone> & { subgroups: SeedGroup[] };
-const Group: v.GenericSchema<GroupInput, SeedGroup> = optionsOf({
+const Group: v.GenericSchema<GroupSeed, SeedGroup> = optionsOf({
   ...GroupAlone.entries,
   subgroups: v.optional(v.array(v.lazy(() => Group)), []),
 });
@@ -227,9 +227,6 @@ export const SeedSchema = optionsOf({
   /** Users' own projects; `namespace` is the user name. */
   projects: v.optional(v.array(optionsOf({ ...Project.entries, namespace: v.string() })), []),
 });
-
-/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
-export type Seed = v.InferInput<typeof SeedSchema>;
 
 /** A {@link Seed} as it was checked, and its parts. */
 export type SeedData = v.InferOutput<typeof SeedSchema>;

@@ -42,7 +42,7 @@ import {
 import type { Database, Store } from "./store/port.ts";
 import { updateRow } from "./store/update.ts";
 
-export type { Seed } from "./seed-schema.ts";
+export type { Seed } from "./seed-input.ts";
 
 /** What a seed made. */
 export interface Seeded {

@@ -1,5 +1,3 @@
-import type { App } from "../src/index.ts";
-
 /** What a visitor calls the server. */
 export const ORIGIN = "http://localhost";
 
@@ -13,7 +11,7 @@ export class Visitor {
   /** Headers sent with everything. */
   headers: Record<string, string> = {};
 
-  constructor(private readonly app: Pick<App, "fetch">) {}
+  constructor(private readonly app: { fetch(request: Request): Promise<Response> }) {}
 
   get(path: string): Promise<Shown> {
     return this.send(path, {});

@@ -1,3 +1,4 @@
+/*! Contains @hattip/compose and @hattip/router, (c) 2022 Fatih Aygün, under the MIT licence. */
 import { randomUUID } from "node:crypto";
 import { composePartial, type RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
@@ -162,8 +163,12 @@ interface Exchange {
 
 /** What is below the API and no route has is our 404 (contract §7), not the host's. */
 const BELOW_API = /^\/api\/v[34](\/|$)/;
-/** Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. */
-const ANSWERED = new Response(null, { status: 204 });
+/**
+ * Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. Nor is it one:
+ * hattip would look for the global `Response` in it, which a host may have replaced since.
+ */
+const ANSWERED = { toResponse: () => NO_RESPONSE };
+const NO_RESPONSE = Promise.resolve(undefined as unknown as Response);
 const NOTHING = shape({});
 /** Characters of an answer beyond which it is sent as its client reads it. */
 const LARGE = 256 * 1024;
@@ -182,11 +187,15 @@ const EXPOSED_HEADERS =
 export function createPipeline(settings: PipelineSettings): Respond {
   const route = createRouting(settings);
   const beside = new Set(settings.resources.flatMap(firstSegments));
+  const pages = settings.resources.find(({ door }) => door?.showError)?.door;
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
-    const isOurs = path === "/" ? incoming.alone : beside.has(path.split("/", 2)[1] as string);
-    if (!isOurs && !BELOW_API.test(path)) return undefined;
+    const isOurs =
+      path === "/"
+        ? incoming.ownsRoot || (isMounted(incoming) && wantsPage(incoming))
+        : beside.has(path.split("/", 2)[1] as string) || BELOW_API.test(path);
+    if (!isOurs && !incoming.isLast) return undefined;
     const exchange: Exchange = {
       incoming,
       requestId: requestIdOf(incoming),
@@ -198,16 +207,20 @@ export function createPipeline(settings: PipelineSettings): Respond {
     let reply: Reply | undefined;
     try {
       if (settings.isClosing()) throw unavailable();
-      reply = await route(exchange);
-      if (!reply) return undefined;
+      reply = isOurs ? await route(exchange) : undefined;
+      if (!reply) {
+        if (!incoming.isLast) return undefined;
+        if (pages && incoming.base !== undefined && wantsPage(incoming)) exchange.door = pages;
+        throw unknownRoute();
+      }
     } catch (error) {
       reply = replyOfError(error, exchange, settings);
     }
     finish(reply, exchange, settings.url);
     const took = performance.now() - started;
-    // Where passwords are checked it is told to nobody.
+    // Pages have none: they check passwords.
     if ((exchange.door ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
-    if (settings.log) {
+    if (settings.log && (isOurs || incoming.ownsRoot)) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
         method: incoming.method,
@@ -222,6 +235,16 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     return reply;
   };
+}
+
+/** Whether a person asks, by a browser: programs ask for JSON or for anything. */
+function wantsPage(incoming: Incoming): boolean {
+  return isReading(incoming) && /\btext\/html\b/i.test(incoming.header("accept") ?? "");
+}
+
+/** Whether a host has us below a prefix, where `/` is of no use to anyone else. */
+function isMounted({ base }: Incoming): boolean {
+  return base !== undefined && base.indexOf("/", base.indexOf("://") + 3) >= 0;
 }
 
 /** By which paths that are not below the API can be told from the host's. */

@@ -23,8 +23,10 @@ export interface Incoming {
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */
   readonly ip: string;
-  /** Whether `/` is ours, where that is asked for. Default false: it is the host's. */
-  readonly alone?: boolean;
+  /** Whether the server is ours, and so is `/`. Default false: there is a host. */
+  readonly ownsRoot?: boolean;
+  /** Whether nobody else answers what is not ours: then we say that it is not there. Default false. */
+  readonly isLast?: boolean;
   /** The adapter's own request object, such as Express's `req`. */
   readonly host: HostRequest;
 }
@@ -51,13 +53,10 @@ export interface Bytes {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** Answers a request, or gives `undefined` where its path is none of ours. */
+/** Answers a request, or gives `undefined` where its path is none of ours and `isLast` is not set. */
 export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 
-/** An application that has a server to itself: there is no host whose `/` it would be. */
+/** An application that has a server to itself. */
 export function alone(app: { respond: Respond }): { respond: Respond } {
-  return {
-    respond: (incoming) =>
-      app.respond(incoming.path === "/" ? { ...incoming, alone: true } : incoming),
-  };
+  return { respond: (incoming) => app.respond({ ...incoming, ownsRoot: true, isLast: true }) };
 }

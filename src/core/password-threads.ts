@@ -20,8 +20,12 @@ interface Thread {
 const MOST_WAITING = 100;
 /** One core stays for answering everything else. */
 const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
-/** Beside this file: as it is in the source, and as it is built. */
-const SCRIPT = import.meta.url.endsWith(".ts") ? "./passwords-worker.mjs" : "./passwords-worker.js";
+
+/** The threads' script, beside this file: as it is in the source, and as it is built. */
+function script(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new URL(isSource ? "./passwords-worker.mjs" : "./passwords-worker.js", import.meta.url);
+}
 
 let threads: Thread[] = [];
 const waiting: Job[] = [];
@@ -77,7 +81,7 @@ async function startThread(): Promise<void> {
   try {
     const { Worker: Thread } = await import("node:worker_threads");
     const thread: Thread = {
-      worker: new Thread(new URL(SCRIPT, import.meta.url)),
+      worker: new Thread(script()),
       job: undefined,
     };
     thread.worker.on("message", (answer: string | boolean) => {

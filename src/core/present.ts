@@ -23,6 +23,10 @@ export interface Field {
   bind(at: readonly number[]): Writer;
   /** The fields of a nested object, for the reference. */
   readonly fields?: Fields;
+  /** Those of each object of an array. */
+  readonly items?: Fields;
+  /** Those of each kind of object it may be. */
+  readonly either?: readonly Fields[];
   /** Whether the field is left out where it is null. */
   readonly omitted?: true;
 }
@@ -85,9 +89,14 @@ export const date = (column: string): Field =>
 export const word = (column: string, words: Readonly<Record<number, string>>): Field =>
   scalar(column, Object.values(words).join(", "), (value) => `"${words[value as number]}"`);
 
+/** What is in JSON text that no presenter of this one makes, for the reference. */
+type Content = Pick<Field, "fields" | "items" | "either">;
+
 /** JSON text as it is: stored so, or put into the row by whoever loaded it (see {@link Shape.at}). */
-export const json = (column: string, type: string): Field =>
-  scalar(column, type, (value) => value as string);
+export const json = (column: string, type: string, content: Content = {}): Field => ({
+  ...scalar(column, type, (value) => value as string),
+  ...content,
+});
 
 /**
  * JSON text that a query of its own loads for all rows of a page, put into the column {@link Shape.at} gives.
@@ -95,8 +104,12 @@ export const json = (column: string, type: string): Field =>
  * @param name tells the columns of one shape apart
  * @param empty JSON text where nothing was loaded
  */
-export const embedded = (name: string, type: string, empty: "[]" | "null"): Field =>
-  json(`'${empty}' as ${name}`, type);
+export const embedded = (
+  name: string,
+  type: string,
+  empty: "[]" | "null",
+  content?: Content,
+): Field => json(`'${empty}' as ${name}`, type, content);
 
 /** The same value in every row. */
 export const constant = (value: unknown): Field => {

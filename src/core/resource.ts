@@ -175,6 +175,8 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function where it depends on the caller. */
   present?: Shape | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Shape);
+  /** Examples of what is answered where no presenter makes it, for the reference; what one lacks is optional. */
+  examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */
   status?: number;
 }

@@ -24,6 +24,26 @@ export const tokenInspection: Resource = {
       summary: "Get what an access token is good for, and to which application it belongs",
       access: "anyone",
       input: { access_token: parameter },
+      examples: [
+        {
+          resource_owner_id: 1,
+          scope: ["read_user"],
+          expires_in: 7200,
+          application: { uid: "…" },
+          created_at: 1_700_000_000,
+          scopes: ["read_user"],
+          expires_in_seconds: 7200,
+        },
+        {
+          resource_owner_id: 1,
+          scope: ["api"],
+          expires_in: 7200,
+          application: { uid: null },
+          created_at: 1_700_000_000,
+          scopes: ["api"],
+          expires_in_seconds: 7200,
+        },
+      ],
       handle: async ({ db, input, asked, now }) => {
         const bearer = bearerOf(asked.header("authorization"));
         if (bearer && input.access_token) {

@@ -23,7 +23,8 @@ export async function openStore(
   options: SqliteOptions & PostgresOptions = {},
 ): Promise<Store> {
   const problem = problemOfName(database);
-  if (problem !== undefined) throw new StoreError("unusable", `the name of the database ${problem}`);
+  if (problem !== undefined)
+    throw new StoreError("unusable", `the name of the database ${problem}`);
   if (/^postgres(ql)?:\/\//.test(database)) {
     const { openPostgres } = await import("./drivers/postgres.ts");
     return openPostgres(database, options);
@@ -46,22 +47,40 @@ async function sqlite(): Promise<Connect> {
   try {
     return (await import("./drivers/better-sqlite3.ts")).connect;
   } catch (error) {
-    if (wanted !== undefined) {
-      const [reason] = (error as Error).message.split("\n", 1);
-      throw new StoreError("driver", `better-sqlite3 can't be loaded: ${reason}`, { cause: error });
-    }
-    return nodesOwn(error);
+    if (wanted === undefined && hasSqlite()) return nodesOwn();
+    throw new StoreError("driver", withoutDriver(error as Error, wanted !== undefined), {
+      cause: error,
+    });
   }
 }
 
-async function nodesOwn(cause?: unknown): Promise<Connect> {
+async function nodesOwn(): Promise<Connect> {
+  if (hasSqlite()) return (await import("./drivers/node-sqlite.ts")).connect;
+  throw new StoreError("driver", `${TOO_OLD}: install better-sqlite3, or use Node 22.16 or newer`);
+}
+
+function hasSqlite(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major > 22 || (major === 22 && minor >= 16)) {
-    return (await import("./drivers/node-sqlite.ts")).connect;
+  return major > 22 || (major === 22 && minor >= 16);
+}
+
+const TOO_OLD = `Node ${process.versions.node} has no SQLite of its own that will do`;
+
+/** What to do where better-sqlite3 can't be loaded: it is not installed, not built, or built for another Node. */
+function withoutDriver({ message }: Error, wanted: boolean): string {
+  const newer = wanted ? "" : `. Or use Node 22.16 or newer: ${TOO_OLD}`;
+  if (message.startsWith("Cannot find module 'better-sqlite3'")) {
+    return `better-sqlite3 is not installed: npm install better-sqlite3${newer}`;
   }
-  throw new StoreError(
-    "driver",
-    `Node ${process.versions.node} has no SQLite of its own that will do: install better-sqlite3, or use Node 22.16 or newer`,
-    { cause },
-  );
+  if (message.startsWith("Could not locate the bindings file")) {
+    return (
+      "better-sqlite3 is installed, but not built: its install script was not allowed to run. Allow it with " +
+      "`npm install-scripts approve better-sqlite3` or `pnpm approve-builds`, and build it with " +
+      `\`npm rebuild better-sqlite3\`${newer}`
+    );
+  }
+  const reason = message.includes("NODE_MODULE_VERSION")
+    ? "it was built for another version of Node"
+    : message.split("\n", 1)[0];
+  return `better-sqlite3 can't be loaded: ${reason}. Build it again with \`npm rebuild better-sqlite3\`${newer}`;
 }

@@ -9,8 +9,18 @@ import { signInPages } from "./sign-in.ts";
 import { tokenPages } from "./tokens.ts";
 import { twoFactorPages } from "./two-factor.ts";
 
+/** The name of a page. */
+export type PageName =
+  | "sign_in"
+  | "profile"
+  | "personal_access_tokens"
+  | "applications"
+  | "active_sessions"
+  | "password"
+  | "two_factor";
+
 /** The pages by the names of the option `pages`. */
-const PAGES_BY_NAME = {
+const PAGES_BY_NAME: Readonly<Record<PageName, Resource>> = {
   sign_in: signInPages,
   profile: profilePages,
   personal_access_tokens: tokenPages,
@@ -18,10 +28,7 @@ const PAGES_BY_NAME = {
   active_sessions: sessionPages,
   password: passwordPages,
   two_factor: twoFactorPages,
-} satisfies Record<string, Resource>;
-
-/** The name of a page. */
-export type PageName = keyof typeof PAGES_BY_NAME;
+};
 
 /** Pages that only make sense with our own sign-in. */
 const OF_OUR_SIGN_IN: readonly PageName[] = [

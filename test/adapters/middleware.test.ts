@@ -130,6 +130,29 @@ describe("mounted", () => {
     expect(await ask("/pm/-/health")).toBe(200);
   });
 
+  it("leads browsers that ask for the mount itself to the pages", async () => {
+    const url = await listen(express().use("/pm", createMiddleware(app)));
+    for (const path of ["/pm", "/pm/", "/pm?x=1", "/pm/?x=1"]) {
+      const init = { headers: { accept: "text/html" }, redirect: "manual" } as const;
+      const { status, headers } = await fetch(url + path, init);
+      expect([path, status, headers.get("location")]).toEqual([path, 303, "/pm/-/profile"]);
+    }
+  });
+
+  it("answers browsers with a page where there is no host to pass on to", async () => {
+    const server = await serve(app, { port: 0 });
+    ends.push(() => server.close());
+    for (const url of [server.url, await listen(createMiddleware(app))]) {
+      const missing = await fetch(`${url}/acme/site`, { headers: { accept: "text/html" } });
+      expect([missing.status, await missing.text()]).toEqual([
+        404,
+        expect.stringContaining("<h1>Not found</h1>"),
+      ]);
+      const json = await fetch(`${url}/acme/site`);
+      expect([json.status, await json.json()]).toEqual([404, { error: "404 Not Found" }]);
+    }
+  });
+
   it("gives the host what goes wrong in it", async () => {
     const broken = { respond: () => Promise.reject(new Error("broken")) };
     const host = express()

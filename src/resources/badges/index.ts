@@ -122,6 +122,14 @@ function routes(kind: Source["kind"]) {
       summary: "Preview what the placeholders of a badge become",
       role,
       input: urls,
+      examples: [
+        {
+          link_url: "https://ci.example.com/%{project_path}",
+          image_url: "https://ci.example.com/%{project_path}.svg",
+          rendered_link_url: "https://ci.example.com/acme/site",
+          rendered_image_url: "https://ci.example.com/acme/site.svg",
+        },
+      ],
       handle: async ({ db, source, viewer, input }) => {
         requireUrls(input);
         const projectId = await badges.projectFor(db, source, viewer);

@@ -19,6 +19,12 @@ const groupReference = show.nested({
   web_url: show.url("n.full_path", (path) => `/groups/${path}`),
 });
 
+const boardList = show.shape({
+  id: show.integer("bl.id"),
+  label: show.nested(listedLabelFields),
+  position: show.integer("bl.position"),
+});
+
 /** A board in lists, single answers and when made: of the milestone only its name (contract §2). */
 const board = show.shape({
   id: show.integer("b.id"),
@@ -28,7 +34,7 @@ const board = show.shape({
   milestone: show.omittedIfNull(
     show.nested({ id: show.integer("m.id"), title: show.text("m.title") }),
   ),
-  lists: show.embedded("lists", "array of Board list", "[]"),
+  lists: show.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
 });
 
 /** A board as changing it answers: its whole scope, and no lists (contract §2). */
@@ -39,18 +45,12 @@ const changedBoard = show.shape({
   group: groupReference,
   milestone: show.nested(groupMilestoneFields),
   assignee: show.nested(userSummaryFields),
-  labels: show.embedded("labels", "array of Label", "[]"),
+  labels: show.embedded("labels", "array of Label", "[]", { items: scopeLabelFields }),
   weight: show.integer("b.weight"),
   lists: show.constant([]),
 });
 
 const scopeLabel = show.shape(scopeLabelFields);
-
-const boardList = show.shape({
-  id: show.integer("bl.id"),
-  label: show.nested(listedLabelFields),
-  position: show.integer("bl.position"),
-});
 
 /** Where GitLab leaves `board_id` untyped, what is no number finds nothing (gitlab-facts §2). */
 const untyped = { board_id: is.untypedId() };

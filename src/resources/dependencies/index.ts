@@ -13,7 +13,9 @@ const dependency = show.shape({
   version: show.text("d.version"),
   package_manager: show.text("d.package_manager"),
   dependency_file_path: show.text("d.dependency_file_path"),
-  vulnerabilities: show.json("d.vulnerabilities", "array of objects with name and severity"),
+  vulnerabilities: show.json("d.vulnerabilities", "array of objects with name and severity", {
+    items: { name: show.text("v.name"), severity: show.text("v.severity") },
+  }),
 });
 
 /** Comma-separated or as an array; one that is no package manager spoils all (gitlab-facts §5). */

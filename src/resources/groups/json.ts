@@ -1,5 +1,6 @@
 import { VISIBILITY_WORDS } from "../../core/access.ts";
 import * as show from "../../core/present.ts";
+import { project } from "../projects/json.ts";
 
 const fields = {
   id: show.integer("n.id"),
@@ -23,6 +24,6 @@ export const group = show.shape(fields);
 /** A group alone, with its projects (gitlab-facts §12). */
 export const groupWithProjects = show.shape({
   ...fields,
-  projects: show.embedded("projects", "array of Project", "[]"),
+  projects: show.embedded("projects", "array of Project", "[]", { items: project.fields }),
   shared_projects: show.constant([]),
 });

@@ -7,8 +7,8 @@ import { userFields } from "../users/json.ts";
 /** What lists load by queries of their own (see `embed` in queries.ts). */
 export const embeddedFields = {
   labels: show.embedded("labels", "array of string", "[]"),
-  assignees: show.embedded("assignees", "array of User", "[]"),
-  assignee: show.embedded("assignee", "User", "null"),
+  assignees: show.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
+  assignee: show.embedded("assignee", "User", "null", { fields: userFields("u") }),
   user_notes_count: show.embedded("user_notes_count", "integer", "null"),
   upvotes: show.embedded("upvotes", "integer", "null"),
   downvotes: show.embedded("downvotes", "integer", "null"),

@@ -22,11 +22,13 @@ export const metaResource: Resource = {
     get("/version", {
       summary: "Get the version of the API",
       scopes: ["api", "read_api", "read_user"],
+      examples: [{ version: VERSION, revision: REVISION }],
       handle: () => new Plain({ version: VERSION, revision: REVISION }),
     }),
     get("/metadata", {
       summary: "Get the version and what belongs to it",
       scopes: ["api", "read_api", "read_user"],
+      examples: [metadata],
       handle: () => new Plain(metadata),
     }),
   ],
@@ -42,11 +44,13 @@ export const healthResource: Resource = {
       summary: "Whether the process answers",
       access: "anyone",
       immediate: true,
+      examples: [{ status: "ok" }],
       handle: () => new Plain({ status: "ok" }),
     }),
     get("/-/readiness", {
       summary: "Whether the process can answer from its database, and whether mail can be sent",
       access: "anyone",
+      examples: [{ status: "ok" }],
       handle: async ({ db, now }) => {
         const failed = await failedJobs(db);
         return new Plain({

@@ -63,13 +63,25 @@ async function change(
   await settings.save(db, userId, scope, { level, notification_email, flags }, now);
 }
 
+const globalExamples = [{ level: "participating", notification_email: "ada@example.com" }];
+const { new_epic, ...ofEveryTier } = Object.fromEntries(
+  settings.FLAGS.map((flag) => [flag, false]),
+) as Record<settings.Flag, boolean>;
+const sourceExamples = [
+  { level: "custom", events: { ...ofEveryTier, new_epic } },
+  { level: "custom", events: ofEveryTier },
+  { level: "global" },
+];
+
 const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
   get(`/${kind}s/:id/notification_settings`, {
     summary: `Get the caller's notification settings for a ${kind}`,
+    examples: sourceExamples,
     handle: (context) => showSource(context, context.caller?.id ?? 0),
   }),
   put(`/${kind}s/:id/notification_settings`, {
     summary: `Change the caller's notification settings for a ${kind}`,
+    examples: sourceExamples,
     input: changes,
     handle: async (context) => {
       const { db, source, input, tier, now } = context;
@@ -87,10 +99,12 @@ export const notificationSettingsResource: Resource = {
   routes: [
     get("/notification_settings", {
       summary: "Get the caller's notification settings",
+      examples: globalExamples,
       handle: ({ db, caller }) => showGlobal(db, caller?.id ?? 0),
     }),
     put("/notification_settings", {
       summary: "Change the caller's notification settings",
+      examples: globalExamples,
       input: { ...changes, notification_email: is.optional(is.anyText()) },
       handle: async ({ db, input, caller, tier, now }) => {
         const userId = caller?.id ?? 0;

@@ -33,6 +33,7 @@ const todo = show.shape({
     `case when td.issue_id is null then 'MergeRequest ' || td.merge_request_id
       else 'Issue ' || td.issue_id end as target`,
     "Issue or Merge request",
+    { either: [issue.fields, mergeRequest.fields] },
   ),
   target_url: show.url(
     [

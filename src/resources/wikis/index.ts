@@ -134,6 +134,17 @@ const routes = [
     access: "anyone",
     role: "developer",
     input: { file: file(), branch: is.clearable(is.text()) },
+    examples: [
+      {
+        file_name: "notes.txt",
+        file_path: "uploads/00112233445566778899aabbccddeeff/notes.txt",
+        branch: "master",
+        link: {
+          url: "uploads/00112233445566778899aabbccddeeff/notes.txt",
+          markdown: "[notes](uploads/00112233445566778899aabbccddeeff/notes.txt)",
+        },
+      },
+    ],
     upload: {
       part: "file",
       begin: (db, source, now) => wikis.beginBlob(db, source.id, now),

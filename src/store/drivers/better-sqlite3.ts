@@ -1,13 +1,37 @@
-import BetterSqlite3 from "better-sqlite3";
+import { createRequire } from "node:module";
+import { isAbsolute } from "node:path";
+import type BetterSqlite3 from "better-sqlite3";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
 
+const Database = load();
 // Where its binary is missing or another Node's, it says so now, and not with the first database.
-new BetterSqlite3(":memory:").close();
+new Database(":memory:").close();
+
+/**
+ * Not by `import`: bundlers leave this alone, and the package finds its binary only from its own folder. It is looked for
+ * from this file, and where that was bundled and moved, from the program's.
+ */
+function load(): typeof BetterSqlite3 {
+  // What was bundled as CommonJS has no `import.meta.url`.
+  const here = createRequire(typeof __filename === "string" ? __filename : import.meta.url);
+  const program = process.argv[1] ?? "";
+  const places = isAbsolute(program) ? [here, createRequire(program)] : [here];
+  return (places.find(hasDriver) ?? here)("better-sqlite3");
+}
+
+function hasDriver(require: NodeJS.Require): boolean {
+  try {
+    require.resolve("better-sqlite3");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** SQLite by better-sqlite3: on Node. */
 export const connect: Connect = (file, readonly) => {
-  const db = new BetterSqlite3(file, { readonly });
+  const db = new Database(file, { readonly });
   return {
     get inTransaction() {
       return db.inTransaction;

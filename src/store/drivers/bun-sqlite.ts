@@ -1,6 +1,9 @@
-import { Database, type Statement as Native } from "bun:sqlite";
+import type { Statement as Native } from "bun:sqlite";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
+
+// An `import` would make bundlers look for it, where the bundle runs on another runtime.
+const { Database } = process.getBuiltinModule("bun:sqlite");
 
 /** SQLite by `bun:sqlite`: on Bun. */
 export const connect: Connect = (file, readonly) => {

@@ -1,6 +1,9 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
+
+// A bundle may put an `import` where every Node meets it, and those below 22.5 have no such module.
+const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
 
 /** SQLite by `node:sqlite`: on Deno, and on Node >= 22.16. */
 export const connect: Connect = (file, readonly) => {

@@ -1,3 +1,10 @@
+declare namespace NodeJS {
+  interface Process {
+    getBuiltinModule(id: "bun:sqlite"): typeof import("bun:sqlite");
+    getBuiltinModule(id: "node:sqlite"): typeof import("node:sqlite");
+  }
+}
+
 /** Of `bun:sqlite`, what is used of it: Bun's own types would change Node's. */
 declare module "bun:sqlite" {
   type Value = import("../port.ts").Value;

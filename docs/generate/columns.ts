@@ -1,0 +1,59 @@
+// Which columns are never null, by the schema that the migrations make.
+import { everything } from "../../src/doors.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+
+/** What queries call their tables. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  a: ["audit_events", "oauth_applications"],
+  ae: ["award_emoji"],
+  b: ["boards", "badges"],
+  bl: ["board_lists"],
+  cb: ["users"],
+  d: ["dependencies"],
+  e: ["events"],
+  i: ["issues"],
+  l: ["labels"],
+  m: ["milestones", "members"],
+  mb: ["users"],
+  mr: ["merge_requests"],
+  n: ["namespaces"],
+  nt: ["notes"],
+  nu: ["users"],
+  p: ["projects"],
+  s: ["snippets"],
+  t: ["tokens"],
+  td: ["todos"],
+  u: ["users"],
+  w: ["wiki_pages"],
+};
+
+const store = await openStore(":memory:");
+await migrate(
+  store,
+  everything.flatMap(({ migrations }) => migrations),
+  0,
+);
+const tables = new Map<string, Map<string, boolean>>();
+for (const { name } of await store.all<{ name: string }>(
+  "select name from sqlite_schema where type = 'table'",
+)) {
+  const columns = await store.all<{ name: string; notnull: number; pk: number }>(
+    `pragma table_info(${name})`,
+  );
+  tables.set(name, new Map(columns.map((column) => [column.name, column.notnull + column.pk > 0])));
+}
+await store.close();
+
+/** Whether a column of a query, as presenters name it, is never null where its table's row is there. */
+export function isFilled(column: string): boolean {
+  if (/^coalesce\(.*, '[^']*'\)$/.test(column) || column.startsWith("(select count(")) return true;
+  const [, alias = "", name = ""] = /^(\w+)\.(\w+)$/.exec(column) ?? [];
+  const known = (TABLES[alias] ?? []).flatMap((table) => tables.get(table)?.get(name) ?? []);
+  return known.length > 0 && known.every(Boolean);
+}
+
+/** Of the tables named here, those that are none. */
+export const unknownTables = Object.values(TABLES)
+  .flat()
+  .filter((table) => !tables.has(table));

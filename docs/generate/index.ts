@@ -1,0 +1,17 @@
+// `npm run docs`: writes reference.md and openapi.json from the routes. test/docs fails while they are not current.
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { openapi } from "./openapi.ts";
+import { reference } from "./reference.ts";
+
+/** The generated documents by their place in the folder above. */
+export const documents: Record<string, () => string> = {
+  "reference.md": reference,
+  "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [name, generate] of Object.entries(documents)) {
+    writeFileSync(new URL(`../${name}`, import.meta.url), generate());
+  }
+}

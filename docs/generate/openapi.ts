@@ -1,0 +1,170 @@
+// The same for machines.
+
+import type { Shape } from "../../src/core/present.ts";
+import type { Resource } from "../../src/core/resource.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { type Documented, described, documented, type Parameter } from "./documented.ts";
+import { rights } from "./reference.ts";
+import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schemas.ts";
+import { TAGS } from "./tags.ts";
+
+/** The same as an OpenAPI 3.1 document. */
+export function openapi(of: readonly Resource[] = described): Json {
+  const schemas: Json = {};
+  const names = new Map<Shape, string>();
+  const paths: Record<string, Json> = {};
+  for (const resource of of) {
+    for (const route of resource.routes) {
+      const path = route.path.replace(/:(\w+)\*?/g, "{$1}");
+      paths[path] ??= resource.door?.base === "" ? { servers: [{ url: "/" }] } : {};
+      paths[path][route.method.toLowerCase()] = operation(
+        resource,
+        documented(resource, route),
+        (shape, id) => {
+          const name = names.get(shape) ?? nameOf(resource, id, schemas);
+          names.set(shape, name);
+          schemas[name] ??= objectSchema(shape.fields);
+          return { $ref: `#/components/schemas/${name}` };
+        },
+      );
+    }
+  }
+  const written = linked({ paths, schemas });
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "pm-api",
+      version: VERSION,
+      summary: "Project management that speaks GitLab's REST v4 dialect.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/api/v4" }],
+    tags: of.map(({ name }) => ({ name, description: TAGS[name] })),
+    paths: written.paths,
+    components: {
+      schemas: written.schemas,
+      parameters: {
+        page: queryParameter("page", { type: "integer", default: 1 }),
+        per_page: queryParameter("per_page", { type: "integer", default: 20, maximum: 100 }),
+      },
+      responses: {
+        Error: {
+          description: "What was wrong with the request.",
+          content: { "application/json": { schema: ERROR } },
+        },
+      },
+      securitySchemes: {
+        privateToken: { type: "apiKey", in: "header", name: "Private-Token" },
+        bearer: { type: "http", scheme: "bearer" },
+      },
+    },
+  };
+}
+
+const ERROR: Json = {
+  type: "object",
+  properties: {
+    message: { description: "A text, or by attribute what is wrong with it." },
+    error: { type: "string" },
+    error_description: { type: "string" },
+  },
+};
+
+/** `Issue` for what a resource shows first, `IssueDetails` for the next, then by who or what it is for. */
+function nameOf({ name }: Resource, id: string, taken: Json): string {
+  const words = name.replace(/^Group issue /, "").split(/\W+/);
+  const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+  const one = camel.replace(/ies$/, "y").replace(/([^s])s$/, "$1");
+  return [one, `${one}Details`].find((word) => taken[word] === undefined) ?? `${id}Answer`;
+}
+
+/** Puts a reference to a schema that has a name wherever the same stands. */
+function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof parts {
+  const names = new Map(
+    Object.entries(parts.schemas).map(([name, schema]) => [JSON.stringify(schema), name]),
+  );
+  const link = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(link);
+    if (typeof value !== "object" || value === null) return value;
+    const name = names.get(JSON.stringify(value));
+    return name === undefined ? within(value) : { $ref: `#/components/schemas/${name}` };
+  };
+  const within = (object: object): Json =>
+    Object.fromEntries(Object.entries(object).map(([key, value]) => [key, link(value)]));
+  const schemas = Object.entries(parts.schemas).map(([name, schema]) => [
+    name,
+    within(schema as Json),
+  ]);
+  return {
+    paths: within(parts.paths) as Record<string, Json>,
+    schemas: Object.fromEntries(schemas),
+  };
+}
+
+const queryParameter = (name: string, schema: Json): Json => ({ name, in: "query", schema });
+
+function operation(
+  resource: Resource,
+  of: Documented,
+  schemaOf: (shape: Shape, operationId: string) => Json,
+): Json {
+  const { route, operationId, parameters, answers, takesTokens, isList, status } = of;
+  const body = parameters.filter(({ place }) => place === "body");
+  const references = answers.map(({ to, shape }, index) =>
+    schemaOf(shape, index === 0 ? operationId : `${operationId}To${to?.replace(/\W/g, "")}`),
+  );
+  if (route.examples) references.push(exampleSchema(route.examples));
+  const item = references.length > 1 ? { anyOf: references } : references[0];
+  const schema = isList ? { type: "array", items: item } : item;
+  const signedIn = takesTokens ? [{ privateToken: [] }, { bearer: [] }] : [];
+  return {
+    operationId,
+    tags: [resource.name],
+    summary: route.summary,
+    description: rights(of),
+    security: route.access === "anyone" ? [{}, ...signedIn] : signedIn,
+    parameters: [
+      ...parameters.filter(({ place }) => place !== "body").map(parameterObject),
+      ...(isList
+        ? ["page", "per_page"].map((name) => ({ $ref: `#/components/parameters/${name}` }))
+        : []),
+    ],
+    ...(body.length > 0 ? { requestBody: requestBody(body) } : {}),
+    responses: {
+      [status]: {
+        description: "Success.",
+        ...(schema ? { content: { "application/json": { schema } } } : {}),
+      },
+      "4XX": { $ref: "#/components/responses/Error" },
+    },
+  };
+}
+
+function parameterObject({ name, place, required, notes }: Parameter): Json {
+  const schema = attributeSchema(notes);
+  return {
+    name: schema["type"] === "array" ? `${name}[]` : name,
+    in: place,
+    ...(required ? { required } : {}),
+    ...(notes.about ? { description: notes.about } : {}),
+    schema,
+  };
+}
+
+function requestBody(attributes: readonly Parameter[]): Json {
+  const required = attributes.filter((one) => one.required).map(({ name }) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(
+      attributes.map(({ name, notes }) => [name, attributeSchema(notes)]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+  };
+  return {
+    ...(required.length > 0 ? { required: true } : {}),
+    content: {
+      "application/json": { schema },
+      "application/x-www-form-urlencoded": { schema },
+    },
+  };
+}

@@ -1,0 +1,120 @@
+// The reference for people.
+import type { AttributeNotes } from "../../src/core/input.ts";
+import type { Fields, Shape } from "../../src/core/present.ts";
+import type { Resource } from "../../src/core/resource.ts";
+import { type Documented, described, documented, type Parameter } from "./documented.ts";
+
+/** The reference for people, in Markdown. */
+export function reference(of: readonly Resource[] = described): string {
+  const known = new Map<Shape, string>();
+  return [
+    "<!-- Generated from the routes by `npm run docs`: change those. -->",
+    "",
+    "# Reference",
+    "",
+    "Paths are below `/api/v4`, but for those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
+    "the query or, except with GET, as a JSON object, a form or multipart. `null` and, but for text, an empty value count",
+    "as not sent, or clear what can be cleared. Lists take `page` and `per_page`, and answer with `Link` and the `X-`",
+    "headers. `search` and `query` match texts that contain the words, whatever the case of their letters. Errors are",
+    "described in [errors.md](errors.md). [openapi.json](openapi.json) has the same for machines.",
+    "",
+    ...of.map(({ name }) => `- [${name}](#${anchor(name)})`),
+    "",
+    ...of.flatMap((resource) => [
+      `## ${resource.name}`,
+      "",
+      ...resource.routes.flatMap((route) => section(documented(resource, route), known)),
+    ]),
+  ].join("\n");
+}
+
+function section(of: Documented, known: Map<Shape, string>): string[] {
+  const { route, parameters, isList, status } = of;
+  const title = `${route.method} ${route.path}`;
+  const lines = [`### ${title}`, "", `${route.summary}.`, "", rights(of), ""];
+  if (parameters.length > 0) {
+    lines.push("| attribute | | type | |", "|---|---|---|---|", ...parameters.map(row));
+    if (route.atLeastOne) {
+      lines.push("", `At least one of ${list(route.atLeastOne.map(code), "or")} is needed.`);
+    }
+    lines.push("");
+  }
+  const { examples } = route;
+  if (examples) {
+    lines.push(`Answers ${status} with, for example,`, "", "```json");
+    lines.push(JSON.stringify(examples[0], null, 2), "```", "");
+  } else if (of.answers.length === 0) lines.push(`Answers ${status}.`, "");
+  for (const { to, shape } of of.answers) {
+    const whom = to === undefined ? "" : ` to ${to}`;
+    const what = isList ? "a page of what" : "what";
+    const before = known.get(shape);
+    if (before !== undefined) {
+      lines.push(`Answers ${status}${whom} with ${what} [${before}](#${anchor(before)}) has.`, "");
+    } else {
+      lines.push(`Answers ${status}${whom}${isList ? " with a page of" : " with"}`, "");
+      lines.push("```", written(shape.fields, ""), "```", "");
+      known.set(shape, title);
+    }
+  }
+  return lines;
+}
+
+const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
+
+/** Who may call, with which token, in which tier. */
+export function rights({ route, scopes, takesTokens }: Documented): string {
+  const { access = "user", role, tier = "free" } = route;
+  const kind = /^\/(group|project)s\/:id/.exec(route.path)?.[1];
+  const needed =
+    typeof role === "string"
+      ? ` who are at least ${role} of the ${kind}`
+      : role
+        ? `, whose role in the ${kind} depends on what is asked`
+        : kind
+          ? ` who may read the ${kind}`
+          : "";
+  const token = access === "anyone" ? "A token, where one is sent, has" : "The token has";
+  return [
+    `${WHO[access]}${needed}.`,
+    ...(takesTokens ? [`${token} the scope ${list(scopes.map(code), "or")}.`] : []),
+    ...(tier === "free" ? [] : [`Tier: ${tier}.`]),
+  ].join(" ");
+}
+
+function row({ name, required, notes }: Parameter): string {
+  const values = notes.values ? `one of ${list(notes.values.map(code), "or")}` : notes.about;
+  const said = [values, bounds(notes)].filter((one) => one !== undefined).join("; ");
+  return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${said} |`;
+}
+
+/** The maximum length of a text, or number of a list's entries. */
+function bounds({ maxItems, maxLength }: AttributeNotes): string | undefined {
+  const characters = maxLength && `at most ${maxLength} characters`;
+  const entries = maxItems && `at most ${maxItems} entries`;
+  return [entries, characters].filter(Boolean).join(" of ") || undefined;
+}
+
+/** Fields as the object they make, with types for values. */
+function written(fields: Fields, indent: string): string {
+  const inner = Object.entries(fields).map(([name, field]) => {
+    const value =
+      field.fields && field.type === "object" ? written(field.fields, `${indent}  `) : field.type;
+    return `${indent}  ${name}${field.omitted ? "?" : ""}: ${value}`;
+  });
+  return `{\n${inner.join("\n")}\n${indent}}`;
+}
+
+const code = (text: string) => `\`${text}\``;
+
+function list(words: readonly string[], conjunction: string): string {
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`;
+}
+
+/** The anchor GitHub gives a heading. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, "")
+    .replaceAll(" ", "-");
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formatsModule from "ajv-formats";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unknownTables } from "../../docs/generate/columns.ts";
+import { described } from "../../docs/generate/documented.ts";
+import { TAGS } from "../../docs/generate/tags.ts";
+import { startTestServer, type TestServer } from "../../src/testing.ts";
+
+const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
+
+interface Operation {
+  responses: Record<string, { content?: { "application/json": { schema: object } } }>;
+}
+
+const document = JSON.parse(read("openapi.json")) as {
+  paths: Record<string, { get?: Operation; servers?: unknown }>;
+};
+
+/** What a schema says, and nothing beside it. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, closed(one)]));
+  return "properties" in inner && inner["type"] === "object"
+    ? { ...inner, additionalProperties: false }
+    : inner;
+}
+
+// CommonJS, whose types say `default` where Node gives the function itself.
+const formats = formatsModule as unknown as (ajv: Ajv2020) => void;
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats(ajv);
+ajv.addSchema(closed(document) as object, "api");
+
+let server: TestServer;
+let oauthToken: string;
+beforeAll(async () => {
+  const seed = JSON.parse(/^```json\n(.*?)^```$/ms.exec(read("testing.md"))?.[1] as string);
+  server = await startTestServer({ seed });
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}/api/v4${path}`, {
+      method: "POST",
+      headers: { "private-token": server.token, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const project = "/projects/acme%2Fsite";
+  for (const [path, body] of [
+    [`${project}/issues`, { title: "Open", assignee_ids: [1], labels: "css" }],
+    [`${project}/snippets`, { title: "t", file_name: "f", content: "c", visibility: "public" }],
+    [`${project}/merge_requests/1/award_emoji`, { name: "heart" }],
+    [`${project}/merge_requests/1/notes/2/award_emoji`, { name: "heart" }],
+    ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],
+    [`${project}/fork`, { namespace: "ada", path: "fork" }],
+    ["/applications", { name: "a", redirect_uri: "https://a.example.com", scopes: "api" }],
+    ["/users/1/impersonation_tokens", { name: "i", scopes: ["api"] }],
+  ] as const) {
+    expect([path, (await post(path, body)).status]).toEqual([path, 201]);
+  }
+  const granted = await fetch(`${server.url}/oauth/token`, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "password",
+      username: "ada",
+      password: "difference engine",
+    }),
+  });
+  oauthToken = (await granted.json()).access_token;
+});
+afterAll(() => server.close());
+
+/** The addresses a path may have here: of its ids it is not known which there are. */
+function addressesOf(path: string): string[] {
+  const id = path.startsWith("/groups") ? "acme" : "acme%2Fsite";
+  const own = path
+    .replace("{id}", id)
+    .replace("{slug}", "guides%2FHome")
+    .replace(/\{(board_id|\w*iid)\}/, "1");
+  const ids = [1, 2, 3, 4, 5, 6];
+  return ids.flatMap((first) =>
+    ids.map((second) => own.replace(/\{\w+\}/, String(first)).replace(/\{\w+\}/, String(second))),
+  );
+}
+
+/** What a path's last word needs. */
+const QUERIES: Readonly<Record<string, string>> = {
+  render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
+};
+
+const gets = Object.entries(document.paths).flatMap(([path, { get, servers }]) =>
+  get?.responses["200"]?.content ? [{ path, base: servers ? "" : "/api/v4" }] : [],
+);
+
+describe("openapi.json", () => {
+  it("is a valid OpenAPI document", async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect(errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+  });
+
+  it("describes every tag, and knows the tables it looks at", () => {
+    expect(Object.keys(TAGS).sort()).toEqual(described.map(({ name }) => name).sort());
+    expect(unknownTables).toEqual([]);
+  });
+
+  it("has paths without wildcards", () => {
+    expect(Object.keys(document.paths).filter((path) => path.includes("*"))).toEqual([]);
+  });
+
+  it("says what most GETs answer", () => {
+    expect(gets.length).toBeGreaterThan(60);
+  });
+
+  const seen = new Set<string>();
+  it.each(gets)("is true of GET $path", async ({ path, base }) => {
+    const schema = `api#/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/get/responses/200/content/application~1json/schema`;
+    const validate = ajv.compile({ $ref: encodeURI(schema) });
+    const query = QUERIES[path.split("/").at(-1) as string] ?? "";
+    for (const address of new Set(addressesOf(path))) {
+      for (const token of [server.token, "bob-token", undefined]) {
+        const headers: HeadersInit = path.startsWith("/oauth")
+          ? { authorization: `Bearer ${oauthToken}` }
+          : token
+            ? { "private-token": token }
+            : {};
+        const response = await fetch(server.url + base + address + query, { headers });
+        if (response.status !== 200) continue;
+        seen.add(path);
+        validate(await response.json());
+        expect(validate.errors ?? []).toEqual([]);
+      }
+    }
+  });
+
+  it("was held against nearly all of them", () => {
+    const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
+    expect(unseen).toEqual([]);
+  });
+});

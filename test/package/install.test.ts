@@ -1,0 +1,167 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newProject, type Project } from "./project.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+let project: Project;
+beforeAll(async () => {
+  project = await newProject();
+});
+afterAll(() => project.remove());
+
+/** Uses what is loaded late too: the database, passwords, forms, two-factor, mail. */
+const program = `
+  const server = await startTestServer({ seed: { users: [
+    { username: "ada", admin: true, password: "difference engine", tokens: [{ token: "ada-token" }] },
+  ] } });
+  const headers = { "private-token": server.token };
+  const { username } = await (await fetch(server.url + "/api/v4/user", { headers })).json();
+  const form = new FormData();
+  form.set("name", "acme");
+  form.set("path", "acme");
+  const made = await fetch(server.url + "/api/v4/groups", { method: "POST", headers, body: form });
+  const pm = await createApp({ url: "https://pm.example.com/pm", mail: { from: "pm@example.com", smtp: "smtp://127.0.0.1:1" } });
+  const version = await pm.fetch("https://pm.example.com/pm/api/v4/groups");
+  await pm.close();
+  await server.close();
+  console.log(username, made.status, version.status, new SeedError("").name, typeof createMiddleware);
+`;
+const printed = "ada 201 200 SeedError function\n";
+
+const imports = `
+  import { createApp, SeedError } from "pm-api";
+  import { createMiddleware } from "pm-api/node";
+  import { startTestServer } from "pm-api/testing";
+`;
+const requires = `
+  const { createApp, SeedError } = require("pm-api");
+  const { createMiddleware } = require("pm-api/node");
+  const { startTestServer } = require("pm-api/testing");
+`;
+
+/** As Node below 20.19 and 22.12 does, which cannot `require` an ES module. */
+const withoutRequireOfModules = process.allowedNodeEnvironmentFlags.has(
+  "--experimental-require-module",
+)
+  ? ["--no-experimental-require-module"]
+  : [];
+
+describe("the packed package", () => {
+  it("is loaded by import", async () => {
+    await writeFile(join(project.folder, "index.mjs"), imports + program);
+    expect(await project.node(["index.mjs"])).toBe(printed);
+  });
+
+  it("is loaded by require, on a Node that cannot require ES modules", async () => {
+    const code = `${requires} (async () => { ${program} })();`;
+    await writeFile(join(project.folder, "index.cjs"), code);
+    expect(await project.node([...withoutRequireOfModules, "index.cjs"])).toBe(printed);
+  });
+
+  it("requires no ES module, and imports none from CommonJS", async () => {
+    const dist = join(project.folder, "node_modules/pm-api/dist");
+    const files = (await readdir(dist)).filter((name) => name.endsWith(".cjs"));
+    const required = new Set<string>();
+    for (const file of files) {
+      const code = await readFile(join(dist, file), "utf8");
+      // Jest refuses an `import()`.
+      expect(code, file).not.toMatch(/[^.\w]import\(/);
+      for (const [, name] of code.matchAll(/\brequire\(["']([^."'][^"']*)["']\)/g)) {
+        if (!name?.startsWith("node:")) required.add(name as string);
+      }
+    }
+    expect([...required].sort()).toContain("valibot");
+    const load = [...required].map((name) => `require(${JSON.stringify(name)});`).join("");
+    await project.node([...withoutRequireOfModules, "--eval", load]);
+  });
+
+  it("has the documents its own links lead to, and stays small", async () => {
+    const installed = join(project.folder, "node_modules/pm-api");
+    const files = await readdir(installed, { recursive: true });
+    const documents = files.filter((name) => name.endsWith(".md"));
+    expect(documents).toContain("docs/reference.md");
+    expect(files).toContain("docs/openapi.json");
+    const dead: string[] = [];
+    for (const document of documents) {
+      const text = await readFile(join(installed, document), "utf8");
+      for (const [, target] of text.matchAll(/(?<!`[^`\n]*)\]\((?!\w+:|#|uploads\/)([^)#\s]+)/g)) {
+        const path = join(document, "..", target as string).replace(/\/$/, "");
+        if (!files.includes(path)) dead.push(`${document} → ${target}`);
+      }
+    }
+    expect(dead).toEqual([]);
+    expect(files.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))).toEqual([]);
+  });
+});
+
+const BANNER =
+  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
+
+describe("bundled with esbuild", () => {
+  it.each([
+    ["import", "esm", "mjs", imports + program],
+    ["import", "cjs", "cjs", `${imports} (async () => { ${program} })();`],
+    ["require", "cjs", "cjs", `${requires} (async () => { ${program} })();`],
+  ] as const)("what is loaded by %s runs as %s", async (kind, format, extension, code) => {
+    const entry = join(project.folder, `${kind}-${format}.js`);
+    const bundle = join(project.folder, `${kind}-${format}.bundle.${extension}`);
+    await writeFile(entry, code);
+    const { errors } = await build({
+      entryPoints: [entry],
+      outfile: bundle,
+      bundle: true,
+      platform: "node",
+      format,
+      // Libraries of ours are CommonJS and call `require`: see docs/guide.md.
+      ...(format === "esm" && { banner: { js: BANNER } }),
+      logLevel: "silent",
+    });
+    expect(errors).toEqual([]);
+    expect(await project.node([...withoutRequireOfModules, bundle])).toBe(printed);
+  });
+});
+
+describe("where better-sqlite3 cannot be loaded", () => {
+  const hasOwn = Number(process.versions.node.split(".")[0]) > 22;
+  const opened = ["--input-type=module", "--eval", 'await (await import("pm-api")).createApp();'];
+
+  it.each([
+    {
+      state: "not built",
+      make: async (modules: string) => {
+        const from = join(root, "node_modules/better-sqlite3");
+        const to = join(modules, "better-sqlite3");
+        await mkdir(to);
+        for (const name of ["lib", "package.json"]) {
+          await cp(join(from, name), join(to, name), { recursive: true });
+        }
+        for (const name of ["bindings", "file-uri-to-path"]) {
+          await cp(join(root, "node_modules", name), join(modules, name), { recursive: true });
+        }
+      },
+      words: [
+        "better-sqlite3 is installed, but not built",
+        "`npm rebuild better-sqlite3`",
+        "`npm install-scripts approve better-sqlite3`",
+        "`pnpm approve-builds`",
+      ],
+    },
+    {
+      state: "not installed",
+      make: async () => undefined,
+      words: ["better-sqlite3 is not installed: npm install better-sqlite3"],
+    },
+  ])("$state: says what to do", async ({ make, words }) => {
+    const other = await newProject({ without: ["better-sqlite3"] });
+    await make(join(other.folder, "node_modules"));
+    for (const wanted of hasOwn ? ["better-sqlite3"] : ["", "better-sqlite3"]) {
+      const error = await other.node(opened, { PM_SQLITE: wanted }).catch((reason) => reason);
+      for (const word of words) expect(error.stderr).toContain(word);
+    }
+    await rm(other.folder, { recursive: true });
+  });
+});

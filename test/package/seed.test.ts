@@ -1,0 +1,17 @@
+import type { InferInput } from "valibot";
+import { expectTypeOf, it } from "vitest";
+import type { Seed } from "../../src/index.ts";
+import type { SeedSchema } from "../../src/seed-schema.ts";
+
+/** The same type without names, read-only marks and intersections, but for the groups in groups. */
+type Plain<T> = T extends string
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Plain<Item>[]
+    : T extends object
+      ? { -readonly [Key in keyof T]: Key extends "subgroups" ? unknown : Plain<T[Key]> }
+      : T;
+
+it("the type of a seed is what its schema takes", () => {
+  expectTypeOf<Plain<Seed>>().toEqualTypeOf<Plain<InferInput<typeof SeedSchema>>>();
+});
