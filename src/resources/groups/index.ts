@@ -23,7 +23,7 @@ import { migrations } from "./table.ts";
 
 const listInput = {
   search: is.optional(is.anyText()),
-  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 500 })),
   owned: is.optional(is.boolean()),
   all_available: is.optional(is.boolean()),
   min_access_level: is.optional(is.accessLevel()),

@@ -11,7 +11,7 @@ import * as issues from "./queries.ts";
 
 /** What every list of issues or merge requests takes. */
 export const listInput = {
-  iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+  iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
   labels: is.optional(is.commaSeparated()),
   milestone: is.optional(is.anyText()),
   search: is.optional(is.anyText()),

@@ -59,7 +59,7 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the milestones of a ${kind}, newest first`,
       input: {
-        iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+        iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
         state: is.optional(is.choice(["active", "closed"])),
         title: is.optional(is.anyText()),
         search: is.optional(is.anyText()),
