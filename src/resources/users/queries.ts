@@ -179,7 +179,7 @@ export async function passwordHash(db: Reader, userId: number): Promise<string |
   return (found?.[0] ?? null) as string | null;
 }
 
-/** Changes a user's password. Their sessions end, and their invitation links stop working. */
+/** Changes a user's password. Their sessions end, and links to set one stop working. */
 export async function setPassword(
   db: Database,
   userId: number,
