@@ -110,9 +110,7 @@ function secretsOf(ring: KeyRing): Secrets {
     known = ring.keys();
     const made = known.find(isIt);
     if (made) return made;
-    throw new SecretKeyError(
-      `the key ${id}, which encrypted a secret, is missing: ${ring.remedy}`,
-    );
+    throw new SecretKeyError(`the key ${id}, which encrypted a secret, is missing: ${ring.remedy}`);
   };
   return {
     seal: (text, of) => {
@@ -141,7 +139,9 @@ function secretsOf(ring: KeyRing): Secrets {
         const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
         return Buffer.concat([text, decipher.final()]).toString("utf8");
       } catch (cause) {
-        throw new SecretKeyError(`the secret of ${of} was changed, or belongs elsewhere`, { cause });
+        throw new SecretKeyError(`the secret of ${of} was changed, or belongs elsewhere`, {
+          cause,
+        });
       }
     },
     get mayEncrypt() {
