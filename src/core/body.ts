@@ -14,7 +14,7 @@ import {
 } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
-/** Limits on the size of a body and on what it contains. */
+/** Limits on the size and content of a body. */
 export interface BodyLimits extends ParameterLimits {
   /** Maximum bytes of a body. Default 1 MiB. */
   bytes: number;

@@ -218,7 +218,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     finish(reply, exchange, settings.url);
     const took = performance.now() - started;
-    // Not for pages: they check passwords, and the time may reveal something.
+    // Not for pages, which check passwords.
     if ((exchange.door ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
     if (settings.log && (isOurs || incoming.ownsRoot)) {
       settings.log({

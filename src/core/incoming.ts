@@ -17,8 +17,8 @@ export interface Incoming {
   /** The body, if the host's own parser has consumed it. */
   readonly parsedBody?: unknown;
   /**
-   * Origin and mount as the client sees them, without a trailing slash; `undefined` if the client's `Host` is not a valid
-   * origin.
+   * Origin and mount as the client sees them, without a trailing slash; `undefined` if the client's `Host` is not a
+   * valid origin.
    */
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */

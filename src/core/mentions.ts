@@ -3,7 +3,7 @@ const MOST = 100;
 /** Maximum length of a user name, in characters. */
 const LONGEST = 255;
 
-/** `@` and a user name, outside of addresses, paths and longer words. {@link trimmed} removes dots and dashes at its end. */
+/** `@` and a user name, outside of addresses, paths and longer words. {@link trimmed} cuts trailing dots and dashes. */
 const NAME = new RegExp(
   `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${LONGEST - 1}})(?![a-z0-9_.-])`,
   "gi",

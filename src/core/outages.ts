@@ -1,6 +1,6 @@
 import { UnavailableError } from "../store/port.ts";
 
-/** Milliseconds without a failure after which an outage is over. */
+/** Milliseconds without a failure after which an outage has ended. */
 const QUIET = 5000;
 
 /** The database answers again. */

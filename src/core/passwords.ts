@@ -22,8 +22,8 @@ export function requirePassword(password: string): void {
 /**
  * Hashes a password with bcrypt.
  *
- * @throws ApiError 400 if the password is too short, or longer than the 72 bytes bcrypt reads; 503 if too many passwords
- *   are already waiting
+ * @throws ApiError 400 if the password is too short, or longer than the 72 bytes bcrypt reads; 503 if too many
+ *   passwords are already waiting
  */
 export async function hashPassword(password: string): Promise<string> {
   requirePassword(password);

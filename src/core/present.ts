@@ -191,8 +191,8 @@ export function shape(fields: Fields): Shape {
 }
 
 /**
- * Creates the writer of an object. Keys and constants between two values are joined beforehand, since a list writes them
- * thousands of times.
+ * Creates the writer of an object. Keys and constants between two values are joined beforehand, since a list writes
+ * them thousands of times.
  *
  * @param at the row index of each column of each field, in their order
  */

@@ -78,11 +78,13 @@ export interface Visit {
 export interface Site {
   /** The names of the enabled pages. */
   readonly pages: readonly string[];
-  /** The embedding app's sign-in page, where it has its own. */
+  /** The embedding app's own sign-in page, if it has one. */
   readonly signInUrl: string | undefined;
 }
 
-/** A group of routes sharing a base path, accepted credentials and an error format. The API is one; pages are another. */
+/**
+ * A group of routes sharing a base path, accepted credentials and an error format. The API is one; pages are another.
+ */
 export interface Door {
   /** The prefix of its routes' paths: `""` for none. */
   readonly base: string;

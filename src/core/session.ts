@@ -56,8 +56,8 @@ export function isCrossSite(
 }
 
 /**
- * Whether the visitor meant to send a request that changes something: it has the CSRF token of their session cookie, and
- * no other site's page sent it.
+ * Whether the visitor meant to send a request that changes something: it has the CSRF token of their session cookie,
+ * and no other site's page sent it.
  *
  * @param url the public address, if it differs from the request's
  * @param given the CSRF token of the form, used without an `X-CSRF-Token` header

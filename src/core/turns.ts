@@ -18,13 +18,13 @@ const SLICE = 10;
 
 /**
  * Shares the process between addresses: each has a limited number of requests running at once, so that a client that
- * sends thousands delays only itself. Once a turn of the event loop takes long, further requests are started one by one,
- * with turns between them for accepting connections and reading new requests.
+ * sends thousands delays only itself. Once a turn of the event loop takes long, further requests are started one by
+ * one, with turns between them for accepting connections and reading new requests.
  */
 export class Turns {
   readonly #addresses = new Map<string, Address>();
   readonly #next: (() => void)[] = [];
-  /** Turns of the event loop since one of {@link #next} was started. */
+  /** Turns of the event loop since a delayed request was last started. */
   #passed = 0;
   /** When the first request of this turn of the event loop was started. */
   #began: number | undefined;

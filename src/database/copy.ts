@@ -22,8 +22,8 @@ const MOST_ROWS = 500;
 const MOST_VALUES = 30_000;
 
 /**
- * Copies everything from one database to another, with any engines, and reads it back. The target stays unchanged unless
- * everything has arrived. The source is read in one snapshot; others can write to it meanwhile.
+ * Copies everything from one database to another, with any engines, and reads it back. The target stays unchanged
+ * unless everything has arrived. The source is read in one snapshot; others can write to it meanwhile.
  *
  * @param target migrated, but empty
  * @throws StoreError if the source is of another version, or the target is not empty

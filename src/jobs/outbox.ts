@@ -208,9 +208,9 @@ export function retry(db: Database, worker: string, now: number, id?: number): A
 }
 
 /**
- * Runs a worker in the background until it is stopped. Any number of processes may run the same worker on a database: one
- * of them leases a task, and another leases it again if the first one dies. Tasks are done at least once: effects outside
- * the database may happen twice if the process dies between causing them and removing the task.
+ * Runs a worker in the background until it is stopped. Any number of processes may run the same worker on a database:
+ * one of them leases a task, and another leases it again if the first one dies. Tasks are done at least once: effects
+ * outside the database may happen twice if the process dies between causing them and removing the task.
  */
 export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const { store, name, now, interval, lanes, work, onError } = settings;

@@ -1,9 +1,9 @@
 import type { Migration } from "../store/migrate.ts";
 
 /**
- * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `due_at` is
- * when the task is tried next or, while `owner` works on it, when others consider that owner dead. `failed_at` is set if
- * it is not tried any more.
+ * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `due_at`
+ * is when the task is tried next or, while `owner` works on it, when others consider that owner dead. `failed_at` is
+ * set if it is not tried any more.
  *
  * `outbox_workers` has the known workers; tasks are not queued for workers not seen for a long time. `token` is random
  * and identifies this installation. `failing_since` is set while the worker can't reach the service it needs.

@@ -5,8 +5,8 @@ const FOLDED = 16;
 
 /**
  * The condition that one of the columns contains a text, ignoring case. `lower` folds ASCII letters on both engines. Of
- * other letters the first 16 different ones in the text are folded; any further ones must match exactly. `instr` is used
- * because it compares memory, unlike `like`: see docs/decisions/0012.
+ * other letters the first 16 different ones in the text are folded; any further ones must match exactly. `instr` is
+ * used because it compares memory, unlike `like`: see docs/decisions/0012.
  *
  * @param text not empty, of bounded length
  */

@@ -39,8 +39,8 @@ export interface Database extends Reader {
    */
   last(sql: string, values?: readonly Value[]): void;
   /**
-   * Makes other shared transactions that lock the same key wait until this one ends; with `shared`, only those that lock
-   * it without `shared`. Transactions that are not shared run alone and need no lock.
+   * Makes other shared transactions that lock the same key wait until this one ends; with `shared`, only those that
+   * lock it without `shared`. Transactions that are not shared run alone and need no lock.
    *
    * @param key any integer, such as the id of a project
    */
@@ -61,8 +61,8 @@ export interface Store extends Reader {
    *
    * By default it runs alone: no other transaction of any process runs at the same time, so it can check before it
    * writes. With `shared`, other shared ones run at the same time, and each statement sees what has been committed so
-   * far: for work that constraints, single statements or {@link Database.lock} keep consistent. SQLite runs these alone,
-   * too.
+   * far: for work that constraints, single statements or {@link Database.lock} keep consistent. SQLite runs these
+   * alone, too.
    *
    * With `unlimited`, there is no time limit: for migrations.
    */

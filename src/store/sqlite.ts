@@ -20,22 +20,22 @@ export const BACKUP_ID = 0x706d_626b;
 /** How to open a SQLite file. */
 export interface SqliteOptions {
   /**
-   * `"normal"` (default) loses no acknowledged write if the process dies; `"full"` also survives power loss, at the cost
-   * of one fsync per write.
+   * `"normal"` (default) loses no acknowledged write if the process dies; `"full"` also survives power loss, at the
+   * cost of one fsync per write.
    */
   durability?: "normal" | "full";
   /** Opens the file without changing its journal mode or its mark as a backup. Default false. */
   unchanged?: boolean;
   /**
-   * Refuses a file that another connection has open, and writes its log back into it, by changing the journal mode: that
-   * requires being the only connection (https://www.sqlite.org/wal.html). Default false.
+   * Refuses a file that another connection has open, and writes its log back into it, by changing the journal mode:
+   * that requires being the only connection (https://www.sqlite.org/wal.html). Default false.
    */
   alone?: boolean;
 }
 
 /**
- * A connection, hiding the differences between SQLite libraries. Errors from SQLite itself have its name for the failure
- * as `code` (`"SQLITE_BUSY"`).
+ * A connection, hiding the differences between SQLite libraries. Errors from SQLite itself have its name for the
+ * failure as `code` (`"SQLITE_BUSY"`).
  */
 interface Connection {
   readonly inTransaction: boolean;
@@ -63,8 +63,8 @@ export type Connect = (file: string, readonly: boolean) => Connection;
 /**
  * Opens `":memory:"` or a SQLite file, which is created if missing.
  *
- * A file has a writer connection with a queue, and a reader connection that never waits for it (WAL). `:memory:` has one
- * connection, so reads wait for a running transaction.
+ * A file has a writer connection with a queue, and a reader connection that never waits for it (WAL). `:memory:` has
+ * one connection, so reads wait for a running transaction.
  *
  * @param connect opens a connection with one of the libraries
  * @throws StoreError if the file can't be opened or is not a database
@@ -195,9 +195,9 @@ function endSnapshots(): void {
 }
 
 /**
- * All reads in one turn of the event loop share a read transaction: opening one per statement costs four times as much as
- * the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process also
- * ends the transaction, so clients always see their own writes.
+ * All reads in one turn of the event loop share a read transaction: opening one per statement costs four times as much
+ * as the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process
+ * also ends the transaction, so clients always see their own writes.
  *
  * Single rows are cached until SQLite's `data_version` shows that another connection has committed. That includes the
  * writer connection of this process.

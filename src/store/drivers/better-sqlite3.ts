@@ -49,8 +49,8 @@ export const connect: Connect = (file, readonly) => {
 const WIDE = 16;
 
 /**
- * For a statement with wide rows, returns one that reads each row as a JSON text: values are copied from SQLite one at a
- * time, and a text is only one value (docs/performance.md).
+ * For a statement with wide rows, returns one that reads each row as a JSON text: values are copied from SQLite one at
+ * a time, and a text is only one value (docs/performance.md).
  *
  * The rows keep the order of the inner statement if SQLite merges the two or takes the inner rows one at a time
  * (https://sqlite.org/optoverview.html, "Subquery Flattening" and "Subquery Co-routines"), and nothing else is done to

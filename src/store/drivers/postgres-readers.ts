@@ -14,8 +14,8 @@ interface Connection {
 }
 
 /**
- * Connections that reads share. Queries are sent without waiting for earlier answers, so that many cost little more than
- * one (docs/decisions/0010). While a query is slow, later ones use another connection if there is one.
+ * Connections that reads share. Queries are sent without waiting for earlier answers, so that many cost little more
+ * than one (docs/decisions/0010). While a query is slow, later ones use another connection if there is one.
  */
 export class Readers {
   readonly #connect: () => Promise<pg.PoolClient>;

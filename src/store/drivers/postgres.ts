@@ -92,8 +92,8 @@ function cuttingTypes(most: number): pg.CustomTypesConfig {
 }
 
 /**
- * Opens a PostgreSQL database by its `postgres://` URL, with a pool of connections. The URL's TLS parameters (`sslmode`,
- * `sslrootcert`) apply.
+ * Opens a PostgreSQL database by its `postgres://` URL, with a pool of connections. The URL's TLS parameters
+ * (`sslmode`, `sslrootcert`) apply.
  *
  * Transactions run alone or, if they are shared, beside other shared ones (docs/decisions/0003). After a deadlock the
  * work runs again, up to a maximum number of times. A lost connection is replaced when the next statement needs one.
@@ -276,7 +276,9 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** A bound text has the database's collation, with which `lower` would fold more letters than on columns and in SQLite. */
+/**
+ * A bound text has the database's collation, with which `lower` would fold more letters than on columns and in SQLite.
+ */
 const FOLDED = /\blower\(\?\)/g;
 /** Functions with another name in PostgreSQL. */
 const INSTR = /\binstr\(/g;
