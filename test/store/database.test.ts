@@ -503,7 +503,7 @@ describe.runIf(engine === "sqlite")("a backup", () => {
     await backupDatabase(database, file);
     await backupDatabase(database, file);
     await writeFile(file, "another's");
-    await expect(backupDatabase(database, file)).rejects.toThrow("is no backup");
+    await expect(backupDatabase(database, file)).rejects.toThrow("is not a backup");
     await backupDatabase(database, file, { force: true });
     expect((await checkDatabase(file)).flatMap(({ problems }) => problems)).toEqual([]);
     await expect(backupDatabase(database, join(folder, "missing", "x.db"))).rejects.toThrow();
