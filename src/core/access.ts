@@ -2,7 +2,7 @@ import type { Reader, Value } from "../store/port.ts";
 import type { Person } from "./auth.ts";
 import { forbidden, notFound } from "./errors.ts";
 
-/** Access levels, GitLab's numbers. */
+/** Access levels, with GitLab's numbers. */
 export const ROLES = {
   guest: 10,
   reporter: 20,
@@ -12,12 +12,12 @@ export const ROLES = {
 } as const;
 export type Role = keyof typeof ROLES;
 
-/** The role of an access level, or `undefined` where there is none. */
+/** The role of an access level, if it has one. */
 export function roleOf(accessLevel: number): Role | undefined {
   return (Object.keys(ROLES) as Role[]).find((role) => ROLES[role] === accessLevel);
 }
 
-/** Visibility levels, GitLab's numbers: who may read a group or project without being a member. */
+/** Visibility levels, with GitLab's numbers: who may read a group or project without being a member. */
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
 export type Visibility = keyof typeof VISIBILITIES;
 
@@ -34,33 +34,33 @@ export interface Source {
   readonly id: number;
   readonly fullPath: string;
   readonly visibility: number;
-  /** The column by which tables of both kinds' things name their owner. */
+  /** The column that refers to this owner in tables for both groups and projects. */
   readonly column: "namespace_id" | "project_id";
-  /** The group itself, or the project's namespace: where inherited things are looked for. */
+  /** The group itself, or the project's namespace: inherited records are looked up there. */
   readonly namespaceId: number;
-  /** The caller's access level: their own or inherited, the highest; 0 for none; 100 for administrators. */
+  /** The caller's highest access level, own or inherited; 0 for none; 100 for administrators. */
   readonly level: number;
-  /** What of a project is switched on; of a group, everything. */
+  /** The enabled features of a project; all features for a group. */
   readonly areas: readonly Area[];
-  /** Whether it is a project that is kept as it is. */
+  /** Whether it is an archived project, which can't be changed. */
   readonly archived: boolean;
 }
 
-/** What a project can switch off. */
+/** The features a project can disable. */
 const AREAS = ["issues", "merge_requests", "snippets", "wiki"] as const;
 export type Area = (typeof AREAS)[number];
 
-/** The part of a project that a route is about. */
+/** The part of a project that a route belongs to. */
 export interface Part {
-  /** It is there while one of these is switched on. */
+  /** The part is available while one of these features is enabled. */
   readonly areas: readonly Area[];
-  /** Whether the route changes what everyone sees of it. */
+  /** Whether the route makes changes that others see. */
   readonly writes: boolean;
-  /** Whether what is switched off is left out of answers, and not refused. */
+  /** Whether disabled features are left out of the answer instead of refused. */
   readonly leavesOut: boolean;
 }
 
-/** Parts of projects by the word that paths have for them. What is in no part goes on in an archive. */
+/** Features of the parts of projects, by the part's word in paths. Other routes also work in archived projects. */
 const PARTS: Readonly<Record<string, readonly Area[]>> = {
   issues: ["issues"],
   labels: ["issues", "merge_requests"],
@@ -70,12 +70,12 @@ const PARTS: Readonly<Record<string, readonly Area[]>> = {
   wikis: ["wiki"],
 };
 
-/** What everyone does for themselves alone. */
+/** Actions that affect only the caller. */
 const PERSONAL = /\/(subscribe|unsubscribe|todo)$/;
 
 /**
- * The part of a project that a route is about, by its path; `undefined` for the project itself, its members, badges
- * and the like, and for routes of no project.
+ * The part of a project that a route belongs to, by its path; `undefined` for the project itself, its members, badges
+ * and the like, and for routes outside of projects.
  */
 export function partOf({ method, path }: { method: string; path: string }): Part | undefined {
   const word = /^\/projects\/:id\/(\w+)/.exec(path)?.[1] ?? "";
@@ -85,14 +85,14 @@ export function partOf({ method, path }: { method: string; path: string }): Part
   return { areas, writes: !reads && !PERSONAL.test(path), leavesOut: reads && word === "issues" };
 }
 
-/** Whether something can be added to an area of a project, or changed, whoever asks. */
+/** Whether anyone at all can add or change something in an area of a project. */
 export function isWritable(source: Source, area: Area): boolean {
   return !source.archived && source.areas.includes(area);
 }
 
 /**
- * Checks that a part of a project is there, and that nothing is changed in an archive. That holds for administrators
- * too, as GitLab has it.
+ * Checks that a part of a project is enabled, and refuses changes to archived projects. As in GitLab, this applies to
+ * administrators, too.
  *
  * @throws ApiError 403
  */
@@ -103,14 +103,14 @@ export function requirePart(source: Source, { areas, writes, leavesOut }: Part):
 
 const ADMIN_LEVEL = 100;
 
-/** What the caller's own words are in SQL: who they are and which memberships have not run out. */
+/** The caller as SQL conditions need them: who they are, and the day on which memberships must be valid. */
 export interface Viewer {
   readonly caller: Person | undefined;
-  /** `YYYY-MM-DD`: memberships that expire on or before it are over. */
+  /** `YYYY-MM-DD`: memberships that expire on this day or before have expired. */
   readonly today: string;
 }
 
-/** Each row `v` of users that a query asks about, in place of one caller: for looking up who of many may read something. */
+/** Every row `v` of users in a query, instead of one caller: for finding which of many users may read something. */
 export interface EachUser {
   readonly each: "v";
   /** As in {@link Viewer}. */
@@ -125,9 +125,9 @@ const PROJECT_LEVEL = `select max(m.access_level) from members m
   where m.project_id = p.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
 
 /**
- * Finds the group or project a path parameter names, by id where it is all digits, else by full path.
+ * Finds the group or project a path parameter names, by id if it is all digits, else by full path.
  *
- * @throws ApiError 404 naming the kind, where there is none or the caller may not read it
+ * @throws ApiError 404 naming the kind, if there is none or the caller may not read it
  */
 export async function findSource(
   db: Reader,
@@ -146,9 +146,9 @@ export async function findSource(
   return source;
 }
 
-/** `id` or `lower(full_path)`, and the value to look for; `undefined` for what can be neither. */
+/** What to look up by, and the value; `undefined` if the text can be neither an id nor a path. */
 function identity(idOrPath: string): { column: "id" | "path"; value: Value } | undefined {
-  // PostgreSQL takes no text with a NUL in it.
+  // PostgreSQL accepts no texts with a NUL.
   if (idOrPath.includes("\0")) return undefined;
   if (!/^\d+$/.test(idOrPath)) return { column: "path", value: idOrPath };
   const id = Number(idOrPath);
@@ -162,7 +162,7 @@ interface GroupRow {
   level: number | null;
 }
 
-// Made once: texts that are put together anew are hashed anew to find their statement.
+// Built once: a newly concatenated text would be hashed again to find its statement.
 const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
   from namespaces n where n.kind = 'group' and`;
 const GROUP_BY = {
@@ -248,7 +248,7 @@ async function findProject(
   };
 }
 
-/** Members of anything below a group may read the group (gitlab-facts §1.5; GitLab's `has_projects`). */
+/** Members of anything below a group may read the group, as in GitLab. */
 async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): Promise<boolean> {
   if (kind === "project" || !viewer.caller) return false;
   return (await db.one(MEMBER_BELOW, [id, viewer.caller.id, viewer.today])) !== undefined;
@@ -259,13 +259,13 @@ const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
     or m.project_id in (select id from projects where namespace_id = a.namespace_id)
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
-/** The visibility that is not enough: whatever lies above can be read without membership. */
+/** Groups and projects with a visibility above this one can be read without membership. */
 export function floorOf({ caller }: Viewer): number {
   if (caller?.admin) return -1;
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
 }
 
-/** Whether the caller needs no membership to read a group or project, and the code of a project. */
+/** Whether the caller can read a group or project, including its code, without membership. */
 export function isOpenTo(viewer: Viewer, { visibility }: Pick<Source, "visibility">): boolean {
   return visibility > floorOf(viewer);
 }
@@ -287,7 +287,7 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
   return openOrMember(viewer, "guest");
 }
 
-/** Projects that need no membership, and those in which the viewer has a role. */
+/** The condition for projects that need no membership or in which the viewer has at least `role`. */
 function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
   if ("each" in viewer) {
     const { sql, values } = memberProjects(viewer, role);
@@ -301,9 +301,9 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
 }
 
 /**
- * The condition under which the caller has at least `role` in a row `p` of projects: as its member, as a member of
- * a group above it, or because it is in their own namespace. Its cost grows with what the caller belongs to, not
- * with the table.
+ * The condition under which the caller has at least `role` in a row `p` of projects: as its member, as a member of a
+ * group above it, or because it is in their own namespace. Its cost grows with the caller's memberships, not with the
+ * table.
  */
 export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
   const id = idOf(viewer);
@@ -324,8 +324,8 @@ export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"):
 }
 
 /**
- * The condition under which the caller may read the code of a row `p` of projects that they can read, and so its
- * pushes: guests may not where the project is open to them as members only (gitlab-facts §7.5).
+ * The condition under which the caller may read the code, and so the pushes, of a row `p` of projects that they can
+ * read. As in GitLab, guests may not if they see the project only because of their membership.
  */
 export function visibleCode(viewer: Viewer | EachUser): Condition {
   return openOrMember(viewer, "reporter");

@@ -17,69 +17,69 @@ import { dayOf } from "./time.ts";
 
 export { SCOPES, type Scope } from "./scopes.ts";
 
-/** Who is signed in may do all but act as others (contract §5); so may a CI job, where it is let in. */
+/** Signed-in users may do everything but act as others; so may CI jobs on routes that accept their tokens. */
 const SESSION_SCOPES: readonly Scope[] = ["api"];
 
-/** A user, as far as what they may see depends on it. */
+/** The parts of a user that decide what they may see. */
 export interface Person {
   readonly id: number;
   readonly username: string;
   readonly admin: boolean;
-  /** External users see internal groups and projects only where they are members. */
+  /** External users see internal groups and projects only as members. */
   readonly external: boolean;
 }
 
-/** Who is calling. */
+/** The caller of a request. */
 export interface Caller extends Person {
   readonly scopes: readonly string[];
-  /** What proved who they are, or who acts as them. */
+  /** How they, or with sudo the administrator, authenticated. */
   readonly by: Proof;
-  /** The administrator who acts as this user by sudo (contract §5). */
+  /** The administrator who acts as this user by sudo. */
   readonly sudoer?: Person;
 }
 
-/** What a caller was known by, with the id of its record. */
+/** How a caller authenticated, with the id of the credential's record. */
 type Proof =
   | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
   | {
       readonly kind: "job";
       readonly id: number;
-      /** The only project it reaches. */
+      /** The only project the token is valid for. */
       readonly projectId: number;
       readonly projectPath: string;
     }
   | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
   | { readonly kind: "host" };
 
-/** The secret of a new token, and what of it is stored. */
+/** The secret of a new token, and its stored digest. */
 export interface Secret {
   secret: string;
   digest: string;
 }
 
-/** Makes the secret of a personal access token: 160 random bits behind a recognisable prefix. */
+/** Creates the secret of a personal access token: a recognisable prefix and 160 random bits. */
 export function newSecret(): Secret {
   const secret = `pmat-${randomBytes(20).toString("hex")}`;
   return { secret, digest: digestOf(secret) };
 }
 
-/** Makes 256 random bits as 64 hexadecimal digits: what the OAuth2 provider gives out (gitlab-facts §8). */
+/** Creates 256 random bits as 64 hexadecimal digits, the format of the OAuth2 provider's tokens and secrets. */
 export function newOpaque(): Secret {
   const secret = randomBytes(32).toString("hex");
   return { secret, digest: digestOf(secret) };
 }
 
-/** What is stored of a secret and looked up by: its SHA-256, so that the table gives nothing away. */
+/** The SHA-256 by which secrets are stored and looked up, so that the table reveals none. */
 export function digestOf(secret: string): string {
   return digest("sha256", secret);
 }
 
 /**
- * The token a request carries, by GitLab's precedence (gitlab-facts §9): `access_token`, `Authorization: Bearer`,
- * `bearer_token`, `private_token`, `Private-Token`. The first that isn't empty decides, valid or not.
+ * The token a request carries, in GitLab's order of precedence: `access_token`, `Authorization: Bearer`,
+ * `bearer_token`, `private_token`, `Private-Token`. The first non-empty one counts, valid or not.
  *
  * @param parameters query and body
- * @throws ApiError 400 where both a Bearer header and `access_token` are sent (RFC 6750 §2)
+ * @throws ApiError 400 if both a Bearer header and `access_token` are sent (RFC 6750 §2)
  */
 function tokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters): string | undefined {
   const bearer = bearerOf(incoming.header("authorization"));
@@ -99,12 +99,12 @@ function tokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters): st
   );
 }
 
-/** The CI job token a request carries: `job_token`, then `JOB-TOKEN` (gitlab-facts §9). */
+/** The CI job token a request carries: `job_token`, then `JOB-TOKEN`. */
 function jobTokenOf(incoming: Pick<Incoming, "header">, parameters: Parameters) {
   return textOf(parameters["job_token"]) ?? textOf(incoming.header("job-token"));
 }
 
-/** Whether two sets of parameters of one request, such as with and without its body, carry the same token or none. */
+/** Whether two sets of one request's parameters, such as with and without its body, carry the same token or none. */
 export function isSameCredential(
   incoming: Pick<Incoming, "header">,
   some: Parameters,
@@ -134,52 +134,52 @@ interface UserRow {
   state: string;
 }
 
-/** What authentication asks of the application's settings. */
+/** The settings of authentication. */
 export interface AuthSettings {
-  /** Whether impersonation tokens are accepted (contract §5). */
+  /** Whether impersonation tokens are accepted. */
   impersonation: boolean;
-  /** Is told how tokens and sessions are used. */
+  /** Informed of every use of a token or session. */
   watch: Watch;
-  /** The embedding app's own sign-in, in place of ours. */
+  /** The embedding app's own sign-in, replacing ours. */
   authenticate: Authenticate | undefined;
-  /** The public address, where it is not what the client's request says. */
+  /** The public address, if it differs from the request's. */
   url: string | undefined;
 }
 
-/** A token's record, as far as it matters that it was used; of personal ones it is noted when. */
+/** A used token. For personal ones the time of the last use is recorded. */
 type UsedToken =
   | { readonly kind: "personal"; readonly id: number; readonly lastUsedAt: number | null }
   | { readonly kind: "job" | "oauth"; readonly id: number };
 
-/** A session's record, as far as it matters that it was used. */
+/** A used session. */
 interface UsedSession {
   readonly id: number;
   /** In epoch milliseconds. */
   readonly lastSeenAt: number;
 }
 
-/** Watches tokens and sessions as they are used: when, and who guesses. */
+/** Records uses of tokens and sessions, and stops clients that guess tokens. */
 export interface Watch {
   /**
-   * A good token was used.
+   * A valid token was used.
    *
-   * @param token its record; `lastUsedAt` is when that says it was used last, in epoch milliseconds
-   * @throws ApiError 429 where its address has guessed too often, and is not where the token was used before
+   * @param token its record; `lastUsedAt`: its last recorded use, in epoch milliseconds
+   * @throws ApiError 429 if the address has guessed too often, and the token was not used from there before
    */
   used(token: UsedToken, ip: string, now: number): void;
   /**
-   * A token was sent that there never was.
+   * A token was sent that never existed.
    *
-   * @throws ApiError 429 where its address has guessed too often
+   * @throws ApiError 429 if the address has guessed too often
    */
   missed(ip: string, now: number): Promise<void>;
-  /** A session that counts was used. */
+  /** A valid session was used. */
   seen(session: UsedSession, ip: string, now: number): void;
 }
 
-/** 401 of a token that was revoked. */
+/** 401 for a revoked token. */
 export class RevokedToken extends ApiError {
-  /** @param tokenId its record */
+  /** @param tokenId the id of its record */
   constructor(readonly tokenId: number) {
     const { status, body, headers } = unauthorized({ tokenGiven: true });
     super(status, body, headers);
@@ -187,21 +187,21 @@ export class RevokedToken extends ApiError {
 }
 
 /**
- * Tells who is signed in at the embedding app.
+ * Returns who is signed in at the embedding app.
  *
- * @param request what the adapter was given
- * @returns their user name or id here; `undefined` or `null` for nobody
+ * @param request the adapter's own request object
+ * @returns their user name or id here; `undefined` or `null` if nobody is signed in
  */
 export type Authenticate = (request: HostRequest) => Awaitable<string | number | null | undefined>;
 
 /**
- * Finds who calls, by the token a request carries, else by who is signed in.
+ * Finds the caller by the request's token, else by who is signed in.
  *
  * @param db reads of this request
  * @param now epoch milliseconds
- * @param options `jobTokens`: whether CI job tokens count
- * @returns `undefined` for nobody: neither a token nor a session that counts
- * @throws ApiError 401 for a token that is unknown, revoked or expired, 403 for a blocked user, 429 for who guesses
+ * @param options `jobTokens`: whether CI job tokens are accepted
+ * @returns `undefined` for anonymous callers: neither a token nor a valid session
+ * @throws ApiError 401 for an unknown, revoked or expired token, 403 for a blocked user, 429 for too many guesses
  */
 export function findCaller(
   settings: AuthSettings,
@@ -222,7 +222,7 @@ export function findCaller(
   }
   const session = sessionOf(incoming);
   if (session === undefined) return undefined;
-  // Alone it counts where nothing is changed, else with its CSRF token (gitlab-facts §9), as on pages.
+  // The cookie alone is enough for reading; changes also need its CSRF token, as on pages.
   return isSafe || isVerified(incoming, session, settings.url)
     ? findSignedIn(settings, db, incoming, now)
     : undefined;
@@ -252,7 +252,7 @@ async function byToken(
   );
   if (!row) return byAccessToken(settings, db, token, ip, now);
   if (row.revoked === 1) throw new RevokedToken(row.token_id);
-  // Expired from the start of its date on (gitlab-facts §9).
+  // It expires at the start of its date (UTC).
   const isOver = row.expires_at !== null && row.expires_at <= dayOf(now);
   const kind = row.impersonation === 1 ? "impersonation" : "token";
   if (isOver || (kind === "impersonation" && !settings.impersonation)) {
@@ -291,7 +291,7 @@ async function byJobToken(
   return callerOf(row, SESSION_SCOPES, { kind: "job", id, projectId, projectPath });
 }
 
-/** Finds who allowed an application to call for them (contract §5, "OAuth2 token"). */
+/** Finds the user by an OAuth2 access token. */
 async function byAccessToken(
   settings: AuthSettings,
   db: Reader,
@@ -322,11 +322,11 @@ async function byAccessToken(
 }
 
 /**
- * Finds who is signed in: at the embedding app where that has its own sign-in, else by the session cookie.
+ * Finds who is signed in: at the embedding app if it has its own sign-in, else by the session cookie.
  *
  * @param db reads of this request
  * @param now epoch milliseconds
- * @throws ApiError 403 for a blocked user, and for one of the embedding app whom nobody here is
+ * @throws ApiError 403 for a blocked user, and for a user of the embedding app without an account here
  */
 export async function findSignedIn(
   { watch, authenticate }: Pick<AuthSettings, "watch" | "authenticate">,
@@ -374,18 +374,18 @@ async function bySession(
 
 function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
   if (row.state !== "active") throw forbidden("Your account has been blocked.");
-  // Named one by one: spreading a row takes longer than finding it.
+  // Not spread: spreading a row takes longer than finding it.
   const { id, username, admin, external } = row;
   return { id, username, admin: admin === 1, external: external === 1, scopes, by };
 }
 
 /**
- * Lets an administrator act as another user, where the request asks for it by `sudo` or the `Sudo` header (contract §5;
- * the order of checks is gitlab-facts §9's).
+ * Lets an administrator act as another user, if the request has a `sudo` parameter or `Sudo` header. The checks are in
+ * GitLab's order.
  *
- * @param caller who asks
- * @returns the other user with `sudoer`; the caller where nothing is asked
- * @throws ApiError 400 for what can't name a user, 401 for nobody, 403 for who may not, 404 for an unknown user
+ * @returns the other user with `sudoer`; the caller if the request does not ask for sudo
+ * @throws ApiError 400 if the parameter can't name a user, 401 for anonymous callers, 403 for callers who may not use
+ *   sudo, 404 for an unknown user
  */
 export function actAs(
   db: Reader,
@@ -397,14 +397,14 @@ export function actAs(
   return target === undefined ? caller : actAsTarget(db, caller, target);
 }
 
-/** Whether a request asks to act as another user, as far as these parameters tell. */
+/** Whether a request asks to act as another user, by these parameters or its header. */
 export function asksForSudo(incoming: Pick<Incoming, "header">, parameters: Parameters): boolean {
   return sudoOf(incoming, parameters) !== undefined;
 }
 
 function sudoOf(incoming: Pick<Incoming, "header">, parameters: Parameters): string | undefined {
   const given = parameters["sudo"];
-  // A list or an object names nobody; ignoring it would have administrators act as themselves.
+  // Ignoring a list or an object would let administrators act as themselves by mistake.
   if (typeof given === "object" && given !== null) throw invalid({ sudo: ["is invalid"] });
   const target = textOf(given === undefined || given === null ? "" : String(given));
   return target ?? textOf(incoming.header("sudo"));
@@ -423,15 +423,15 @@ async function actAsTarget(
   if (!caller.scopes.includes("sudo")) throw insufficientScope(["sudo"]);
   const found = await findPerson(db, target);
   if (!found) throw notFound(`User with ID or username '${target}'`);
-  // The scope of sudo stands for all the target may do, so the route's own are not asked for.
+  // The sudo scope covers everything the target may do, so the route's own scopes are not needed.
   const { id, username, admin, external } = found;
   const person = { id, username, admin: admin === 1, external: external === 1 };
   return { ...person, scopes: ["api"], by: caller.by, sudoer: caller };
 }
 
-/** A user by id where that is all digits, else by user name, whatever its case. */
+/** Finds a user by id if the text is all digits, else by user name, ignoring case. */
 async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undefined> {
-  // PostgreSQL takes no text with a NUL in it, and no id above its integers.
+  // PostgreSQL accepts neither texts with a NUL nor ids beyond its integers.
   if (idOrName.includes("\0")) return undefined;
   const isId = /^\d+$/.test(idOrName);
   if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
@@ -443,9 +443,9 @@ async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undef
 }
 
 /**
- * Checks that a token reaches a route.
+ * Checks that a token has a scope the route accepts.
  *
- * @throws ApiError 403 insufficient_scope naming the scopes that would
+ * @throws ApiError 403 insufficient_scope, naming the accepted scopes
  */
 export function requireScope(caller: Caller, accepted: readonly Scope[]): void {
   if (!caller.scopes.some((scope) => (accepted as readonly string[]).includes(scope))) {

@@ -14,24 +14,24 @@ import {
 } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
-/** How large a body may be and how much may be in it. */
+/** Limits on the size and content of a body. */
 export interface BodyLimits extends ParameterLimits {
-  /** Bytes of a body. Default 1 MiB. */
+  /** Maximum bytes of a body. Default 1 MiB. */
   bytes: number;
 }
 
-/** The most parts of a multipart body, each of which costs far more than a parameter of a form. */
+/** Maximum parts of a multipart body; each costs far more than a form parameter. */
 const MOST_PARTS = 1000;
-/** The most files among them: each that a route takes is written, though the last alone counts. */
+/** Maximum files among them: every file a route accepts is written, though only the last one counts. */
 const MOST_FILES = 10;
-/** A body is parsed in pieces of so many bytes, so that one that is refused is parsed no further. */
+/** Bytes parsed at a time, so that parsing stops soon after a body is refused. */
 const PIECE = 16 * 1024;
 
 /**
- * Reads a body of any content type the API takes (contract §8) into parameters. File parts of a multipart body are
- * read past, but for the one that `upload` takes.
+ * Reads a body of any content type the API accepts into parameters. File parts of a multipart body are skipped, except
+ * the one that `upload` receives.
  *
- * @throws ApiError 400 when malformed or truncated, 413 over the limit, 415 for another content type
+ * @throws ApiError 400 if malformed or truncated, 413 over the limit, 415 for another content type
  */
 export async function readBody(
   incoming: Incoming,
@@ -87,8 +87,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * With an upload the body may be larger by the file's limit. What is up to twice too large is read past before it is
- * refused, since many clients read no answer before they have sent everything; what is larger is cut off.
+ * With an upload the body may be larger by the file's limit. A body up to twice that size is read to its end before it
+ * is refused, since many clients read no answer before they have sent everything; reading of a larger one stops.
  */
 async function readMultipart(
   body: AsyncIterable<Uint8Array>,
@@ -147,7 +147,7 @@ async function readMultipart(
       return;
     }
     open = stream;
-    // Of equal names the last wins, as everywhere.
+    // The last of several equal names wins, as everywhere.
     const place = emptyParameters();
     parameters[name] = place;
     const before = receiving;
@@ -169,7 +169,7 @@ async function readMultipart(
       if (length > most) fail(tooLarge());
       if (failure && length > patience) break;
       for (let at = 0; at < chunk.length && !failure; at += PIECE) {
-        // Where the file is written slower than it arrives, its sender waits.
+        // Backpressure: the sender waits if the file arrives faster than it is written.
         if (!parser.write(chunk.subarray(at, at + PIECE))) {
           await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), ended]);
         }

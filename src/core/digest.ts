@@ -1,7 +1,8 @@
 import * as crypto from "node:crypto";
 
 /**
- * A digest of a text, in hexadecimal digits. Node gained the one-step function in 20.12; it takes half as long.
+ * A digest of a text, in hexadecimal digits. Uses the one-step function of Node 20.12 and newer if there is one: it
+ * takes half as long.
  *
  * @param algorithm by OpenSSL's name
  */

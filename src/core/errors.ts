@@ -1,12 +1,12 @@
-/** What a 400 says of each attribute: its name and what is wrong with it (contract §7). */
+/** The messages of a 400 by attribute name. */
 export type AttributeErrors = Record<string, string[]>;
 
-/** An answer that is an error. Thrown anywhere below the pipeline, which makes the response of it. */
+/** An error answer. It can be thrown anywhere below the pipeline, which turns it into the response. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /**
    * @param status the HTTP status
-   * @param body the JSON body, in one of the contract's shapes (§7)
+   * @param body the JSON body, in one of GitLab's formats (docs/errors.md)
    * @param headers headers to add
    */
   constructor(
@@ -18,12 +18,12 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 naming a required attribute that was not sent (contract §7, design.md's settled readings). */
+/** 400 naming a required attribute that was not sent. */
 export function missing(attribute: string): ApiError {
   return new ApiError(400, { message: `400 (Bad request) "${attribute}" not given` });
 }
 
-/** 400 where at least one of several attributes must be sent. */
+/** 400 for a request with none of several attributes, at least one of which is needed. */
 export function atLeastOne(attributes: readonly string[]): ApiError {
   const names = attributes.join(", ");
   return new ApiError(400, {
@@ -31,33 +31,33 @@ export function atLeastOne(attributes: readonly string[]): ApiError {
   });
 }
 
-/** 400 listing what is wrong with each attribute (contract §7). */
+/** 400 listing what is wrong with each attribute. */
 export function invalid(errors: AttributeErrors): ApiError {
   return new ApiError(400, { message: errors });
 }
 
-/** 400 of an operation that was understood and can't be done, wrapped as GitLab's services do. */
+/** 400 for an operation that can't be done, wrapped as GitLab's services do. */
 export function refused(reason: string): ApiError {
   return new ApiError(400, { message: { error: reason } });
 }
 
-/** 400 of a request that can't be read at all (gitlab-facts §11). */
+/** 400 for an unreadable request. */
 export function unreadable(reason: string): ApiError {
   return new ApiError(400, { error: reason });
 }
 
-/** 401, with the challenge RFC 6750 §3 asks for; `error` only where a token was given. */
+/** 401, with the challenge RFC 6750 §3 asks for; `error` only if a token was sent. */
 export function unauthorized(options: { tokenGiven?: boolean } = {}): ApiError {
   const challenge = options.tokenGiven ? 'Bearer error="invalid_token"' : "Bearer";
   return new ApiError(401, { message: "401 Unauthorized" }, { "www-authenticate": challenge });
 }
 
-/** 403, with the reason where there is more to say than the role. */
+/** 403, with a reason if it is something other than the role. */
 export function forbidden(reason?: string): ApiError {
   return new ApiError(403, { message: reason ? `403 Forbidden - ${reason}` : "403 Forbidden" });
 }
 
-/** 403 of a token whose scopes don't reach (RFC 6750 §3.1); `scopes` are those that would. */
+/** 403 for a token with insufficient scopes (RFC 6750 §3.1); `scopes` are the accepted ones. */
 export function insufficientScope(scopes: readonly string[]): ApiError {
   return new ApiError(403, {
     error: "insufficient_scope",
@@ -67,80 +67,80 @@ export function insufficientScope(scopes: readonly string[]): ApiError {
 }
 
 /**
- * 404. With a name for what clients look up by id or path (`"404 Project Not Found"`); without, for a record below
- * one that was found, whose lower-case `found` is GitLab's (gitlab-facts §1.2).
+ * 404. With a name for records that clients look up by id or path (`"404 Project Not Found"`); without one for a record
+ * below another that was found. The different capitals of `Found` are GitLab's.
  */
 export function notFound(name?: string): ApiError {
   return new ApiError(404, { message: name ? `404 ${name} Not Found` : "404 Not found" });
 }
 
-/** 404 of a path no route has (contract §7). */
+/** 404 for a path without a route. */
 export function unknownRoute(): ApiError {
   return new ApiError(404, { error: "404 Not Found" });
 }
 
-/** 405 of a path that exists for other methods; `allow` is the `Allow` header (RFC 9110 §15.5.6). */
+/** 405 for a path that only has other methods; `allow` is the `Allow` header (RFC 9110 §15.5.6). */
 export function methodNotAllowed(allow: string): ApiError {
   return new ApiError(405, { error: "405 Not Allowed" }, { allow });
 }
 
-/** 406 of a format that answers don't come in. */
+/** 406 for an unsupported format. */
 export function notAcceptable(format: string): ApiError {
   return new ApiError(406, { error: `The requested format '${format}' is not supported.` });
 }
 
-/** 409 of something that exists already. */
+/** 409 for something that already exists. */
 export function conflict(message: string | AttributeErrors = "409 Conflict"): ApiError {
   return new ApiError(409, { message });
 }
 
-/** 412 of `If-Unmodified-Since` on something changed later (contract §7). */
+/** 412 for `If-Unmodified-Since` on a record that was changed later. */
 export function preconditionFailed(): ApiError {
   return new ApiError(412, { message: "412 Precondition Failed" });
 }
 
-/** 413 of a body over the limit; the connection is not kept, since its rest stays unread. */
+/** 413 for a body over the limit; the connection is closed, since the rest of the body is not read. */
 export function tooLarge(): ApiError {
   return new ApiError(413, { message: "413 Request Entity Too Large" }, { connection: "close" });
 }
 
-/** 414 of a query that is longer than headers can repeat. */
+/** 414 for a query too long to be repeated in headers. */
 export function queryTooLong(): ApiError {
   return new ApiError(414, { error: "414 Request-URI Too Large" });
 }
 
-/** 415 of a body whose content type is not understood (gitlab-facts §11). */
+/** 415 for a body with an unsupported content type. */
 export function unsupportedMediaType(type: string): ApiError {
   return new ApiError(415, { error: `The provided content-type '${type}' is not supported.` });
 }
 
-/** 422 of a form that is not ours, or older than its page's cookie. */
+/** 422 for a form from elsewhere, or from before the cookie changed. */
 export function unverified(): ApiError {
   return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
 }
 
-/** 503 of who asks for more than can be done now. */
+/** 503 for a request beyond the current capacity. */
 export function overloaded(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }
 
-/** 500, which says nothing of what went wrong. */
+/** 500, which reveals nothing about what went wrong. */
 export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });
 }
 
-/** 503 while the database can't be used; asking again in a second may do. */
+/** 503 while the database can't be used; a retry in a second may succeed. */
 export function unavailable(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }
 
-/** 503 of what needs the key that secrets are encrypted with, where the server has none or another. */
+/** 503 for requests that need the secret key, if the server has none or a different one. */
 export function keyMissing(): ApiError {
   const reason = "The server's key for secrets is missing: its administrator finds more in its log";
   return new ApiError(503, { message: `503 Service Unavailable - ${reason}` });
 }
 
-/** 304 as the answer to a change that changes nothing, such as starring twice (gitlab-facts §1.2). */
+/** 304 for a write that changes nothing, such as starring twice, as in GitLab. */
 export function notModified(): ApiError {
   return new ApiError(304, {});
 }

@@ -89,24 +89,24 @@ import { dayOf } from "./time.ts";
 import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
-/** What was asked and answered, for a log. It holds no secret: no query, no header. */
+/** A request and its answer, for a log. It contains no secrets: no query, no headers. */
 export interface LogEntry {
-  /** When it came, as an ISO 8601 instant. */
+  /** When it was logged, as an ISO 8601 instant. */
   time: string;
   method: string;
   path: string;
   status: number;
-  /** Milliseconds until the answer was made. */
+  /** Milliseconds until the answer was ready. */
   duration: number;
   ip: string;
   request_id: string;
-  /** The caller's user name, where there is one; with sudo that of whom they act as. */
+  /** The caller's user name, if there is a caller; with sudo the user they act as. */
   user?: string;
   /** The administrator who acts as `user` by sudo. */
   sudoer?: string;
 }
 
-/** What the pipeline runs on. */
+/** The settings of the pipeline. */
 export interface PipelineSettings extends AuthSettings {
   store: Store;
   resources: readonly Resource[];
@@ -114,16 +114,16 @@ export interface PipelineSettings extends AuthSettings {
   now: () => number;
   pages: PageLimits;
   body: BodyLimits;
-  /** The most bytes of an uploaded file. */
+  /** Maximum bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
   /** Shares the process between clients. */
   turns: Turns;
-  /** Counts a request, where that is limited. @throws ApiError 429 */
+  /** Counts a request; `undefined` if requests are not limited. @throws ApiError 429 */
   limitRequests:
     | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
     | undefined;
-  /** Keeps that somebody acts as another, in the transaction of what they do. */
+  /** Records that an administrator acts as another user, in the transaction of the change. */
   recordSudo: (
     db: Database,
     act: { sudoer: Person; userId: number; what: string; ip: string },
@@ -131,46 +131,46 @@ export interface PipelineSettings extends AuthSettings {
   ) => Promise<void>;
   site: Site;
   secrets: Secrets;
-  /** Whether the application ends, and nothing new is begun. */
+  /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
-  /** Told of every failure that is not the client's. */
+  /** Notified of every failure that is not the client's. */
   outages: Outages;
 }
 
-/** What travels through hattip's router beside its own context. */
+/** The context of a request on its way through hattip's router. */
 interface Exchange {
   incoming: Incoming;
-  /** Of the route that matched. */
+  /** The door of the matched route. */
   door?: Door;
-  /** The session cookie's value, where the door takes sessions; made up for who comes without one. */
+  /** The session cookie's value, if the door takes sessions; a new one for visitors without a cookie. */
   session?: string;
   requestId: string;
   params: Record<string, string>;
-  /** What the path ends in after a dot, where that is none of its last segment's. */
+  /** The format at the end of the path, after a dot that is not part of the last segment. */
   format?: string | undefined;
-  /** hattip reads these two and nothing else to match, so no URL or Request is made. */
+  /** hattip only needs these two to match, so no URL or Request is created. */
   readonly url: { readonly pathname: string };
   readonly method: string;
   readonly next: () => Promise<undefined>;
-  /** The methods of the paths that matched and did not have the request's. */
+  /** The methods of paths that matched but lack the request's method. */
   allowed?: string[];
   reply?: Reply;
   caller?: Caller | undefined;
-  /** Of the limit of requests, where there is one. */
+  /** Usage of the request limit, if there is one. */
   usage?: Usage | undefined;
 }
 
-/** What is below the API and no route has is our 404 (contract §7), not the host's. */
+/** Unknown paths below the API get our 404, not the host's. */
 const BELOW_API = /^\/api\/v[34](\/|$)/;
 /**
- * Stands for a reply kept in the exchange, so that no Response is made where an adapter needs none. Nor is it one:
- * hattip would look for the global `Response` in it, which a host may have replaced since.
+ * Stands for the reply stored in the exchange, so that no Response is created if the adapter needs none. It is not an
+ * instance of `Response` either: hattip would check for the global one, which a host may have replaced since.
  */
 const ANSWERED = { toResponse: () => NO_RESPONSE };
 const NO_RESPONSE = Promise.resolve(undefined as unknown as Response);
 const NOTHING = shape({});
-/** Characters of an answer beyond which it is sent as its client reads it. */
+/** Longer answers, in characters, are sent as the client reads them. */
 const LARGE = 256 * 1024;
 const NO_PARAMS: Record<string, string> = {};
 const NOBODY_NEXT = () => Promise.resolve(undefined);
@@ -181,8 +181,8 @@ const EXPOSED_HEADERS =
   "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset";
 
 /**
- * Makes the one pipeline all requests go through: match, authenticate, read and validate input, transaction, find the
- * parent and check the role, handle, present, status and headers.
+ * Creates the pipeline of all requests: match, authenticate, read and validate input, open the transaction, find the
+ * group or project and check the role, handle, present, status and headers.
  */
 export function createPipeline(settings: PipelineSettings): Respond {
   const route = createRouting(settings);
@@ -218,7 +218,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     finish(reply, exchange, settings.url);
     const took = performance.now() - started;
-    // Pages have none: they check passwords.
+    // Not for pages, which check passwords.
     if ((exchange.door ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
     if (settings.log && (isOurs || incoming.ownsRoot)) {
       settings.log({
@@ -237,17 +237,17 @@ export function createPipeline(settings: PipelineSettings): Respond {
   };
 }
 
-/** Whether a person asks, by a browser: programs ask for JSON or for anything. */
+/** Whether a browser asks for a page; programs accept JSON or anything. */
 function wantsPage(incoming: Incoming): boolean {
   return isReading(incoming) && /\btext\/html\b/i.test(incoming.header("accept") ?? "");
 }
 
-/** Whether a host has us below a prefix, where `/` is of no use to anyone else. */
+/** Whether a host mounts us below a prefix, so that no one else needs `/` there. */
 function isMounted({ base }: Incoming): boolean {
   return base !== undefined && base.indexOf("/", base.indexOf("://") + 3) >= 0;
 }
 
-/** By which paths that are not below the API can be told from the host's. */
+/** The first segments of paths outside the API, which tell them from the host's. */
 function firstSegments({ door = API, routes }: Resource): string[] {
   return routes
     .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
@@ -259,7 +259,7 @@ function requestIdOf(incoming: Incoming): string {
   return given && /^[\w.-]{1,255}$/.test(given) ? given : randomUUID();
 }
 
-/** One entry a path; hattip finds the path, the method is looked up in it. */
+/** hattip finds the path, with one entry for each; the entry finds the method. */
 function createRouting(
   settings: PipelineSettings,
 ): (exchange: Exchange) => Promise<Reply | undefined> {
@@ -306,10 +306,10 @@ function createRouting(
 
 type Match = ReturnType<typeof composePartial>;
 
-/** The segments that tell most paths apart: `/api/v4/projects/:id/labels` by its third and fifth. */
+/** The segments that distinguish most paths: `/api/v4/projects/:id/labels` by its third and fifth. */
 const TELLING = [3, 5] as const;
 
-/** hattip tries one pattern after the other, of hundreds: a path is given those that its telling segments leave. */
+/** hattip tries hundreds of patterns one by one, so each path only gets those that fit its {@link TELLING} segments. */
 function grouped(
   paths: readonly string[],
   handlers: ReturnType<typeof createRouter>["handlers"],
@@ -335,7 +335,7 @@ function grouped(
   };
 }
 
-/** The word a pattern has as a segment, `undefined` where it has a parameter, or none. */
+/** A pattern's segment if it is a fixed word; `undefined` if it is a parameter or missing. */
 function fixedSegment(pattern: string, at: number): string | undefined {
   const segments = pattern.split("/").slice(0, at + 1);
   const word = segments[at];
@@ -343,13 +343,13 @@ function fixedSegment(pattern: string, at: number): string | undefined {
   return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
-/** Static segments before parameters, so that `/badges/render` is never taken for an id. */
+/** Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id. */
 function byPrecedence(a: string, b: string): number {
   const rank = (path: string) => path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~");
   return rank(a) < rank(b) ? -1 : 1;
 }
 
-/** Slashes at the end of a path mean nothing. */
+/** Trailing slashes are ignored. */
 function withoutEndingSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === "/") end -= 1;
@@ -357,8 +357,8 @@ function withoutEndingSlashes(path: string): string {
 }
 
 /**
- * Whether a URL of the API may end in a format, such as `.json`: only where its last segment is a word or a number, since
- * names have dots of their own.
+ * Whether a URL of the API may end in a format, such as `.json`: only if its last segment is a word or a number, since
+ * names may contain dots.
  */
 function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): boolean {
   if (!path.startsWith(`${API.base}/`)) return false;
@@ -372,7 +372,7 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
   );
 }
 
-/** hattip's own patterns have no named parameter that takes slashes, as `:slug*` does, and are tried twice. */
+/** Replaces hattip's patterns, which are tried twice and have no named parameters with slashes, such as `:slug*`. */
 function matcherOf(
   path: string,
   format: boolean,
@@ -385,7 +385,7 @@ function matcherOf(
   return (exchange) => {
     const match = matcher.exec((exchange as Exchange).url.pathname);
     if (!match) return undefined;
-    // Another pattern may have matched before, without the method.
+    // Another pattern may have matched before, for other methods.
     (exchange as Exchange).format = format ? match.groups?.["format"] : undefined;
     if (!format || !match.groups) return match.groups ?? NO_PARAMS;
     const { format: _, ...params } = match.groups;
@@ -394,7 +394,7 @@ function matcherOf(
 }
 
 /**
- * Checks that JSON is asked for, where a format is: after the address's last dot, or as the parameter `format`.
+ * Checks that the requested format, if there is one, is JSON: after the path's last dot, or as the parameter `format`.
  *
  * @throws ApiError 406
  */
@@ -406,7 +406,7 @@ function requireFormat({ route, door }: Endpoint, { incoming, format }: Exchange
   if (asked !== undefined && asked !== "" && asked !== "json") throw notAcceptable(asked);
 }
 
-/** A route with everything about it that can be worked out once. */
+/** A route with everything that can be computed in advance. */
 interface Endpoint {
   route: Route;
   door: Door;
@@ -434,7 +434,7 @@ function endpoint(route: Route, door: Door): Endpoint {
   };
 }
 
-/** Answers where the path has the method; else another may, as `/wikis/:slug*` after `/wikis/attachments`. */
+/** Answers if the path has the method; else another path may, as `/wikis/:slug*` after `/wikis/attachments`. */
 function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpoint>) {
   const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
   return (exchange: Exchange): Promise<Reply> | undefined => {
@@ -478,7 +478,7 @@ async function answerUpload(
   }
 }
 
-/** What can be checked before a file is taken is checked then: nobody's file is kept for nothing. */
+/** Makes all checks that are possible before the file is received, so that no file is stored in vain. */
 async function admitUpload(
   settings: PipelineSettings,
   { route, door, scopes, sourceKind, part }: Endpoint,
@@ -516,7 +516,7 @@ async function answerWith(
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
     : await readParameters(settings, route, door, incoming, identified, upload);
-  // `:id` of a group or project is what the pipeline looks up; elsewhere it is an attribute like any other.
+  // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
   }
@@ -606,7 +606,7 @@ async function answerWith(
     if (!isPartOfPage(result)) return answer;
     const rest = (skip: number) =>
       inTurn(async () => {
-        // Reading routes give what they read, never what is to be read after a commit.
+        // Only writing routes return a `Committed`.
         return (await run(store.reader() as Database, { ...page, skip })) as Result;
       }).catch((error) => {
         settings.outages.failed(error);
@@ -616,7 +616,7 @@ async function answerWith(
   });
 }
 
-/** The first rows of a page that is too large to be read at once. */
+/** The first rows of a page that is too large to read at once. */
 type PartOfPage = Listed & { read: number };
 
 function isPartOfPage(result: Result): result is PartOfPage {
@@ -624,8 +624,8 @@ function isPartOfPage(result: Result): result is PartOfPage {
 }
 
 /**
- * Writes a page whose rows are read as the client takes them, each part as the database then is: no more of it is in
- * memory than one part.
+ * Writes a page whose rows are read as the client takes them, so that only one part is in memory. Each part shows the
+ * database at the time it is read.
  */
 function writeParts(
   first: PartOfPage,
@@ -651,17 +651,17 @@ function writeParts(
   });
 }
 
-/** Who calls by what is known before the body is read: headers, query, and the embedding app. */
+/** The caller, found before the body is read: by headers, query or the embedding app. */
 interface Identified {
   caller: Caller | undefined;
-  /** What it was found by. */
+  /** The parameters the caller was found by. */
   query: Parameters;
 }
 
 /**
- * Finds who calls before their body is read, so that nobody's body is read for nothing.
+ * Finds the caller before the body is read, so that no large body is read in vain.
  *
- * @throws ApiError what {@link findCaller} and {@link requireAccess} throw
+ * @throws ApiError as {@link findCaller} and {@link requireAccess}
  */
 async function identify(
   settings: PipelineSettings,
@@ -685,7 +685,7 @@ async function identify(
   if (!caller) return { caller, query };
   exchange.caller = caller;
   exchange.usage = await settings.limitRequests?.(caller, incoming.ip, now);
-  // With sudo it is the other user's rights that count, and that may be asked for in the body.
+  // With sudo the other user's rights count, and the body may ask for sudo.
   if (!caller.scopes.includes("sudo") && !asksForSudo(incoming, query)) {
     requireAccess(route, scopes, caller);
   }
@@ -700,13 +700,13 @@ function viewOf(base: string, now: number): View {
 
 const isReading = ({ method }: Asked) => method === "GET" || method === "HEAD";
 
-/** Bytes of a body of whom nobody knows yet who they are. It may hold a token, a sign-in or a form of a page. */
+/** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */
 const UNIDENTIFIED_BYTES = 64 * 1024;
 
 /**
- * Query and body.
+ * Reads query and body.
  *
- * @throws ApiError 401 for a body that can't be read, where nobody has said yet who they are and somebody has to
+ * @throws ApiError 401 instead of a body's own error, if the route needs a caller and none is known yet
  */
 async function readParameters(
   { body: limits }: PipelineSettings,
@@ -735,7 +735,7 @@ async function readParameters(
   }
 }
 
-/** A body that breaks off is the client's doing: nothing of it is used, and it is no failure of ours. */
+/** Reports a truncated body as the client's error, not as a failure of the server. */
 function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8Array> | undefined {
   if (!body) return undefined;
   return (async function* () {
@@ -791,14 +791,14 @@ async function readCaller(
   try {
     return await findSignedIn(settings, db, incoming, now);
   } catch (error) {
-    // Who may not come in with this cookie gets another, or could not sign in as somebody else.
+    // A refused user gets a new cookie: otherwise they could not sign in as someone else.
     if (error instanceof ApiError) exchange.session = newVisitor();
     throw error;
   }
 }
 
 /**
- * Checks that an unsafe method comes from one of our own forms: with the token that its page had of the cookie.
+ * Checks that a request with an unsafe method comes from one of our own forms: with the CSRF token of the cookie.
  *
  * @throws ApiError 422
  */
@@ -821,7 +821,7 @@ function requireAccess(route: Route, scopes: readonly Scope[], caller: Caller | 
   if (route.access === "admin" && !caller.admin) throw forbidden();
 }
 
-/** Who is nobody and would need a role has to say first who they are. */
+/** Checks the role. Anonymous callers get 401 instead of 403. */
 function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
   if (!caller) throw unauthorized();
   requireRole(source, role);
@@ -847,7 +847,7 @@ function requireOwnProject(caller: Caller | undefined, source: Source | undefine
 
 function requireUnmodified(incoming: Incoming, updatedAt: number): void {
   const since = Date.parse(incoming.header("if-unmodified-since") ?? "");
-  // HTTP dates have whole seconds (RFC 9110 §5.6.7); what can't be parsed is ignored (gitlab-facts §1.7).
+  // HTTP dates have whole seconds (RFC 9110 §5.6.7); unparsable ones are ignored, as in GitLab.
   if (Math.floor(updatedAt / 1000) * 1000 > since) throw preconditionFailed();
 }
 
@@ -920,16 +920,16 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   };
 }
 
-/** What the store's errors say to clients. */
+/** Translates the store's errors into answers. */
 function knownAs(error: unknown): unknown {
   if (error instanceof UnavailableError) return unavailable();
   if (error instanceof SecretKeyError) return keyMissing();
-  // A race that only the schema saw: handlers look first and say more.
+  // A race that only the schema noticed: handlers check first and answer in more detail.
   const rule = error instanceof ConstraintError ? error.rule : undefined;
   return rule === "unique" || rule === "foreign key" ? conflict() : error;
 }
 
-/** What every answer carries (gitlab-facts §1.6), and the conditional GET. */
+/** Adds the headers of every answer, and handles conditional GET. */
 function finish(
   reply: Reply,
   { incoming, door, requestId, session, usage }: Exchange,
@@ -960,13 +960,13 @@ function finish(
       delete headers["content-type"];
     }
   }
-  // A HEAD is answered with the length alone.
+  // HEAD needs only the length.
   if (typeof reply.body === "string" && reply.body.length > LARGE && incoming.method !== "HEAD") {
     reply.body = inPieces(reply.body);
   }
 }
 
-/** Any origin may call the API, without credentials: a token is a header or a parameter (gitlab-facts §1.6). */
+/** Any origin may call the API, but without cookies; tokens are headers or parameters. */
 function allowOrigin(headers: Record<string, string>, incoming: Incoming): void {
   headers["access-control-allow-origin"] = "*";
   headers["access-control-expose-headers"] = EXPOSED_HEADERS;

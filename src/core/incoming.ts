@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * A request as every adapter gives it. It exists beside the Fetch API's `Request` because making one of those costs
- * more than answering (docs/performance.md).
+ * A request as every adapter passes it. The Fetch API's `Request` is not used because creating one costs more than
+ * answering (docs/performance.md).
  */
 export interface Incoming {
   readonly method: string;
@@ -10,34 +10,34 @@ export interface Incoming {
   readonly path: string;
   /** The query string without its question mark. */
   readonly query: string;
-  /** A header's value by its lower-case name; repeated ones joined with a comma. */
+  /** A header's value by its lower-case name; repeated headers are joined with a comma. */
   header(name: string): string | undefined;
   /** The bytes of the body. Leaving the loop early must not close the connection. */
   body(): AsyncIterable<Uint8Array> | undefined;
-  /** The body, where the host's own parser has consumed it. */
+  /** The body, if the host's own parser has consumed it. */
   readonly parsedBody?: unknown;
   /**
-   * Origin and mount as the client sees them, without a trailing slash; `undefined` where the client's own words
-   * (`Host`) can't be one.
+   * Origin and mount as the client sees them, without a trailing slash; `undefined` if the client's `Host` is not a
+   * valid origin.
    */
   readonly base: string | undefined;
   /** The client's address, `""` if unknown. */
   readonly ip: string;
-  /** Whether the server is ours, and so is `/`. Default false: there is a host. */
+  /** Whether the server is ours, including `/`. Default false: we are embedded in a host. */
   readonly ownsRoot?: boolean;
-  /** Whether nobody else answers what is not ours: then we say that it is not there. Default false. */
+  /** Whether no other handler follows, so that we answer 404 to unknown paths. Default false. */
   readonly isLast?: boolean;
   /** The adapter's own request object, such as Express's `req`. */
   readonly host: HostRequest;
 }
 
 /**
- * A request as the embedding app knows it: its own `req`, with all that other middleware put on it, where
- * `createMiddleware` is used; the Fetch API's where `fetch` or `handler` is.
+ * The embedding app's own request: with `createMiddleware` its `req`, including anything other middleware added; with
+ * `fetch` or `handler` the Fetch API's `Request`.
  */
 export type HostRequest = IncomingMessage | Request;
 
-/** An answer, before an adapter makes a response of it. */
+/** An answer, before an adapter turns it into a response. */
 export interface Reply {
   status: number;
   /** By lower-case name. */
@@ -47,16 +47,16 @@ export interface Reply {
 
 /** A body that is sent piece by piece, as fast as the client takes it. */
 export interface Bytes {
-  /** In bytes; `undefined` where that is known only at the end. */
+  /** In bytes; `undefined` if it is known only at the end. */
   readonly length: number | undefined;
-  /** Begins to read; called only where the body is sent. */
+  /** Starts reading; called only if the body is sent. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** Answers a request, or gives `undefined` where its path is none of ours and `isLast` is not set. */
+/** Answers a request, or returns `undefined` if its path is not ours and `isLast` is not set. */
 export type Respond = (incoming: Incoming) => Promise<Reply | undefined>;
 
-/** An application that has a server to itself. */
+/** The application as the only one on its server. */
 export function alone(app: { respond: Respond }): { respond: Respond } {
   return { respond: (incoming) => app.respond({ ...incoming, ownsRoot: true, isLast: true }) };
 }

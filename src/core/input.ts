@@ -3,26 +3,26 @@ import { ROLES, type Role, roleOf } from "./access.ts";
 import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** What the generated reference says of an attribute, kept in its schema's metadata. */
+/** What the generated reference says about an attribute, stored in its schema's metadata. */
 export interface AttributeNotes {
   type: string;
   values?: readonly string[];
   about?: string;
-  /** Of a text, or of each text in a list: the most characters. */
+  /** Maximum characters of a text, or of each text in a list. */
   maxLength?: number;
-  /** Of a list: the most entries. */
+  /** Maximum entries of a list. */
   maxItems?: number;
-  /** What errors but those of its type call it, where GitLab's model has another name for the attribute. */
+  /** The name in errors other than type errors, if GitLab's model has another name for the attribute. */
   reportedAs?: string;
 }
 
-/** A schema of one attribute. `null` and, but for text, `""` count as not sent (gitlab-facts §1.4). */
+/** A schema of one attribute. `null` and, except for text, `""` count as not sent, as in GitLab. */
 export type Attribute<T> = v.GenericSchema<unknown, T>;
 
-/** Schemas by attribute name: what a route takes. */
+/** A route's attributes: schemas by name. */
 export type Attributes = Record<string, v.GenericSchema<unknown, unknown>>;
 
-/** What the handler of a route that takes `A` gets. */
+/** What the handler of a route with attributes `A` gets. */
 export type Input<A extends Attributes> = v.InferOutput<v.ObjectSchema<A, undefined>>;
 
 const INVALID = "is invalid";
@@ -46,7 +46,7 @@ function attribute<T>(
 
 const REFUSED = Symbol("refused");
 
-/** A whole number, in digits or as JSON has it, within the given bounds. */
+/** A whole number, as digits or a JSON number, within the given bounds. */
 export function integer(bounds: { min?: number; max?: number } = {}): Attribute<number> {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
   const bounded = bounds.min !== undefined && bounds.max !== undefined;
@@ -65,7 +65,7 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
   );
 }
 
-/** A record's id in a path. A number that is too large for one is an id that no record has, and so answers 404. */
+/** A record's id in a path. A number too large for an id is one that no record has, so it answers 404. */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
     /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
@@ -73,8 +73,8 @@ export function recordId(): Attribute<number> {
 }
 
 /**
- * A record's id in a path, where GitLab leaves it untyped or is a page: whatever is no id answers 404, as an id that
- * no record has.
+ * A record's id in a path that GitLab leaves untyped, or of a page: anything that is not an id answers 404, as an id
+ * that no record has.
  */
 export function untypedId(): Attribute<number> {
   return attribute({ type: "integer" }, readId);
@@ -87,7 +87,7 @@ function readId(value: unknown): number {
 const TRUE = ["true", "1", "t", "yes", "on"];
 const FALSE = ["false", "0", "f", "no", "off"];
 
-/** A boolean in any of the spellings GitLab takes (gitlab-facts §11). */
+/** A boolean in any of the spellings GitLab accepts. */
 export function boolean(): Attribute<boolean> {
   return attribute({ type: "boolean" }, (value) => {
     if (typeof value === "boolean") return value;
@@ -98,29 +98,29 @@ export function boolean(): Attribute<boolean> {
   });
 }
 
-/** The most characters of a name, a title, and every text of which nothing else is said. */
+/** Default maximum characters of a text, such as a name or title. */
 const SHORT_TEXT = 255;
-/** The most characters of a description or a content (GitLab's 1 MiB). */
+/** Maximum characters of a description or content (GitLab's 1 MiB). */
 export const LONG_TEXT = 1_048_576;
-/** The most entries of a list of which nothing else is said. */
+/** Default maximum entries of a list. */
 const ENTRIES = 100;
 
 /** Bounds of a text. */
 interface TextOptions {
-  /** The most characters. Default {@link SHORT_TEXT}. */
+  /** Maximum characters. Default {@link SHORT_TEXT}. */
   max?: number;
   /** The attribute's name in errors. Default: its own. */
   reportedAs?: string;
 }
 
-/** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits. */
+/** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers become their digits. */
 export function anyText(options: TextOptions = {}): Attribute<string> {
   return bounded(options, readText);
 }
 
 const tooLong = (max: number) => `is too long (maximum is ${max} characters)`;
 
-/** Whether a text has at most so many characters, of which those beyond U+FFFF are two units each. */
+/** Whether a text has at most `max` characters; those beyond U+FFFF take two code units but count once. */
 function isWithin(text: string, max: number): boolean {
   if (text.length <= max) return true;
   if (text.length > 2 * max) return false;
@@ -138,7 +138,7 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** As {@link anyText}, without the blanks around it, which don't count towards its length. */
+/** Like {@link anyText}, without surrounding whitespace, which doesn't count towards its length. */
 export function trimmed(options: TextOptions = {}): Attribute<string> {
   return bounded(options, (value) => {
     const read = readText(value);
@@ -156,7 +156,7 @@ function bounded(
   );
 }
 
-/** A title: as {@link text}, without the blanks around it. */
+/** A title: like {@link text}, without surrounding whitespace. */
 export function title(): Attribute<string> {
   return notBlank(trimmed());
 }
@@ -182,7 +182,7 @@ export function choice<const W extends string>(words: readonly W[]): Attribute<W
   );
 }
 
-/** A day of the calendar as `YYYY-MM-DD`; a month or day of one digit is accepted (gitlab-facts §7.4). */
+/** A calendar day as `YYYY-MM-DD`; like GitLab, accepts a month or day of one digit. */
 export function date(): Attribute<string> {
   return attribute({ type: "date" }, (value) => {
     const parts = /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(typeof value === "string" ? value : "");
@@ -194,7 +194,7 @@ export function date(): Attribute<string> {
   });
 }
 
-/** An instant as ISO 8601 has it, or a day for its start (UTC); read as epoch milliseconds. */
+/** An instant in ISO 8601 format, or a day for its start (UTC); read as epoch milliseconds. */
 export function instant(): Attribute<number> {
   return attribute({ type: "timestamp" }, (value) => {
     const text = typeof value === "string" ? value : "";
@@ -209,7 +209,7 @@ export function instant(): Attribute<number> {
   });
 }
 
-/** An access level as GitLab's number, read as the role it stands for. */
+/** An access level as GitLab's number, read as its role. */
 export function accessLevel(): Attribute<Role> {
   return attribute(
     { type: "integer", values: Object.values(ROLES).map(String) },
@@ -219,9 +219,9 @@ export function accessLevel(): Attribute<Role> {
 }
 
 /**
- * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value (gitlab-facts §11).
+ * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value.
  *
- * @param options `max`: the most entries. Default 100
+ * @param options `max`: maximum entries. Default 100
  */
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
   const { max = ENTRIES } = options;
@@ -244,9 +244,10 @@ export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}
 const tooManyEntries = (max: number) => `has too many entries (maximum is ${max})`;
 
 /**
- * A list of texts, comma-separated or as an array; blanks around them and empty ones fall away, but count as entries.
+ * A list of texts, comma-separated or as an array. Surrounding whitespace, empty entries and duplicates are removed,
+ * but count as entries.
  *
- * @param options `max`: the most entries. Default 100
+ * @param options `max`: maximum entries. Default 100
  */
 export function commaSeparated(options: { max?: number } = {}): Attribute<string[]> {
   const { max = ENTRIES } = options;
@@ -274,7 +275,7 @@ export function commaSeparated(options: { max?: number } = {}): Attribute<string
 
 const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
 
-/** An attribute that need not be sent. */
+/** An optional attribute. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
   const notes = notesOf(schema);
   const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
@@ -286,7 +287,7 @@ export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | 
   ) as v.GenericSchema<unknown, T | undefined>;
 }
 
-/** An optional attribute that `null` or an empty value clears: `undefined` leaves it alone, `null` empties it. */
+/** An optional attribute that `null` or an empty value clears: `undefined` leaves it unchanged, `null` clears it. */
 export function clearable<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | null | undefined> {
   return v.pipe(
     v.unknown(),
@@ -300,7 +301,7 @@ function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** What the reference says of a schema made here. */
+/** What the reference says about a schema created here. */
 export function notesOf(schema: v.GenericSchema): AttributeNotes & { optional?: boolean } {
   return v.getMetadata(schema as never) as unknown as AttributeNotes & { optional?: boolean };
 }
@@ -309,12 +310,12 @@ export function notesOf(schema: v.GenericSchema): AttributeNotes & { optional?: 
 export type InputReader<A extends Attributes> = (parameters: Parameters) => Input<A>;
 
 /**
- * Makes the reader of a route's attributes.
+ * Creates the reader of a route's attributes.
  *
- * The reader throws ApiError 400: naming the first required attribute that was not sent, else listing what is wrong
- * with each. Attributes the route does not have are ignored.
+ * The reader throws ApiError 400, which names the first missing required attribute or else lists what is wrong with
+ * each. It ignores attributes the route does not have.
  *
- * @param atLeast names of which at least one must be sent; what counts as not sent, such as `null`, does not count here
+ * @param atLeast names, at least one of which must be sent; values that count as not sent, such as `null`, do not count
  */
 export function inputReader<A extends Attributes>(
   attributes: A,

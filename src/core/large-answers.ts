@@ -1,28 +1,28 @@
 import type { Bytes } from "./incoming.ts";
 
-/** Bytes of answers that their clients have not read yet, in this process. */
+/** Maximum bytes of answers in this process that their clients have not read yet. */
 const MOST_UNREAD = 64 * 1024 * 1024;
-/** Bytes that are handed to a connection at a time. */
+/** Bytes passed to a connection at a time. */
 const PIECE = 64 * 1024;
 
 interface Unread {
   bytes: Uint8Array | undefined;
 }
 
-/** In the order in which their clients last read. */
+/** Ordered by when their clients last read. */
 const unread = new Set<Unread>();
 let unreadBytes = 0;
 
-/** Sends an answer that is there as a whole, in pieces. */
+/** Sends a complete answer in pieces. */
 export function inPieces(text: string): Bytes {
   const bytes = Buffer.from(text);
   return { length: bytes.length, chunks: () => piecesOf({ bytes }) };
 }
 
 /**
- * Sends an answer that is never there as a whole.
+ * Sends an answer that is never in memory as a whole.
  *
- * @param next gives the next part when those before it are read, `undefined` at the end
+ * @param next returns the next part once those before it are read; `undefined` at the end
  */
 export function partByPart(next: () => Promise<string | undefined>): Bytes {
   return {
@@ -36,10 +36,10 @@ export function partByPart(next: () => Promise<string | undefined>): Bytes {
 }
 
 /**
- * Gives bytes as the client reads them. Where all that is unread in this process comes to more than a bound, the answer
- * whose client has not read for the longest time is broken off.
+ * Yields bytes as the client reads them. If too many bytes of this process are unread, the answer whose client has not
+ * read for the longest time is aborted.
  *
- * @throws Error where it is this one
+ * @throws Error if it is this one
  */
 async function* piecesOf(part: Unread): AsyncGenerator<Uint8Array> {
   const length = part.bytes?.length ?? 0;
@@ -47,10 +47,10 @@ async function* piecesOf(part: Unread): AsyncGenerator<Uint8Array> {
   try {
     for (let at = 0; at < length; at += PIECE) {
       if (!part.bytes) throw new Error("the client reads too slowly");
-      // The one that has read comes last.
+      // Move it to the end: its client has just read.
       unread.delete(part);
       unread.add(part);
-      // A copy: the connection may keep the piece for longer than we want to keep the whole.
+      // A copy: the connection may hold the piece for longer than we want to hold the whole.
       yield new Uint8Array(part.bytes.subarray(at, at + PIECE));
     }
   } finally {

@@ -1,6 +1,6 @@
 import { ApiError } from "./errors.ts";
 
-/** How often passwords may be tried within ten minutes; `false` for as often as anybody likes. */
+/** How many wrong passwords are allowed within ten minutes; `false` for no limit. */
 export interface SignInLimits {
   /** Wrong passwords for one account. Default 10. */
   signInsPerAccount: number | false;
@@ -8,19 +8,19 @@ export interface SignInLimits {
   signInsPerAddress: number | false;
 }
 
-/** How much of an allowance is used. */
+/** How much of a rate limit is used up. */
 export interface Usage {
-  /** What is counted, for `RateLimit-Name`. */
+  /** The limit's name, for `RateLimit-Name`. */
   name: string;
-  /** How often in one window. */
+  /** Maximum count per window. */
   limit: number;
-  /** How often in the running one; above the limit once it is exceeded. */
+  /** Count in the current window; above `limit` once it is exceeded. */
   observed: number;
   /** When the next window begins, in epoch milliseconds. */
   resetsAt: number;
 }
 
-/** The headers that tell a client what is left, as GitLab names them; the reset is in Unix time. */
+/** GitLab's rate limit headers; the reset is in Unix time. */
 export function usageHeaders({ name, limit, observed, resetsAt }: Usage): Record<string, string> {
   return {
     "ratelimit-limit": String(limit),
@@ -31,10 +31,10 @@ export function usageHeaders({ name, limit, observed, resetsAt }: Usage): Record
   };
 }
 
-/** 429 of who tries too often. */
+/** 429 for callers that try too often. */
 export class TooManyRequests extends ApiError {
   /**
-   * @param usage what is used up
+   * @param usage the limit that is used up
    * @param now epoch milliseconds
    */
   constructor(

@@ -1,20 +1,20 @@
 /** How many people one message can mention. */
 const MOST = 100;
-/** The longest user name, in characters. */
+/** Maximum length of a user name, in characters. */
 const LONGEST = 255;
 
-/** An `@` before a user name, which doesn't end in a dot or dash; not within an address, a path or a longer word. */
+/** `@` and a user name, outside of addresses, paths and longer words. {@link trimmed} cuts trailing dots and dashes. */
 const NAME = new RegExp(
   `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${LONGEST - 1}})(?![a-z0-9_.-])`,
   "gi",
 );
-/** What opens a block of code: what follows backticks on their line has none. */
+/** The opening fence of a code block. After a fence of backticks, the rest of the line has no backticks. */
 const OPENING = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/;
 const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /**
- * The user names that texts mention, in lower case, each once, a hundred at most. Names in Markdown's code, fenced or in
- * a line, mention nobody. It takes time in proportion to the length of the texts.
+ * Returns the user names that texts mention: in lower case, without duplicates, at most a hundred. Names in Markdown
+ * code, fenced or inline, do not count. Takes time linear in the length of the texts.
  */
 export function mentionsIn(texts: readonly (string | null | undefined)[]): string[] {
   const names = new Set<string>();
@@ -38,7 +38,7 @@ export function mentionsIn(texts: readonly (string | null | undefined)[]): strin
   return [...names];
 }
 
-/** A line without what is between two runs of equally many backticks. */
+/** Removes inline code from a line: everything between two runs of equally many backticks. */
 function withoutCode(line: string): string {
   if (!line.includes("`")) return line;
   const runs = [...line.matchAll(/`+/g)];

@@ -1,7 +1,8 @@
 /**
- * What is counted as one address: an IPv6 client has 2^64 of its own (RFC 6177), so the network stands for all.
+ * The key under which an address is counted: an IPv6 client has at least 2^64 addresses (RFC 6177), so its /64 network
+ * counts as one.
  *
- * @param ip `""` where it is unknown
+ * @param ip `""` if unknown
  */
 export function networkOf(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];

@@ -7,12 +7,12 @@ import {
   notesOf,
 } from "./input.ts";
 
-/** An option of the library that is wrong, misspelt or missing. The message names it and says what is allowed. */
+/** A wrong, misspelt or missing option of the library. The message names it and says what is allowed. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   /**
    * @param where the function that was called, such as `createApp`
-   * @param option the option's path, such as `limits.perPage`; `""` where the options as a whole are wrong
+   * @param option the option's path, such as `limits.perPage`; `""` if the options as a whole are wrong
    * @param problem what is wrong with it
    */
   constructor(
@@ -24,7 +24,7 @@ export class OptionError extends TypeError {
   }
 }
 
-/** The schema of an object that takes no other options than these. */
+/** The schema of an object with only these options. */
 export function optionsOf<const E extends v.ObjectEntries>(entries: E) {
   const names = Object.keys(entries);
   return v.strictObject(entries, (issue) => {
@@ -36,7 +36,7 @@ export function optionsOf<const E extends v.ObjectEntries>(entries: E) {
   });
 }
 
-/** {@link optionsOf} for what the routes' attributes stand for too: the same rules hold for both. */
+/** {@link optionsOf} for route attributes, so that the library and the API apply the same rules. */
 export function inputOf<const A extends Attributes>(
   attributes: A,
 ): v.GenericSchema<unknown, Input<A>> {
@@ -48,11 +48,11 @@ export function inputOf<const A extends Attributes>(
 }
 
 /**
- * Checks what a function of the library was given.
+ * Checks the options given to a function of the library.
  *
  * @param where the function's name
- * @returns what the schema makes of it
- * @throws OptionError naming the option that is wrong
+ * @returns the schema's output
+ * @throws OptionError naming the wrong option
  */
 export function readOptions<T>(
   where: string,
@@ -65,12 +65,12 @@ export function readOptions<T>(
   throw new OptionError(where, path, problem);
 }
 
-/** The place and text of the first thing that is wrong. @param issues of a schema made here */
+/** The path and text of the most telling problem. @param issues of a schema created here */
 export function problemOf(issues: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): {
   path: string;
   problem: string;
 } {
-  // Where a name is misspelt, another is often missing.
+  // A misspelt name often means that a required one is missing, too: report the misspelt one.
   const issue = issues.find(({ expected }) => expected === "never") ?? issues[0];
   return { path: v.getDotPath(issue) ?? "", problem: issue.message };
 }
@@ -95,7 +95,7 @@ export function readArgument<T>(
   return read[name] as T;
 }
 
-/** The schema of an option that is called. */
+/** The schema of an option that is a function. */
 export const functionOption = v.custom<(...values: never[]) => unknown>(
   (value) => typeof value === "function",
   "must be a function",
@@ -106,10 +106,10 @@ const ALLOWED: Readonly<Record<string, string>> = {
   integer: "give a whole number",
   boolean: "give true or false",
   date: "give a day as YYYY-MM-DD",
-  timestamp: "give an instant as ISO 8601 has it",
+  timestamp: "give an instant in ISO 8601 format",
 };
 
-/** An attribute whose refusal says what is allowed. What was given is not repeated: it may be a password. */
+/** An attribute whose errors say what is allowed. They do not repeat the given value: it may be a password. */
 function telling<T>(schema: Attribute<T>): Attribute<T> {
   const { type, values }: AttributeNotes = notesOf(schema);
   const allowed = values ? `give one of ${values.join(", ")}` : ALLOWED[type];
@@ -127,10 +127,10 @@ function telling<T>(schema: Attribute<T>): Attribute<T> {
   );
 }
 
-/** Longer ones are no misspelling of anything. */
+/** Longer names are not compared. */
 const LONGEST_NAME = 40;
 
-/** The name that was probably meant: one with few letters changed, or one that was abbreviated. */
+/** The name that was probably meant: one with a few letters changed, or one that the given name abbreviates. */
 function closest(given: string, names: readonly string[]): string | undefined {
   if (given.length > LONGEST_NAME) return undefined;
   const wanted = given.toLowerCase();
@@ -156,7 +156,7 @@ function distanceOf(a: string, b: string): number {
   return row[b.length] as number;
 }
 
-/** Whether a text has the name's first letter, and others of it in their order. */
+/** Whether a text starts with the name's first letter and all its letters occur in the name in order. */
 function isShortFor(short: string, name: string): boolean {
   if (short.length < 2 || short[0] !== name[0]) return false;
   let at = 0;

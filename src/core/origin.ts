@@ -1,14 +1,14 @@
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-/** An origin of what a request or a proxy says; `undefined` where that can't be one. */
+/** Builds an origin from a request's or a proxy's headers; `undefined` if they don't form a valid one. */
 export function originOf(protocol: string, host: string): string | undefined {
   if (!HOST.test(host) || !/^https?$/.test(protocol)) return undefined;
   const origin = `${protocol}://${host}`;
-  // The pattern lets through what the URL parser refuses: port 99999, 999.999.999.999, xn--, [::::].
+  // The pattern accepts hosts that the URL parser refuses: port 99999, 999.999.999.999, xn--, [::::].
   return URL.canParse(origin) ? origin : undefined;
 }
 
-/** What the proxy nearest to the client says: the first value of an `X-Forwarded-` header. */
+/** The first value of an `X-Forwarded-` header: from the proxy nearest to the client. */
 export function forwarded(
   header: (name: string) => string | undefined,
   name: "for" | "proto" | "host",

@@ -1,6 +1,6 @@
 import { UnavailableError } from "../store/port.ts";
 
-/** Milliseconds without a failure after which an outage is over. */
+/** Milliseconds without a failure after which an outage has ended. */
 const QUIET = 5000;
 
 /** The database answers again. */
@@ -9,8 +9,7 @@ class OutageEnded extends Error {
 }
 
 /**
- * Reports an outage of the database once when it begins and once when it is over, and not with every request that it
- * fails.
+ * Reports a database outage once when it begins and once when it ends, instead of with every failed request.
  */
 export class Outages {
   readonly #onError: (error: unknown) => void;
@@ -18,12 +17,12 @@ export class Outages {
   #began = 0;
   #last = 0;
 
-  /** @param onError is told of all other failures too */
+  /** @param onError also receives all other failures */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** Reports a failure, unless it is one more of an outage that is known. */
+  /** Reports a failure, unless it belongs to an outage that was already reported. */
   failed(error: unknown): void {
     if (!(error instanceof UnavailableError)) {
       this.#onError(error);
@@ -36,7 +35,7 @@ export class Outages {
     this.#onError(error);
   }
 
-  /** The database has answered. Where only some of what it is asked fails, the outage goes on. */
+  /** Call when the database has answered. If other requests still fail, the outage continues. */
   succeeded(): void {
     if (this.#failures === 0 || performance.now() - this.#last < QUIET) return;
     const seconds = ((this.#last - this.#began) / 1000).toFixed(1);

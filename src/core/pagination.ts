@@ -2,55 +2,55 @@ import type { Reader, Value } from "../store/port.ts";
 import { ApiError, invalid, queryTooLong } from "./errors.ts";
 import type { Shape } from "./present.ts";
 
-/** Sizes that decide where a client has to cope with pages; small in tests of clients. */
+/** Page sizes and the counting limit. Tests of clients lower them to get several pages from little data. */
 export interface PageLimits {
-  /** Items a page has when `per_page` is not sent. Default 20. */
+  /** Items per page if `per_page` is not sent. Default 20. */
   perPage: number;
-  /** The most items a page can have. Default 100. */
+  /** Maximum items per page. Default 100. */
   maxPerPage: number;
   /** Collections larger than this leave out `X-Total`, `X-Total-Pages` and `rel="last"`. Default 10,000. */
   countedTotal: number;
 }
 
-/** The contract's sizes (§8). */
+/** GitLab's sizes. */
 export const PAGE_LIMITS: PageLimits = { perPage: 20, maxPerPage: 100, countedTotal: 10_000 };
 
-/** Which page a request asks for, and of what size. */
+/** The page a request asks for, and its size. */
 export interface Page {
   readonly number: number;
   readonly size: number;
-  /** How many of its rows were read before, where it is too large to be read at once. */
+  /** How many of its rows have been read already; above 0 for the later parts of a page too large to read at once. */
   readonly skip: number;
   readonly limits: PageLimits;
 }
 
-/** A part of a list: so many rows, after so many others. */
+/** A part of a list: `limit` rows, after `offset` others. */
 export interface Part {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** One page of a collection. `total` is `undefined` where it is above the counted one. */
+/** One page of a collection. `total` is `undefined` above `countedTotal`. */
 export interface Listed {
   rows: Value[][];
   hasNext: boolean;
   total: number | undefined;
-  /** Where the page is too large to be read at once: how many of its rows have been read now. */
+  /** Set if the page is too large to read at once: how many of its rows have been read so far. */
   read?: number;
 }
 
-/** Characters after which no more rows are read at once. A row may have a megabyte, and a page a hundred of those. */
+/** Characters after which reading pauses: a row may have a megabyte, and a page a hundred of those. */
 export const MOST_AT_ONCE = 512 * 1024;
 
-/** A page found by key: the query parameters that lead to the next one, or none at the end of the collection. */
+/** A page found by key, with the query parameters of the next one; none at the end of the collection. */
 export interface KeysetListed {
   rows: Value[][];
   next: Record<string, string> | undefined;
 }
 
 /**
- * Reads `page` and `per_page` as GitLab does (gitlab-facts §10): below 1 the first page, negative sizes the default,
- * large ones capped.
+ * Reads `page` and `per_page` as GitLab does: page numbers below 1 mean the first page, negative sizes the default, and
+ * large sizes are capped.
  *
  * @throws ApiError 400 for anything but whole numbers, and for a size of 0
  */
@@ -76,27 +76,27 @@ function wholeNumber(name: string, value: unknown): number | undefined {
   return number;
 }
 
-/** How many items lie before a page. */
+/** The number of items before a page. */
 export function offsetOf(page: Page): number {
   return Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER);
 }
 
 /** A list query without its columns, order and limits. */
 export interface ListQuery {
-  /** All that follows `select … from`, with `?` placeholders: tables, joins, `where`. */
+  /** Everything after `select … from`, with `?` placeholders: tables, joins, `where`. */
   from: string;
   values: readonly Value[];
-  /** All that follows `order by`, ending in a unique column. */
+  /** Everything after `order by`, ending in a unique column. */
   order: string;
-  /** The same without the joins that only presenting needs, where counting can do without. Default `from`. */
+  /** `from` without the joins that only presenting needs, for counting. Default `from`. */
   countFrom?: string;
-  /** The values of `countFrom`, where they are others. */
+  /** The values of `countFrom`, if they differ. */
   countValues?: readonly Value[];
 }
 
 /**
- * Runs a list query for one page, in at most two statements: the page with one row more, which often tells the total;
- * a count, where it doesn't, that stops above the counted total.
+ * Runs a list query for one page. The first statement reads the page and one row more, which often reveals the total;
+ * otherwise a second one counts, stopping above `countedTotal`.
  */
 export async function paginate(
   db: Reader,
@@ -117,7 +117,7 @@ export async function paginate(
   }
   const hasNext = more || rows.length > left;
   if (rows.length > left) rows.pop();
-  // What the headers say was found with the first rows of the page.
+  // The headers were sent with the first part of the page.
   if (page.skip > 0) return { rows, hasNext, total: undefined };
   if (!hasNext && (rows.length > 0 || offset === 0)) {
     const total = offset + rows.length;
@@ -131,7 +131,7 @@ function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | un
   return countUpTo(db, page, countFrom, countValues);
 }
 
-/** What is said of a page in its headers, where not all of its rows have been read. */
+/** The header values of a page of which only the first rows have been read. */
 async function placeOf(
   db: Reader,
   page: Page,
@@ -149,9 +149,9 @@ async function placeOf(
 }
 
 /**
- * The end of a list's statement: how many rows, from which on. First pages of the usual sizes have a text of their own.
- * Where PostgreSQL can read how few rows are asked for it keeps its plan; else it makes one for each request, which
- * takes longer than the query (docs/decisions/0010).
+ * The `limit` clause of a list's statement. First pages of the usual sizes have literal numbers: PostgreSQL then sees
+ * how few rows are wanted and reuses its plan; otherwise it plans each request anew, which takes longer than the query
+ * (docs/decisions/0010).
  */
 function limited(
   { size, limits }: Page,
@@ -164,9 +164,9 @@ function limited(
 }
 
 /**
- * Counts the rows of a query, `undefined` where there are more than are counted.
+ * Counts the rows of a query; `undefined` above `countedTotal`.
  *
- * @param from all that follows `select … from`
+ * @param from everything after `select … from`
  */
 export async function countUpTo(
   db: Reader,
@@ -184,10 +184,10 @@ export async function countUpTo(
 }
 
 /**
- * Runs a list query for one page in the order of a unique id, from the given id on. A page that is too large to be read
- * at once is shorter: the next one begins after its last row.
+ * Runs a list query for one page in the order of a unique id; the query itself skips the pages before. A page too large
+ * to read at once is cut short, and the next one begins after its last row.
  *
- * @param key `column`: the id's column; `direction`; `after`: the last id of the page before
+ * @param key `column`: the id's column; `direction`: its order
  */
 export async function paginateByKey(
   db: Reader,
@@ -207,14 +207,14 @@ export async function paginateByKey(
   return { rows, next: { [key.direction === "asc" ? "id_after" : "id_before"]: String(last) } };
 }
 
-/** 405 of keyset pagination in an order that has no key (gitlab-facts §10). */
+/** 405 for keyset pagination in an order without a key. */
 export function keysetUnavailable(): ApiError {
   return new ApiError(405, {
     error: "Keyset pagination is not yet available for this type of request",
   });
 }
 
-/** Where a list was asked for: what its `Link` header repeats. */
+/** The URL a list was requested with, for its `Link` header. */
 export interface PagedUrl {
   /** Origin, mount and path as called: `http://127.0.0.1:3000/api/v4/projects`. */
   url: string;
@@ -222,11 +222,11 @@ export interface PagedUrl {
   query: URLSearchParams;
 }
 
-/** Characters of a query, escaped, that a link can repeat. */
+/** Maximum characters of a query, escaped, that a link can repeat. */
 export const LONGEST_QUERY = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
-/** The headers of an offset page (contract §8, gitlab-facts §10). */
+/** The headers of an offset page. */
 export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<string, string> {
   const { number, size } = page;
   const { total } = listed;
@@ -257,12 +257,12 @@ export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<st
   return headers;
 }
 
-/** Characters of a `Link` header: Node's own client takes 16 KiB of headers, and proxies have room for 4 or 8. */
+/** Maximum characters of a `Link` header: Node's client accepts 16 KiB of headers, proxies often only 4 or 8 KiB. */
 const LONGEST_HEADER = 4096;
-/** The links a client can do without, the least needed first: `next` is always there. */
+/** The links a client can do without, least important first. `next` is always sent. */
 const DISPENSABLE = ["last", "first", "prev"];
 
-/** As many of the links as there is room for. */
+/** Joins as many links as fit. */
 function fitting(links: readonly string[]): string {
   let left = links;
   for (const rel of DISPENSABLE) {
@@ -272,7 +272,7 @@ function fitting(links: readonly string[]): string {
   return left.join(", ");
 }
 
-/** The headers of a keyset page: the link to the next, or none on the empty page that ends a collection. */
+/** The headers of a keyset page: the link to the next one, or none on the empty page at the end. */
 export function keysetHeaders(listed: KeysetListed, at: PagedUrl): Record<string, string> {
   if (!listed.next) return {};
   at.query.delete("id_after");
@@ -281,7 +281,7 @@ export function keysetHeaders(listed: KeysetListed, at: PagedUrl): Record<string
   return { link: linkWriter(at)("next", listed.next) };
 }
 
-/** @returns a function whose `changes` are names and values that need no escapes */
+/** @returns a function whose `changes` are names and values that need no escaping */
 function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>) => string {
   // Escaped once for all links of an answer.
   const kept = [...at.query]

@@ -1,6 +1,6 @@
 import { type ApiError, unreadable } from "./errors.ts";
 
-/** What a client sent under a name: text, or what JSON can hold. Objects have no prototype. */
+/** A value a client sent: text, or any JSON value. Objects have no prototype. */
 export type Parameter =
   | string
   | number
@@ -29,10 +29,10 @@ export function emptyParameters(): Parameters {
 }
 
 /**
- * Parses a query string or form body as Rack does (contract §8): the last of equal names wins, `a[]` collects,
- * `a[b]` nests, `a[][b]` opens a new element where a key comes again, `+` is a space.
+ * Parses a query string or form body as Rack does: the last of equal names wins, `a[]` collects, `a[b]` nests, `a[][b]`
+ * starts a new element when a key repeats, `+` is a space.
  *
- * @throws ApiError 400 for malformed escapes, names of two kinds, and what exceeds the limits
+ * @throws ApiError 400 for malformed escapes, names used as two kinds, and anything over the limits
  */
 export function parseQuery(text: string, limits: ParameterLimits): Parameters {
   const parameters = emptyParameters();
@@ -48,7 +48,7 @@ export function parseQuery(text: string, limits: ParameterLimits): Parameters {
   return parameters;
 }
 
-/** Adds one named value, its brackets read as Rack does; see {@link parseQuery}. */
+/** Adds one named value, reading brackets as Rack does; see {@link parseQuery}. */
 export function addParameter(
   parameters: Parameters,
   name: string,
@@ -89,7 +89,7 @@ function storeInElement(list: Parameter[], rest: string, value: Parameter): void
   list.push(element);
 }
 
-/** Whether an element already has what `inner` + `after` names, so that a new element has to begin. */
+/** Whether an element already has the key `inner` + `after`, so that a new element has to begin. */
 function holds(element: Parameters, inner: string, after: string): boolean {
   if (after.startsWith("[]")) return false;
   const present = element[inner];
@@ -99,7 +99,7 @@ function holds(element: Parameters, inner: string, after: string): boolean {
   return holds(present, next.inner, next.after);
 }
 
-/** `[name]rest` → name and rest; what is not closed is taken as it stands. */
+/** Splits `[name]rest` into name and rest; without a closing bracket everything is the name. */
 function nextName(rest: string): { inner: string; after: string } {
   const close = rest.indexOf("]");
   if (!rest.startsWith("[") || close < 0) return { inner: rest, after: "" };
@@ -128,15 +128,15 @@ function objectAt(target: Parameters, key: string): Parameters {
   throw unreadable(`expected a hash for parameter '${key}'`);
 }
 
-/** Whether a parameter is an object, as `a[b]=c` or a JSON object makes. */
+/** Whether a parameter is an object, from `a[b]=c` or JSON. */
 function isParameters(value: unknown): value is Parameters {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
- * Parses a JSON body. Only an object names parameters, so anything else is refused.
+ * Parses a JSON body. Only objects have named parameters, so anything else is refused.
  *
- * @throws ApiError 400 for malformed JSON and what exceeds the limits
+ * @throws ApiError 400 for malformed JSON and anything over the limits
  */
 export function parseJson(text: string, limits: ParameterLimits): Parameters {
   requireLittle(text, limits);
@@ -149,7 +149,7 @@ export function parseJson(text: string, limits: ParameterLimits): Parameters {
   return fromParsed(parsed, limits);
 }
 
-/** Counts what a JSON text would make before it is made, which takes many times as long. */
+/** Checks a JSON text against the limits before parsing it, which takes many times as long. */
 function requireLittle(text: string, limits: ParameterLimits): void {
   let depth = 0;
   let commas = 0;
@@ -174,7 +174,7 @@ function requireLittle(text: string, limits: ParameterLimits): void {
   }
 }
 
-/** Where the string that begins at a quotation mark ends, or the text. */
+/** Where the string that begins at a quotation mark ends; the end of the text if it is not closed. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
@@ -186,9 +186,9 @@ function tooDeep(): ApiError {
 }
 
 /**
- * Takes over a body a host's parser has already read (`req.body` of express.json or express.urlencoded).
+ * Takes over a body that a host's parser has already read (`req.body` of express.json or express.urlencoded).
  *
- * @throws ApiError 400 where it is not an object or exceeds the limits
+ * @throws ApiError 400 if it is not an object or exceeds the limits
  */
 export function fromParsed(parsed: unknown, limits: ParameterLimits): Parameters {
   if (!isParameters(parsed)) throw unreadable("message body does not match declared format");
@@ -206,7 +206,7 @@ export function fromParsed(parsed: unknown, limits: ParameterLimits): Parameters
   return copy(parsed, 0) as Parameters;
 }
 
-/** 400 of more parameters than allowed. */
+/** 400 for too many parameters. */
 export function tooMany(): ApiError {
   return unreadable("too many parameters");
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { overloaded } from "./errors.ts";
 
-/** What a thread is asked: to hash a password at a cost, or to compare it with a hash. */
+/** A task for a thread: hash a password at a cost, or compare it with a hash. */
 export type PasswordTask = { password: string; cost: number } | { password: string; hash: string };
 
 interface Job {
@@ -16,12 +16,12 @@ interface Thread {
   job: Job | undefined;
 }
 
-/** Jobs that wait for a thread: some seconds of work. */
+/** Maximum jobs waiting for a thread: some seconds of work. */
 const MOST_WAITING = 100;
-/** One core stays for answering everything else. */
+/** Leaves one core for everything else. */
 const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** The threads' script, beside this file: as it is in the source, and as it is built. */
+/** The threads' script, beside this file, in the source or in the build. */
 function script(): URL {
   const isSource = import.meta.url.endsWith(".ts");
   return new URL(isSource ? "./passwords-worker.mjs" : "./passwords-worker.js", import.meta.url);
@@ -30,13 +30,13 @@ function script(): URL {
 let threads: Thread[] = [];
 const waiting: Job[] = [];
 let owners = 0;
-/** Where threads can't be started, as in a bundle without the worker's file, bcrypt runs here. */
+/** Set if threads can't be started, as in a bundle without the worker's file: then bcrypt runs on this thread. */
 let isAlone = false;
 
 /**
- * Keeps threads alive that are started for passwords. All applications of a process share them.
+ * Keeps the password threads alive once they are started. All applications of a process share them.
  *
- * @returns what gives them up; with the last owner they end, when they have answered
+ * @returns a function that releases them; after the last release they end as soon as their work is done
  */
 export function keepPasswordThreads(): () => void {
   owners += 1;
@@ -49,9 +49,9 @@ export function keepPasswordThreads(): () => void {
 }
 
 /**
- * Runs bcrypt on another thread, which is started with the first task.
+ * Runs bcrypt on another thread, started with the first task.
  *
- * @throws ApiError 503 where too many wait already
+ * @throws ApiError 503 if too many tasks are already waiting
  */
 export async function runOnThread(task: PasswordTask): Promise<string | boolean> {
   if (isAlone) return runHere(task);
@@ -65,7 +65,7 @@ export async function runOnThread(task: PasswordTask): Promise<string | boolean>
 
 let starting: Promise<void> | undefined;
 
-/** Gives what waits to threads that are free, and starts one more where all are busy. */
+/** Assigns waiting jobs to free threads, and starts more threads while all are busy. */
 async function start(): Promise<void> {
   assign();
   while (waiting.length > 0 && threads.length < MOST_THREADS && !isAlone) {
@@ -103,7 +103,7 @@ function assign(): void {
     const job = waiting.shift();
     if (!job) return;
     thread.job = job;
-    // A process stays until its passwords are hashed, and not for a thread that waits.
+    // Keeps the process alive until its passwords are hashed; an idle thread does not.
     thread.worker.ref();
     thread.worker.postMessage(job.task);
   }
@@ -116,7 +116,7 @@ function free(thread: Thread): void {
   endIdle();
 }
 
-/** A thread that fails has no script, or no memory: what it was asked is done here, and so is all from then on. */
+/** A thread that fails has no script, or no memory: its job and all later ones run on this thread. */
 function lose(thread: Thread): void {
   threads = threads.filter((one) => one !== thread);
   if (thread.job) waiting.unshift(thread.job);

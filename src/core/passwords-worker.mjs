@@ -1,5 +1,5 @@
-// A thread of password-threads.ts: bcrypt takes long, and would hold up every other request. Plain JavaScript, so that
-// every runtime can start it from the source too.
+// A thread of password-threads.ts: bcrypt is slow and would block every other request. Plain JavaScript, so that every
+// runtime can start it from the source, too.
 import { parentPort } from "node:worker_threads";
 import { compareSync, hashSync } from "bcryptjs";
 

@@ -2,13 +2,13 @@ import { invalid } from "./errors.ts";
 
 const SEGMENT = /^[a-z0-9_][a-z0-9_.-]*$/i;
 
-/** What the first segment can't be, since the API and its pages stand there. */
+/** Words that can't be a first segment, since the API and its pages use them. */
 const RESERVED = ["-", "api", "oauth", "groups", "projects", "users", "uploads"];
 
 /**
  * Checks one segment of the path of a user, group or project.
  *
- * @param options `top`: whether it is a first segment, where some words are reserved; `attribute`: what it is called
+ * @param options `top`: whether it is a first segment, where some words are reserved; `attribute`: its name in errors
  * @throws ApiError 400
  */
 export function requirePath(
@@ -27,13 +27,13 @@ export function requirePath(
   }
 }
 
-/** As in GitLab; far below what an index of PostgreSQL can hold. */
+/** As in GitLab; far below what a PostgreSQL index can hold. */
 const LONGEST_FULL_PATH = 255;
 
 /**
- * Checks the length of a full path: that of a group or project with those of the groups it is in.
+ * Checks the length of a full path: the path of a group or project, with the paths of the groups above it.
  *
- * @param attribute what the segment is called that makes it too long
+ * @param attribute the name in errors of the segment that makes it too long
  * @throws ApiError 400
  */
 export function requireFullPath(fullPath: string, attribute = "path"): void {

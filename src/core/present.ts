@@ -1,33 +1,33 @@
 import type { Value } from "../store/port.ts";
 import { isoInstant } from "./time.ts";
 
-/** What a presenter may know besides its row. */
+/** What a presenter gets besides its row. */
 export interface View {
-  /** Where the API is reached from outside, without a trailing slash: `https://pm.example.com/prefix`. */
+  /** The public address, without a trailing slash: `https://pm.example.com/prefix`. */
   base: string;
-  /** The host's name within the base, without a port: where Git would be reached over SSH. */
+  /** The host name within the base, without a port: for Git's SSH URLs. */
   host: string;
   /** The instant of the request, in epoch milliseconds. */
   now: number;
 }
 
-/** Makes JSON text of a row. */
+/** Turns a row into JSON text. */
 type Writer = (row: readonly Value[], view: View) => string;
 
-/** One value of a JSON object: the SQL that gives its columns and how they become JSON text. */
+/** One value of a JSON object: its columns in SQL and how they become JSON text. */
 export interface Field {
   readonly columns: readonly string[];
-  /** What the reference says of it: `"integer"`, `"timestamp"`, … */
+  /** Its type in the reference: `"integer"`, `"timestamp"`, … */
   readonly type: string;
-  /** Makes the writer, given where in a row each of the columns stands. */
+  /** Creates the writer, given the index of each of its columns in a row. */
   bind(at: readonly number[]): Writer;
   /** The fields of a nested object, for the reference. */
   readonly fields?: Fields;
-  /** Those of each object of an array. */
+  /** The fields of each object of an array. */
   readonly items?: Fields;
-  /** Those of each kind of object it may be. */
+  /** The fields of each kind of object it may be. */
   readonly either?: readonly Fields[];
-  /** Whether the field is left out where it is null. */
+  /** Whether the field is left out if it is null. */
   readonly omitted?: true;
 }
 
@@ -35,15 +35,15 @@ export interface Field {
 export type Fields = Readonly<Record<string, Field>>;
 
 /**
- * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never make row objects,
- * which costs more than all else in a list (docs/performance.md).
+ * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never create row objects,
+ * which would cost more than everything else (docs/performance.md).
  */
 export interface Shape {
   /** For the `select` list. */
   readonly columns: string;
   readonly fields: Fields;
   readonly write: Writer;
-  /** Where the first column of a top-level field stands in a row: for children loaded by a query of their own. */
+  /** The index in a row of a top-level field's first column: for children loaded by a separate query. */
   at(name: string): number;
 }
 
@@ -85,24 +85,24 @@ export const instant = (column: string): Field =>
 export const date = (column: string): Field =>
   scalar(column, "date", (value) => `"${value as string}"`);
 
-/** A number that stands for a word, such as a visibility. */
+/** A word stored as a number, such as a visibility. */
 export const word = (column: string, words: Readonly<Record<number, string>>): Field =>
   scalar(column, Object.values(words).join(", "), (value) => `"${words[value as number]}"`);
 
-/** What is in JSON text that no presenter of this one makes, for the reference. */
+/** The content of JSON text from elsewhere, for the reference. */
 type Content = Pick<Field, "fields" | "items" | "either">;
 
-/** JSON text as it is: stored so, or put into the row by whoever loaded it (see {@link Shape.at}). */
+/** JSON text as it is: stored as such, or put into the row by a handler (see {@link Shape.at}). */
 export const json = (column: string, type: string, content: Content = {}): Field => ({
   ...scalar(column, type, (value) => value as string),
   ...content,
 });
 
 /**
- * JSON text that a query of its own loads for all rows of a page, put into the column {@link Shape.at} gives.
+ * JSON text loaded by a separate query for all rows of a page, and put into the column {@link Shape.at} returns.
  *
- * @param name tells the columns of one shape apart
- * @param empty JSON text where nothing was loaded
+ * @param name unique among the columns of one shape
+ * @param empty JSON text if nothing was loaded
  */
 export const embedded = (
   name: string,
@@ -118,8 +118,8 @@ export const constant = (value: unknown): Field => {
 };
 
 /**
- * An absolute URL: `path` is given the columns' values, and answers what follows the base. The columns hold ids and
- * paths, which have no character that JSON escapes.
+ * An absolute URL: `path` gets the columns' values and returns what follows the base. The columns hold ids and paths,
+ * which have no characters that JSON escapes.
  */
 export const url = (
   columns: string | readonly [string, string],
@@ -140,7 +140,7 @@ export const url = (
   },
 });
 
-/** Anything made of several columns. */
+/** Any value computed from columns. */
 export const derived = (
   columns: readonly string[],
   type: string,
@@ -157,7 +157,7 @@ export const derived = (
     ),
 });
 
-/** An object within the object; `null` when its first column is, as after a left join. */
+/** An object within the object; `null` if its first column is, as after a left join. */
 export const nested = (fields: Fields): Field => ({
   columns: Object.values(fields).flatMap((field) => field.columns),
   type: "object",
@@ -171,10 +171,10 @@ export const nested = (fields: Fields): Field => ({
   },
 });
 
-/** A field that is left out of the object where it is null. */
+/** A field that is left out of the object if it is null. */
 export const omittedIfNull = (field: Field): Field => ({ ...field, omitted: true });
 
-/** Makes a presenter of its fields. A column that several fields show is selected once. */
+/** Creates a presenter from its fields. A column that several fields show is selected once. */
 export function shape(fields: Fields): Shape {
   const columns: string[] = [];
   const indexOf = (column: string) => {
@@ -191,9 +191,10 @@ export function shape(fields: Fields): Shape {
 }
 
 /**
- * Keys and constants between two values are joined beforehand, since a list writes them thousands of times.
+ * Creates the writer of an object. Keys and constants between two values are joined beforehand, since a list writes
+ * them thousands of times.
  *
- * @param at where each column of each field, in their order, stands in a row
+ * @param at the row index of each column of each field, in their order
  */
 function bindAll(fields: Fields, at: readonly number[]): Writer {
   const parts: { before: string; key: string; write: Writer; omitted: boolean }[] = [];

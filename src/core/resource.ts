@@ -11,18 +11,18 @@ import type { Shape, View } from "./present.ts";
 import type { Secrets } from "./secrets.ts";
 import type { UploadSpec } from "./upload.ts";
 
-/** What a licence would allow: each tier has all of the one before. */
+/** GitLab's licence tiers: each includes all of the one before. */
 export const TIERS = ["free", "premium", "ultimate"] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** A JSON value that no presenter makes, such as `true` or a message. */
+/** A JSON value without a presenter, such as `true` or a message. */
 export class Plain {
   constructor(readonly value: unknown) {}
 }
 
-/** A whole answer of the handler's own making: a page, a redirect, an error that must not undo what was written. */
+/** A complete answer built by the handler: a page, a redirect, or an error that must not roll back its writes. */
 export class Answer {
-  /** @param headers by lower-case name; `content-type` among them where there is a body */
+  /** @param headers by lower-case name; with `content-type` if there is a body */
   constructor(
     readonly status: number,
     readonly headers: Readonly<Record<string, string>>,
@@ -31,15 +31,15 @@ export class Answer {
 }
 
 /**
- * An answer that is read when what was written is committed, so that others don't wait for that. By then others may have
- * changed it.
+ * An answer that is read after the commit, so that other writers don't wait for the reading. By then others may have
+ * changed the data.
  */
 export class Committed {
-  /** @param read gives what the handler would have given */
+  /** @param read returns what the handler would have returned */
   constructor(readonly read: (db: Reader) => Awaitable<Result>) {}
 }
 
-/** A file, sent piece by piece. Its headers hold `content-type` and a strong `etag`. */
+/** A file, sent piece by piece. Its headers include `content-type` and a strong `etag`. */
 export class Download {
   constructor(
     readonly headers: Readonly<Record<string, string>>,
@@ -47,13 +47,13 @@ export class Download {
   ) {}
 }
 
-/** What a handler gives: a row for its presenter, a page of rows, plain JSON, an answer of its own, or nothing. */
+/** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */
 export type Result = Value[] | Listed | KeysetListed | Plain | Answer | Download | undefined;
 
-/** A request as the few handlers see it that need more than its attributes. */
+/** The request, for the few handlers that need more than its attributes. */
 export type Asked = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
 
-/** What `prepare` has beside the input: it runs before the transaction opens, and may open its own. */
+/** What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. */
 export interface Preparing {
   readonly store: Store;
   readonly asked: Asked;
@@ -64,34 +64,36 @@ export interface Preparing {
   readonly now: number;
 }
 
-/** What a page knows of who looks at it. */
+/** What a page knows about its visitor. */
 export interface Visit {
   readonly asked: Asked;
   readonly caller: Caller | undefined;
   readonly view: View;
-  /** What every form sends back as `authenticity_token`. */
+  /** Every form sends it back as `authenticity_token`. */
   readonly csrfToken: string;
   readonly site: Site;
 }
 
-/** What pages know of the application. */
+/** What pages know about the application. */
 export interface Site {
-  /** The names of the pages there are. */
+  /** The names of the enabled pages. */
   readonly pages: readonly string[];
-  /** The embedding app's sign-in page, where it has its own. */
+  /** The embedding app's own sign-in page, if it has one. */
   readonly signInUrl: string | undefined;
 }
 
-/** A way in: below which path, with which credentials, and how errors look there. The API is one; pages are another. */
+/**
+ * A group of routes sharing a base path, accepted credentials and an error format. The API is one; pages are another.
+ */
 export interface Door {
-  /** What comes before the paths of its routes: `""` for none. */
+  /** The prefix of its routes' paths: `""` for none. */
   readonly base: string;
   /**
-   * `"token"`: all of contract §5. `"session"`: the session cookie alone, and unsafe methods need the CSRF token.
-   * `"none"`: the routes see to it themselves.
+   * `"token"`: all credentials of the API (docs/authentication.md). `"session"`: only the session cookie, and unsafe
+   * methods need the CSRF token. `"none"`: the routes authenticate callers themselves.
    */
   readonly credentials: "token" | "session" | "none";
-  /** What an error becomes; default: its JSON body. */
+  /** Turns an error into an answer. Default: its JSON body. */
   readonly showError?: (error: ApiError, visit: Visit) => Answer;
 }
 
@@ -104,36 +106,36 @@ export interface Context<
   Db extends Reader = Reader,
   P = unknown,
 > {
-  /** The database; where the route writes, the transaction. */
+  /** The database; for writing routes, the transaction. */
   readonly db: Db;
   /** Path, query and body attributes, read by the route's schemas. */
   readonly input: Input<A>;
-  /** What the route's `prepare` made. */
+  /** What the route's `prepare` returned. */
   readonly prepared: P;
-  /** The group or project of a path that begins with one, which the caller may read. */
+  /** The group or project the path begins with, if it does; the caller may read it. */
   readonly source: Source;
-  /** Who calls; routes open to anyone may have nobody. */
+  /** The caller; may be `undefined` on routes open to anyone. */
   readonly caller: Caller | undefined;
   readonly viewer: Viewer;
   readonly page: Page;
-  /** The route's presenter for this caller: which columns to select. */
+  /** The route's presenter for this caller: it names the columns to select. */
   readonly shape: Shape;
-  /** What presenters know besides their rows, for those a handler calls itself. */
+  /** What presenters need besides their rows, for handlers that call one themselves. */
   readonly view: View;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
   readonly tier: Tier;
   readonly asked: Asked;
-  /** Where the door takes sessions, what every form sends back as `authenticity_token`; else `""`. */
+  /** Every form sends it back as `authenticity_token`; `""` if the door takes no sessions. */
   readonly csrfToken: string;
   readonly site: Site;
-  /** Encrypts what has to be known again. */
+  /** Encrypts secrets that are needed in plain text again. */
   readonly secrets: Secrets;
   /**
-   * Honours `If-Unmodified-Since` (contract §7).
+   * Honours `If-Unmodified-Since`.
    *
    * @param updatedAt when the record was last changed, in epoch milliseconds
-   * @throws ApiError 412 where that is later
+   * @throws ApiError 412 if that is later
    */
   requireUnmodified(updatedAt: number): void;
 }
@@ -142,40 +144,40 @@ export interface Context<
 interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   /** One line for the reference. */
   summary: string;
-  /** Who may call at all: `"anyone"`, `"user"` (default; else 401) or `"admin"` (else 403). */
+  /** Who may call: `"anyone"`, `"user"` (default; else 401) or `"admin"` (else 403). */
   access?: "anyone" | "user" | "admin";
-  /** Token scopes of which one is needed. Default: `api`, and `read_api` for GET. */
+  /** Token scopes, one of which is needed. Default: `api`, and `read_api` for GET. */
   scopes?: readonly Scope[];
-  /** The role needed in the group or project. Default: none beyond reading it. */
+  /** The role needed in the group or project. Default: none, being able to read it is enough. */
   role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
-  /** Whether it is answered at once, however many requests of its client wait: it needs next to nothing. */
+  /** Whether it is answered at once, even if requests of the same client wait. For routes that cost next to nothing. */
   immediate?: true;
-  /** Whether CI job tokens are accepted, on a route below a project: they reach no other than their own. */
+  /** Whether CI job tokens are accepted, on a route below a project: they reach only their own project. */
   jobTokens?: true;
-  /** Is told of a revoked token that was sent here, before the answer is 401. */
+  /** Called if a revoked token was sent here, before the 401 answer. */
   onRevoked?: (store: Store, tokenId: number, now: number) => Awaitable<void>;
   /** The tier the route belongs to. Default `"free"`. */
   tier?: Tier;
   /** Attributes of path, query and body. */
   input?: A;
-  /** Names of attributes of which at least one must be sent. */
+  /** Names of attributes, at least one of which must be sent. */
   atLeastOne?: readonly (keyof A & string)[];
-  /** Takes one file part of a multipart body, which becomes an attribute: see `file()`. */
+  /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
   upload?: UploadSpec;
-  /** Does what takes long, before the transaction opens: hashing a password. */
+  /** Does slow work before the transaction opens, such as hashing a password. */
   prepare?: (input: Input<A>, preparing: Preparing) => Awaitable<P>;
-  /** Looks up what answers 400 or 404 before the role is checked (gitlab-facts §2). */
+  /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
   before?: (context: Context<A, Db, P>) => Awaitable<void>;
   handle: (context: Context<A, Db, P>) => Awaitable<Result | Committed>;
   /**
-   * Who else writes meanwhile (docs/decisions/0003): `"nobody"`; `"others"` who write to other projects; or `"anybody"`
-   * whose routes say so too, for what single statements and constraints keep right. Default: `"others"` below a part of a
-   * project, such as its issues, and `"nobody"` elsewhere.
+   * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
+   * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
+   * consistent. Default: `"others"` below a project feature, such as its issues, and `"nobody"` elsewhere.
    */
   beside?: "nobody" | "others" | "anybody";
-  /** How a row becomes JSON; a function where it depends on the caller. */
+  /** How a row becomes JSON; a function if that depends on the caller. */
   present?: Shape | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Shape);
-  /** Examples of what is answered where no presenter makes it, for the reference; what one lacks is optional. */
+  /** Example answers of routes without a presenter, for the reference; a field missing from one of them is optional. */
   examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */
   status?: number;
@@ -183,14 +185,14 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** A route of any attributes, as the pipeline and the generators see it. */
+/** A route with any attributes, as the pipeline and the generators see it. */
 export interface Route extends RouteSpec<Attributes, Database> {
   readonly method: Method;
-  /** Path below its door's base (or below its resource, before {@link defineResource}), with `:name` parameters. `:name*` has slashes too. */
+  /** Path below its door's base, with `:name` parameters; `:name*` also matches slashes. */
   readonly path: string;
 }
 
-/** All about one kind of thing. */
+/** Everything the API has for one kind of record: its tables and routes. */
 export interface Resource {
   /** Its heading in the reference. */
   readonly name: string;
@@ -202,7 +204,7 @@ export interface Resource {
 
 function method<Db extends Reader>(name: Method) {
   return <const A extends Attributes, P>(path: string, spec: RouteSpec<A, Db, P>): Route =>
-    // Only the pipeline calls a route, with input that its own schemas read.
+    // Only the pipeline calls a route, with input read by the route's own schemas.
     ({ ...spec, method: name, path }) as unknown as Route;
 }
 

@@ -1,10 +1,10 @@
-/** What a token can allow. */
+/** The scopes a token can have. */
 export const SCOPES = ["api", "read_api", "read_user", "sudo"] as const;
 
-/** A scope of tokens. */
+/** A token scope. */
 export type Scope = (typeof SCOPES)[number];
 
-/** What an application can be given, and what that means to the user who is asked; tokens can be given all but `profile`. */
+/** The scopes an application can have, as the consent page explains them. Tokens can have all but `profile`. */
 export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   api: "Everything you may do: read and change all that you can",
   read_api: "Read everything that you can read",

@@ -13,45 +13,45 @@ import {
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** What a sealed text looks like: the format, the key's id, and IV, ciphertext and tag in one. */
+/** An encrypted text: format version, key id, then IV, ciphertext and tag in Base64. */
 const SEALED = /^\$1\$([0-9a-f]{8})\$([\w-]+)$/;
 
-/** The key is missing, or is another than a secret was encrypted with. The message says so to operators. */
+/** The key is missing, or is not the one that encrypted a secret. The message is for operators. */
 export class SecretKeyError extends Error {
   override readonly name = "SecretKeyError";
 }
 
-/** Where the keys of secrets come from. */
+/** Where the keys come from. */
 export interface SecretKeys {
   /** Keys of 32 bytes in Base64 or hexadecimal, separated by commas; the first one encrypts. */
   secretKey?: string | undefined;
-  /** A file of such keys, one a line. */
+  /** A file with such keys, one per line. */
   secretKeyFile?: string | undefined;
 }
 
-/** Encrypts what has to be known again and therefore can't be kept as a digest. */
+/** Encrypts secrets that are needed in plain text again, so that a digest would not do. */
 export interface Secrets {
   /**
    * Encrypts a text (AES-256-GCM).
    *
-   * @param of what it belongs to, such as `"two_factor 7"`: nothing else can be decrypted in its place
-   * @throws SecretKeyError where there is no key
+   * @param of what the text belongs to, such as `"two_factor 7"`: it cannot be decrypted for anything else
+   * @throws SecretKeyError if there is no key
    */
   seal(text: string, of: string): string;
   /**
-   * Decrypts a text; one that was never encrypted is given as it is.
+   * Decrypts a text; returns a text that was never encrypted unchanged.
    *
-   * @throws SecretKeyError where its key is not there, or the text was changed
+   * @throws SecretKeyError if its key is missing, or the text was changed
    */
   open(sealed: string, of: string): string;
-  /** Whether there is a key to encrypt with, or one can be made. */
+  /** Whether there is a key to encrypt with, or one can be created. */
   readonly mayEncrypt: boolean;
-  /** The ids of the keys there are, that of the one that encrypts first. */
+  /** The ids of all keys; the first one encrypts. */
   keyIds(): string[];
   /**
-   * Makes another key, which encrypts from then on; those before stay where `isUsed` says so.
+   * Creates a new key, which encrypts from then on. The previous key stays, older ones only if `isUsed` says so.
    *
-   * @returns whether that could be done: keys from the environment are not ours to change
+   * @returns false if the keys come from the environment, where they cannot be changed
    */
   renew(isUsed: (keyId: string) => boolean): boolean;
 }
@@ -61,24 +61,24 @@ interface Key {
   bytes: Buffer;
 }
 
-/** A place that keys are kept in. */
+/** A source of keys. */
 interface KeyRing {
-  /** The keys there are, the one that encrypts first. */
+  /** All keys; the first one encrypts. */
   keys(): Key[];
-  /** Makes the first key, where it may. */
+  /** Creates the first key; absent if that is not allowed. */
   make?(): void;
   renew?(isUsed: (keyId: string) => boolean): void;
-  /** What is to be done where a key is missing. */
+  /** What operators should do if a key is missing. */
   remedy: string;
 }
 
 /**
- * Makes what encrypts and decrypts secrets. Without a key or a file, a SQLite file's key is in a file beside it, made
- * with its first secret; what is in memory has a key in memory; PostgreSQL has none, since several machines would have
- * to share it.
+ * Creates the encryption of secrets. If neither a key nor a key file is given, the key of a SQLite file is in a file
+ * beside it, created with the first secret; a database in memory has its key in memory; PostgreSQL has none, since
+ * several machines would have to share it.
  *
  * @param database as `createApp` takes it
- * @throws SecretKeyError where the key is malformed
+ * @throws SecretKeyError if the key is malformed
  */
 export function createSecrets(
   { secretKey, secretKeyFile }: SecretKeys,
@@ -95,7 +95,7 @@ export function createSecrets(
   return secretsOf(given(randomBytes(KEY_BYTES).toString("base64")));
 }
 
-/** The id of the key that a text was encrypted with; `undefined` where it never was. */
+/** The id of the key that encrypted a text; `undefined` if it was never encrypted. */
 export function keyIdOf(sealed: string): string | undefined {
   return SEALED.exec(sealed)?.[1];
 }
@@ -106,13 +106,11 @@ function secretsOf(ring: KeyRing): Secrets {
     const isIt = (key: Key) => key.id === id;
     const found = known.find(isIt);
     if (found) return found;
-    // Another process may have made it since.
+    // Another process may have created it since.
     known = ring.keys();
     const made = known.find(isIt);
     if (made) return made;
-    throw new SecretKeyError(
-      `the key ${id}, which a secret was encrypted with, is not there: ${ring.remedy}`,
-    );
+    throw new SecretKeyError(`the key ${id}, which encrypted a secret, is missing: ${ring.remedy}`);
   };
   return {
     seal: (text, of) => {
@@ -141,7 +139,9 @@ function secretsOf(ring: KeyRing): Secrets {
         const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
         return Buffer.concat([text, decipher.final()]).toString("utf8");
       } catch (cause) {
-        throw new SecretKeyError(`the secret of ${of} was changed, or is another's`, { cause });
+        throw new SecretKeyError(`the secret of ${of} was changed, or belongs elsewhere`, {
+          cause,
+        });
       }
     },
     get mayEncrypt() {
@@ -168,7 +168,7 @@ function given(text: string): KeyRing {
       "the secret key must be 32 bytes in Base64 or hexadecimal, such as `openssl rand -base64 32` prints",
     );
   });
-  return { keys: () => keys, remedy: "add it to PM_SECRET_KEY (secretKey), behind a comma" };
+  return { keys: () => keys, remedy: "add it to PM_SECRET_KEY (secretKey), after a comma" };
 }
 
 function inFile(file: string, mayMake: boolean): KeyRing {
@@ -184,7 +184,7 @@ function inFile(file: string, mayMake: boolean): KeyRing {
     return lines.map((line, at) => {
       const key = readKey(line.trim());
       if (key) return key;
-      throw new SecretKeyError(`${file} holds no key in line ${at + 1} of its keys`);
+      throw new SecretKeyError(`key ${at + 1} in ${file} is malformed`);
     });
   };
   const write = (list: readonly Key[], place: (from: string, to: string) => void) => {
@@ -210,7 +210,7 @@ function inFile(file: string, mayMake: boolean): KeyRing {
     keys,
     remedy: `restore the file ${file}`,
     ...(mayMake && {
-      // Unlike renaming, linking replaces no file that another process has just made.
+      // Unlike renaming, linking never replaces a file that another process has just created.
       make: () => {
         try {
           write([newKey()], linkSync);
@@ -229,8 +229,8 @@ function inFile(file: string, mayMake: boolean): KeyRing {
 }
 
 const HEADING = [
-  "# The keys of the secrets in pm-api's database. The first one encrypts; the others decrypt what is older.",
-  "# Without this file nobody can sign in with two factors. Keep a copy, apart from the database's backups.",
+  "# Keys for the secrets in pm-api's database. The first one encrypts; the others decrypt older secrets.",
+  "# Without this file nobody can sign in with two factors. Keep a copy, separate from the database's backups.",
 ];
 
 function newKey(): Key {

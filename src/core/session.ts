@@ -2,25 +2,25 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { digest } from "./digest.ts";
 import type { Incoming } from "./incoming.ts";
 
-/** The session cookie's name (contract §5). */
+/** The session cookie's name. */
 const COOKIE = "_service_session";
 /** How long a session lasts after it was last used, in milliseconds. */
 export const SESSION_LIFETIME = 14 * 24 * 3_600_000;
 
-/** The value of the session cookie a request carries, if it can be one of ours. */
+/** The value of the request's session cookie, if it has our format. */
 export function sessionOf(incoming: Pick<Incoming, "header">): string | undefined {
   const cookies = incoming.header("cookie");
   if (cookies === undefined) return undefined;
   return new RegExp(`(?:^|[;,]) *${COOKIE}=([0-9a-f]{64})(?=$|[;, ])`).exec(cookies)?.[1];
 }
 
-/** A new cookie value: 256 random bits. Nothing is stored of it until somebody signs in, and then another is taken. */
+/** A new cookie value for an anonymous visitor: 256 random bits, stored nowhere. Signing in replaces it. */
 export function newVisitor(): string {
   return randomBytes(32).toString("hex");
 }
 
 /**
- * The `Set-Cookie` header that gives a visitor their cookie (design.md, "Safety").
+ * The `Set-Cookie` header for a visitor's cookie.
  *
  * @param base origin and mount, as the client sees them
  */
@@ -30,16 +30,16 @@ export function sessionCookie(value: string, base: string): string {
   return `${COOKIE}=${value}; Path=${pathname}; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** What every form of a visitor carries: only who knows the cookie can make it. */
+/** The CSRF token in every form of a visitor. It cannot be computed without the cookie. */
 export function csrfTokenOf(session: string): string {
   return digest("sha256", `csrf:${session}`);
 }
 
 /**
- * Whether a browser says that another site's page sends this. Who is no browser says nothing. It is looked at beside
- * the CSRF token, which who can set cookies for us from a neighbouring host would know.
+ * Whether the browser reports that another site's page sent the request; other clients report nothing. Checked in
+ * addition to the CSRF token, because an attacker on a sibling host could set our cookie and so know the token.
  *
- * @param url the public address, where it is not what the request says
+ * @param url the public address, if it differs from the request's
  */
 export function isCrossSite(
   { header, base }: Pick<Incoming, "header" | "base">,
@@ -50,17 +50,17 @@ export function isCrossSite(
   const origin = header("origin");
   if (origin === undefined) return false;
   if (!URL.canParse(origin)) return true;
-  // A proxy that ends the encryption may have said nothing of it, so hosts are compared and not origins.
+  // Compares hosts, not origins: a proxy that terminates TLS may not have reported the protocol.
   const { host } = new URL(origin);
   return ![url, base].some((own) => own !== undefined && new URL(own).host === host);
 }
 
 /**
- * Whether a request that changes something was meant by who has the session cookie: it carries the cookie's CSRF token,
- * and no other site's page sends it.
+ * Whether the visitor meant to send a request that changes something: it has the CSRF token of their session cookie,
+ * and no other site's page sent it.
  *
- * @param url the public address, where it is not what the request says
- * @param given the CSRF token where it is not the `X-CSRF-Token` header
+ * @param url the public address, if it differs from the request's
+ * @param given the CSRF token of the form, used without an `X-CSRF-Token` header
  */
 export function isVerified(
   incoming: Pick<Incoming, "header" | "base">,

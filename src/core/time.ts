@@ -5,7 +5,7 @@ let lastDayText = "";
 /** The UTC day of an instant in epoch milliseconds, as `YYYY-MM-DD`. */
 export function dayOf(at: number): string {
   const day = Math.floor(at / DAY);
-  // Rows of a list, and requests, mostly share a day with the one before.
+  // Consecutive rows and requests mostly share a day.
   if (day !== lastDay) {
     lastDay = day;
     lastDayText = new Date(at).toISOString().slice(0, 10);
@@ -13,7 +13,7 @@ export function dayOf(at: number): string {
   return lastDayText;
 }
 
-/** What `Date.prototype.toISOString` gives of an instant in epoch milliseconds, in a third of the time. */
+/** Same as `Date.prototype.toISOString` for an instant in epoch milliseconds, in a third of the time. */
 export function isoInstant(at: number): string {
   const day = dayOf(at);
   const time = at - lastDay * DAY;

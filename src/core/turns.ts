@@ -1,9 +1,9 @@
 import { overloaded } from "./errors.ts";
 import { networkOf } from "./network.ts";
 
-/** Requests of one address that are worked on at the same time. */
+/** Maximum requests of one address that run at the same time. */
 const AT_ONCE = 32;
-/** Requests of one address that wait for those. More are refused. */
+/** Maximum requests of one address that wait for them. More are refused. */
 const MOST_WAITING = 1000;
 
 interface Address {
@@ -11,30 +11,30 @@ interface Address {
   waiting: (() => void)[];
 }
 
-/** Turns of the event loop between two requests: in each of them libuv accepts one connection. */
+/** Turns of the event loop between two delayed requests: libuv accepts one connection in each of them. */
 const BETWEEN = 48;
 /** Milliseconds of work after which a turn of the event loop starts no more requests. */
 const SLICE = 10;
 
 /**
- * Shares the process between addresses: of one address a bounded number of requests is worked on at once, so that a
- * client that sends thousands holds up itself. Once a turn of the event loop takes long, the others are started one by
- * one, with turns between them in which connections are accepted and new requests are read.
+ * Shares the process between addresses: each has a limited number of requests running at once, so that a client that
+ * sends thousands delays only itself. Once a turn of the event loop takes long, further requests are started one by
+ * one, with turns between them for accepting connections and reading new requests.
  */
 export class Turns {
   readonly #addresses = new Map<string, Address>();
   readonly #next: (() => void)[] = [];
-  /** Turns of the event loop since one of those was started. */
+  /** Turns of the event loop since a delayed request was last started. */
   #passed = 0;
   /** When the first request of this turn of the event loop was started. */
   #began: number | undefined;
 
   /**
-   * Waits for the turn of a request, whose end has to be told to {@link end}.
+   * Waits for a request's turn. Call {@link end} when the request is done.
    *
-   * @param ip the client's address; `""`, where it is unknown, never waits
-   * @returns `undefined` where it need not wait
-   * @throws ApiError 503 where too many requests of the address wait already
+   * @param ip the client's address; `""` (unknown) never waits
+   * @returns `undefined` if it need not wait
+   * @throws ApiError 503 if too many requests of the address are already waiting
    */
   begin(ip: string): Promise<void> | undefined {
     if (ip === "") return undefined;
@@ -49,7 +49,7 @@ export class Turns {
     return new Promise((resolve) => address.waiting.push(resolve));
   }
 
-  /** A request whose turn it was is done with. */
+  /** Ends the turn of a request. */
   end(ip: string): void {
     if (ip === "") return;
     const network = networkOf(ip);

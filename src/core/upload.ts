@@ -7,25 +7,24 @@ import type { Attribute } from "./input.ts";
 import type { Parameters } from "./parameters.ts";
 
 /**
- * How a route keeps the file it takes. It arrives in pieces of 256 KiB, each written in a transaction of its own, so
- * that neither memory nor the write lock is held for a slow client; what does not become part of the route's own
- * transaction is discarded.
+ * How a route stores an uploaded file. The file is written in pieces of 256 KiB, each in its own transaction, so that a
+ * slow client holds neither memory nor the write lock. It is discarded unless the route's own transaction commits.
  */
 export interface UploadSpec {
   /** The name of the file part. */
   readonly part: string;
-  /** Makes room for a file, and gives its id. */
+  /** Creates an empty file and returns its id. */
   begin(db: Database, source: Source, now: number): Awaitable<number>;
-  /** Keeps the next piece, counted from 0. */
+  /** Stores the next piece, counted from 0. */
   append(db: Database, id: number, index: number, bytes: Uint8Array): Awaitable<unknown>;
-  /** Forgets a file. */
+  /** Deletes a file. */
   discard(db: Database, id: number): Awaitable<unknown>;
 }
 
-/** A file that has come in whole. A class, since a client's JSON can't make one. */
+/** A completely received file. A class, so that no JSON from a client can pass for one. */
 export class UploadedFile {
   /**
-   * @param id what {@link UploadSpec.begin} gave
+   * @param id from {@link UploadSpec.begin}
    * @param name the file name as sent, without directories
    * @param sha256 in hex
    */
@@ -48,10 +47,10 @@ export function file(): Attribute<UploadedFile> {
 
 const PIECE = 256 * 1024;
 
-/** Takes the file of one request. */
+/** Receives the file of one request. */
 export class Upload {
   readonly part: string;
-  /** The most bytes of a file. */
+  /** Maximum bytes of a file. */
   readonly bytes: number;
   readonly #spec: UploadSpec;
   readonly #store: Store;
@@ -59,7 +58,7 @@ export class Upload {
   readonly #admit: (parameters: Parameters) => Promise<Source>;
   readonly #unsettled = new Set<number>();
 
-  /** @param admit finds where the file goes, or throws where the caller may not send one there */
+  /** @param admit returns the group or project the file goes to, or throws if the caller may not upload there */
   constructor(
     spec: UploadSpec,
     store: Store,
@@ -76,8 +75,8 @@ export class Upload {
   }
 
   /**
-   * @param parameters what came before the file, a token perhaps
-   * @throws ApiError 413 for a larger file, and what `admit` throws
+   * @param parameters parts sent before the file, possibly with a token
+   * @throws ApiError 413 for a larger file, and whatever `admit` throws
    */
   async receive(
     name: string,
@@ -119,12 +118,12 @@ export class Upload {
     return new UploadedFile(id, name, size, hash.digest("hex"));
   }
 
-  /** Keeps a file for good: what was done with it is committed. */
+  /** Keeps a file for good: the route's transaction has committed. */
   keep(file: unknown): void {
     if (file instanceof UploadedFile) this.#unsettled.delete(file.id);
   }
 
-  /** Discards all that was taken and not kept. */
+  /** Discards all received files that were not kept. */
   async settle(): Promise<void> {
     if (this.#unsettled.size === 0) return;
     await this.#store.transaction(

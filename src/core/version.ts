@@ -1,5 +1,5 @@
-/** The API's own version: the package's (a test compares them). */
+/** The API's own version, same as the package's (a test compares them). */
 export const VERSION = "0.1.0";
 
-/** The state of the code: with releases only, the version says it. */
+/** The revision of the code. Only releases are published, so it is the version's tag. */
 export const REVISION = `v${VERSION}`;

@@ -2,17 +2,17 @@ import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   name: string;
-  /** What is wrong, a sentence each; none where all is well. */
+  /** The problems found, each a sentence; empty if there are none. */
   problems: string[];
 }
 
-/** How many problems of one kind are told of. */
+/** Maximum problems reported by one check. */
 const TOLD = 20;
 
-/** What has to be true of the data beyond what the schema sees to. Each query gives what contradicts it, as text. */
+/** Invariants that the schema does not enforce. Each query returns the violations as text. */
 const INVARIANTS: readonly { name: string; sql: string }[] = [
   {
     name: "event totals",
@@ -79,14 +79,14 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
 ];
 
 /**
- * Looks a database over, in one snapshot, and changes nothing.
+ * Checks a database in one snapshot, without changing anything.
  *
- * @throws StoreError where it is none of ours, of an older version, or newer than the code
+ * @throws StoreError if it is not a pm-api database, or of an older or newer version
  */
 export async function check(store: Store): Promise<Check[]> {
   const pending = await pendingMigrations(store, migrations);
   if (pending.length === migrations.length) {
-    throw new StoreError("not_ours", "there is nothing of pm-api in the database");
+    throw new StoreError("not_ours", "the database is not a pm-api database");
   }
   if (pending.length > 0) {
     throw new StoreError("older", "the database is of an older version: bring it up to date first");
@@ -117,12 +117,12 @@ async function ofSqlite(db: Reader): Promise<Check[]> {
       name: "foreign keys",
       problems: keys
         .slice(0, TOLD)
-        .map(([table, row, parent]) => `row ${row} of ${table} names nothing in ${parent}`),
+        .map(([table, row, parent]) => `row ${row} of ${table} refers to nothing in ${parent}`),
     },
   ];
 }
 
-/** The server keeps keys and indexes right; what it can't are those it was told not to look at. */
+/** The server maintains keys and indexes, except those it was told not to check or that failed to build. */
 async function ofPostgres(db: Reader): Promise<Check[]> {
   const indexes = await db.rows(
     `select i.indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -138,7 +138,7 @@ async function ofPostgres(db: Reader): Promise<Check[]> {
   ];
 }
 
-/** Where the next id is one that is taken, nothing can be added. */
+/** If the next id is already taken, no row can be added. */
 async function idProblems(
   db: Reader,
   dialect: Store["dialect"],
@@ -156,7 +156,7 @@ async function idProblems(
     );
     const [highest, given] = found as [number, number];
     if (highest > given)
-      problems.push(`${name} has an id ${highest}, and ${given} was the last given`);
+      problems.push(`${name} has an id ${highest}, but the last one assigned was ${given}`);
   }
   return problems;
 }

@@ -4,7 +4,7 @@ import { pendingMigrations } from "../store/migrate.ts";
 import { type Database, type Reader, type Store, StoreError, type Value } from "../store/port.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";
 
-/** What one table held, in the source and then in the target. */
+/** The content of one table, same in the source and the target. */
 export interface CopiedTable {
   table: string;
   rows: number;
@@ -12,21 +12,21 @@ export interface CopiedTable {
   checksum: string;
 }
 
-/** Rows as both engines give and take them exactly: integers as text, which no number type rounds. */
+/** A row, exactly as in both engines: integers are texts, so that no number type rounds them. */
 type Row = (string | Uint8Array | null)[];
 
-/** Bytes of a batch; the next one is made smaller or larger by it. */
+/** Target size of a batch in bytes; the size of each batch determines the number of rows in the next. */
 const AIM = 4 * 1024 * 1024;
 const MOST_ROWS = 500;
-/** PostgreSQL and SQLite take more. */
+/** PostgreSQL and SQLite accept more. */
 const MOST_VALUES = 30_000;
 
 /**
- * Copies everything from one database to another, whichever engines they have, reads it back, and leaves the target as
- * it was unless all is there. The source is read in one snapshot, while others write to it.
+ * Copies everything from one database to another, with any engines, and reads it back. The target stays unchanged
+ * unless everything has arrived. The source is read in one snapshot; others can write to it meanwhile.
  *
- * @param target brought up to date, with nothing in it
- * @throws StoreError where the source is of another version, or the target holds something
+ * @param target migrated, but empty
+ * @throws StoreError if the source is of another version, or the target is not empty
  */
 export async function copy(
   source: Store,
@@ -63,7 +63,7 @@ export async function copy(
   );
 }
 
-/** Keeps others from writing, and refuses what holds something already. */
+/** Prevents other writes to the target, and refuses one that is not empty. */
 async function takeOver(to: Database, dialect: Store["dialect"], tables: readonly Table[]) {
   if (dialect === "postgres") {
     const names = tables.map(({ name }) => name).join(", ");
@@ -79,7 +79,7 @@ async function takeOver(to: Database, dialect: Store["dialect"], tables: readonl
   }
 }
 
-/** Rows are read twice: to copy them, and to compare. */
+/** Counts each row twice, for copying and for comparing. */
 async function progressOf(from: Reader, tables: readonly Table[], onProgress?: Progress) {
   if (!onProgress) return () => undefined;
   let total = 0;
@@ -129,7 +129,7 @@ async function verify(
   }
 }
 
-/** Reads a whole table by its primary key, a batch at a time. */
+/** Reads a whole table in batches, in the order of its primary key. */
 async function scan(
   db: Reader,
   table: Table,
@@ -140,7 +140,7 @@ async function scan(
   );
   const key = table.key.map((name) => table.columns.findIndex((column) => column.name === name));
   const after = key.map((at) => (table.columns[at]?.kind === "int" ? "cast(? as bigint)" : "?"));
-  // Without the table's name PostgreSQL would order by the text that is selected.
+  // Without the table's name PostgreSQL would sort by the selected text.
   const place = table.key.map((name) => `t.${name}`).join(", ");
   const hash = createHash("sha256");
   let rows = 0;
@@ -156,7 +156,7 @@ async function scan(
     if (batch.length > 0) await onBatch(batch);
     const bytes = batch.reduce((sum, row) => sum + digestRow(hash, row), 0);
     rows += batch.length;
-    // Between two SQLite databases nothing else would ever get its turn.
+    // Copying between two SQLite databases would otherwise block the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     if (batch.length < most) return { table: table.name, rows, checksum: hash.digest("hex") };
     last = batch.at(-1);
@@ -166,7 +166,7 @@ async function scan(
   }
 }
 
-/** Adds a row to a checksum, each value with its kind and length, and gives its size in bytes. */
+/** Adds a row to a checksum, each value with its kind and length, and returns its size in bytes. */
 function digestRow(hash: Hash, row: Row): number {
   let size = 0;
   for (const value of row) {
@@ -182,13 +182,13 @@ function digestRow(hash: Hash, row: Row): number {
   return size;
 }
 
-/** A foreign key that is checked at the end instead of with each statement. */
+/** A foreign key that is checked at the end instead of after each statement. */
 interface Loose {
   table: string;
   constraint: string;
 }
 
-/** Rows may name rows that come later: in the same table, or where tables name each other. */
+/** Defers foreign keys to rows that are copied later: in the same table, or between tables that refer to each other. */
 async function loosen(
   to: Database,
   dialect: Store["dialect"],
@@ -214,7 +214,7 @@ async function loosen(
   return loose;
 }
 
-/** Checks what {@link loosen} put off, and makes the target's constraints what they were. */
+/** Makes the checks that {@link loosen} deferred, and restores the target's constraints. */
 async function tighten(to: Database, dialect: Store["dialect"], loose: readonly Loose[]) {
   if (dialect === "sqlite") return;
   await to.run("set constraints all immediate");
@@ -223,7 +223,7 @@ async function tighten(to: Database, dialect: Store["dialect"], loose: readonly 
   }
 }
 
-/** The highest id a table ever gave, also to what is gone by now: ids never come back. */
+/** The highest id ever assigned in a table, even to deleted rows: ids are never reused. */
 async function lastId(
   from: Reader,
   dialect: Store["dialect"],
@@ -246,7 +246,12 @@ async function continueAfter(
   last: number,
 ): Promise<void> {
   if (dialect === "postgres") {
-    await to.rows("select setval(pg_get_serial_sequence(?, 'id'), ?)", [name, last]);
+    // A sequence that has given no number yet is set to its first, unused.
+    await to.rows("select setval(pg_get_serial_sequence(?, 'id'), ?, ?)", [
+      name,
+      Math.max(last, 1),
+      last > 0 ? "true" : "false",
+    ]);
     return;
   }
   await to.run("delete from sqlite_sequence where name = ?", [name]);

@@ -4,16 +4,16 @@ import { basename, dirname, join } from "node:path";
 import { StoreError } from "../store/port.ts";
 import { BACKUP_ID } from "../store/sqlite.ts";
 
-/** What SQLite keeps beside a database, by what it adds to its name. */
+/** The files SQLite has beside a database, by the suffix of their names. */
 const BESIDE = ["-wal", "-shm", "-journal"] as const;
 
-/** Whether a name stands for a SQLite file. */
+/** Whether a database name means a SQLite file. */
 export function isSqliteFile(database: string): boolean {
   return database !== ":memory:" && !/^postgres(ql)?:\/\//.test(database);
 }
 
 /**
- * Whether two names stand for one file, or for a file that belongs to the same SQLite database: by whatever path,
+ * Whether two names mean the same file, or `other` is one of the files beside the SQLite database `one`, by any path,
  * symbolic or hard link.
  */
 export async function isSameDatabase(one: string, other: string): Promise<boolean> {
@@ -28,7 +28,7 @@ export async function isSameDatabase(one: string, other: string): Promise<boolea
   return false;
 }
 
-/** The database that a file such as `pm.db-wal` belongs to, where that is there. */
+/** The database that a file such as `pm.db-wal` belongs to, if it exists. */
 export async function ownerOf(file: string): Promise<string | undefined> {
   const ending = BESIDE.find((one) => file.endsWith(one));
   const owner = ending && file.slice(0, -ending.length);
@@ -36,11 +36,11 @@ export async function ownerOf(file: string): Promise<string | undefined> {
 }
 
 /**
- * Whether a file is a backup that `backupDatabase` wrote and nobody has used as a database since: what may be replaced.
- * An empty file holds nothing that could be lost.
+ * Whether a file may be replaced: a backup that `backupDatabase` wrote and that was not used as a database since, an
+ * empty file, or none at all.
  */
 export async function isReplaceable(file: string): Promise<boolean> {
-  // A pipe or a device would keep who opens it waiting.
+  // Opening a pipe or device could block.
   const found = await statOf(file);
   if (!found) return true;
   if (!found.isFile()) return false;
@@ -59,8 +59,8 @@ export async function isReplaceable(file: string): Promise<boolean> {
 }
 
 /**
- * Has `write` fill a file beside `file`, readable by its owner alone, and puts it in its place when it is whole and on
- * the disk. Where `write` fails, nothing is left behind and `file` is what it was.
+ * Lets `write` fill a temporary file beside `file`, readable only by its owner, and renames it to `file` once it is
+ * complete and on disk. If that fails, nothing is left behind and `file` is unchanged.
  */
 export async function replaceFile(
   file: string,
@@ -71,7 +71,7 @@ export async function replaceFile(
     await (await open(partial, "wx", 0o600)).close();
     await chmod(partial, 0o600);
     await write(partial);
-    // SQLite leaves it to the system when a copy reaches the disk.
+    // SQLite does not sync the copy to disk.
     const handle = await open(partial, "r+");
     try {
       await handle.sync();
@@ -89,22 +89,22 @@ export async function replaceFile(
   }
 }
 
-/** Keeps a database's files under another name; `file` stays where it is until something replaces it. */
+/** Keeps a database's files under another name; `file` itself also stays in place until it is replaced. */
 export async function setAside(file: string, aside: string): Promise<void> {
   for (const ending of BESIDE) {
     if (await statOf(file + ending)) await rename(file + ending, aside + ending);
   }
-  // Some file systems have no links.
+  // Some file systems have no hard links.
   await link(file, aside).catch(() => rename(file, aside));
 }
 
-/** Gives a file to whoever has another: an administrator restores what a service has to open. */
+/** Changes a file's owner to that of another: root may restore a database that a service has to open. */
 export async function giveAs(file: string, other: string): Promise<void> {
   const { uid, gid } = await stat(other);
   if (process.getuid?.() === 0) await chown(file, uid, gid);
 }
 
-/** Removes a SQLite database. */
+/** Removes all files of a SQLite database. */
 export async function removeFiles(database: string): Promise<void> {
   for (const ending of ["", ...BESIDE]) await rm(database + ending, { force: true });
 }
@@ -114,7 +114,7 @@ async function filesOf(database: string): Promise<string[]> {
   return ["", ...BESIDE].map((ending) => path + ending);
 }
 
-/** A path without symbolic links, whether or not the file is there. */
+/** A path without symbolic links, whether or not the file exists. */
 async function resolved(file: string): Promise<string> {
   try {
     return await realpath(file);

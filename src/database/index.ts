@@ -24,12 +24,13 @@ export type { Check } from "./check.ts";
 export type { CopiedTable } from "./copy.ts";
 
 /**
- * Moves everything from one database to another, between SQLite and PostgreSQL or not, in one consistent snapshot.
- * Others may write to the source meanwhile; what they write after the beginning is not copied.
+ * Copies everything from one database to another, of either engine, in one consistent snapshot. Others can write to the
+ * source meanwhile; writes after the start are not copied.
  *
- * @param options `from`, `to`: as `createApp`'s `database`; `onProgress`: is told of rows copied or read back
+ * @param options `from`, `to`: as `createApp`'s `database`; `onProgress`: called with the number of rows copied or read
+ *   back
  * @returns each table with its rows and a checksum, which were the same when the target was read back
- * @throws StoreError where the target is not empty, or one of them can't be used; the target stays empty then
+ * @throws StoreError if the target is not empty, or one of them can't be used; then nothing was copied
  */
 export async function copyDatabase(options: {
   from: string;
@@ -46,28 +47,29 @@ export async function copyDatabase(options: {
 }
 
 /**
- * Looks a database over: its file and indexes, foreign keys, ids, and what the schema can't see to, such as totals.
- * Nothing is changed.
+ * Checks a database: its file and indexes, foreign keys, ids, and invariants the schema can't enforce, such as totals.
+ * It changes nothing.
  *
- * @throws StoreError where it is none of this version's
+ * @throws StoreError if it is not a pm-api database of this version
  */
 export function checkDatabase(database: string): Promise<Check[]> {
   return withStore(database, check, { unchanged: true });
 }
 
-/** What a backup is, beside its file. */
+/** A backup that was written. */
 export interface Backup {
   bytes: number;
 }
 
 /**
- * Writes a copy of a SQLite database, as it is now, to a file, while others write to it. The copy is made beside the
- * file, readable by its owner alone, and checked; only then it is put in its place. An older backup is replaced.
+ * Writes a copy of a SQLite database, in its current state, to a file. Others can write to the database meanwhile. The
+ * copy is created beside the file, readable only by its owner, and checked before it takes the file's place. An older
+ * backup is replaced.
  *
- * @param options `force`: whether a file that is no backup, or that was used as a database since, is replaced too
+ * @param options `force`: also replaces a file that is not a backup, or that has been used as a database since
  * @returns its size
- * @throws StoreError for a PostgreSQL database, which `pg_dump` is for; where the file is the database itself, is one of
- *   the files beside it, or must not be replaced
+ * @throws StoreError for a PostgreSQL database (use `pg_dump`); if the file is the database itself, is one of the files
+ *   beside it, or must not be replaced
  */
 export async function backupDatabase(
   database: string,
@@ -85,7 +87,7 @@ export async function backupDatabase(
       if (!force && !(await isReplaceable(file))) {
         throw new StoreError(
           "exists",
-          `${file} is there already, and is no backup or was used as a database since`,
+          `${file} already exists, and is not a backup or has been used as a database since`,
         );
       }
       return replaceFile(file, (partial) => copyWhole(store, partial, true));
@@ -94,7 +96,7 @@ export async function backupDatabase(
   );
 }
 
-/** What a backup in a folder of backups is. */
+/** A backup that was written to a folder of backups. */
 export interface FolderBackup extends Backup {
   /** The new file, named after the database and the instant: `pm-20261122T013105Z.db`. */
   file: string;
@@ -103,11 +105,11 @@ export interface FolderBackup extends Backup {
 }
 
 /**
- * Writes a backup, as {@link backupDatabase}, to a new file in a folder, which is made where there is none, and removes
- * the oldest ones of this database.
+ * Writes a backup, like {@link backupDatabase}, to a new file in a folder, which is created if missing, and removes the
+ * oldest backups of this database.
  *
- * @param options `keep`: how many there are to be; default all
- * @throws StoreError as `backupDatabase`; nothing is removed then
+ * @param options `keep`: how many backups to keep; default all
+ * @throws StoreError as `backupDatabase`; then nothing was removed
  */
 export async function backupInto(
   database: string,
@@ -126,7 +128,7 @@ export async function backupInto(
   const removed: string[] = [];
   for (const one of all.slice(0, Math.max(0, all.length - keep))) {
     const path = join(folder, one);
-    // What was used as a database since is somebody's.
+    // Someone has used this one as a database since.
     if (!(await isReplaceable(path))) continue;
     await rm(path);
     removed.push(path);
@@ -134,21 +136,21 @@ export async function backupInto(
   return { file, bytes, removed };
 }
 
-/** What restoring a backup did. */
+/** The result of restoring a backup. */
 export interface Restored {
   /** The size of the database. */
   bytes: number;
-  /** Where the database before it is kept; `null` where there was none. */
+  /** The new path of the previous database; `null` if there was none. */
   kept: string | null;
 }
 
 /**
- * Puts a backup in the place of a SQLite database that nobody has open. The backup is checked first and stays as it is;
- * the database before is kept beside the new one, under another name.
+ * Replaces a SQLite database that nobody has open with a backup. The backup is checked first and stays unchanged; the
+ * previous database is kept beside the new one, under another name.
  *
  * @param from the backup, or another SQLite database of this version or an older one
- * @throws StoreError where the backup is damaged, newer than the code or none of ours, where another process has the
- *   database open, and for a PostgreSQL database, which `pg_restore` is for; nothing is changed then
+ * @throws StoreError if the backup is damaged, newer than the code or not a pm-api database, if another process has the
+ *   database open, and for a PostgreSQL database (use `pg_restore`); then nothing was changed
  */
 export async function restoreDatabase(from: string, database: string): Promise<Restored> {
   for (const name of [from, database]) {
@@ -163,7 +165,7 @@ export async function restoreDatabase(from: string, database: string): Promise<R
     async (store) => {
       const pending = await pendingMigrations(store, migrations);
       if (pending.length === migrations.length) {
-        throw new StoreError("not_ours", `there is nothing of pm-api in ${from}`);
+        throw new StoreError("not_ours", `${from} is not a pm-api database`);
       }
       const kept = isThere ? `${database}.before-${stamp(Date.now())}` : null;
       const { bytes } = await replaceFile(database, async (partial) => {
@@ -179,12 +181,12 @@ export async function restoreDatabase(from: string, database: string): Promise<R
   );
 }
 
-/** An instant as it stands in the names of files: `20261122T013105Z`. */
+/** An instant for file names: `20261122T013105Z`. */
 function stamp(at: number): string {
   return new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
 }
 
-/** @throws StoreError where two names stand for one database */
+/** @throws StoreError if both names mean the same database */
 async function requireOther(database: string, file: string): Promise<void> {
   if (await isSameDatabase(database, file)) {
     throw new StoreError("same_file", `${file} is the database itself, or a part of it`);
@@ -209,21 +211,21 @@ async function copyWhole(store: Store, file: string, isBackup: boolean): Promise
 /**
  * Checks that no process has a SQLite database open, and writes its log back into it.
  *
- * @throws StoreError where one has
+ * @throws StoreError if one has
  */
 async function requireUnused(database: string): Promise<void> {
   try {
     await (await openStore(database, { alone: true })).close();
   } catch (error) {
-    // What can't be opened, such as a damaged file, nobody else has open either.
+    // A file that can't be opened, such as a damaged one, is not open elsewhere either.
     if ((error as StoreError).code === "in_use") throw error;
   }
 }
 
 /**
- * Removes a SQLite database that nobody has open, such as one that was made for something that failed.
+ * Removes a SQLite database that nobody has open, such as one created for work that then failed.
  *
- * @throws StoreError where another process has it open
+ * @throws StoreError if another process has it open
  */
 export async function removeDatabase(database: string): Promise<void> {
   await requireUnused(database);
@@ -233,9 +235,9 @@ export async function removeDatabase(database: string): Promise<void> {
 /**
  * Brings a database up to date, as `createApp` does.
  *
- * @param options `dryRun`: only says what would be done
+ * @param options `dryRun`: only returns what would be done
  * @returns the ids of the steps that were, or would be, run
- * @throws StoreError where the database is newer than the code
+ * @throws StoreError if the database is newer than the code
  */
 export function migrateDatabase(
   database: string,

@@ -6,24 +6,24 @@ import type { Store } from "../store/port.ts";
 /** Every step of the schema. */
 export const migrations = everything.flatMap((resource) => resource.migrations);
 
-/** A table, as both engines have it. */
+/** A table, described for both engines. */
 export interface Table {
   name: string;
   columns: { name: string; kind: "int" | "text" | "bytes" }[];
   /** The names of the columns of its primary key, in order. */
   key: string[];
-  /** Whether its `id` is given by the database. */
+  /** Whether the database assigns its `id`. */
   numbered: boolean;
-  /** The tables its foreign keys name. */
+  /** The tables its foreign keys refer to. */
   references: string[];
 }
 
 const KINDS = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
 
 /**
- * The tables of the code's schema, each after those it refers to, where that can be; without those of the database
- * itself: the journal of migrations, and who works on what. They are read from a new database in memory, so that one
- * way of asking serves both engines.
+ * The tables of the code's schema, each after the tables it refers to if possible, without those that belong to one
+ * database: `schema_migrations` and `jobs`. They are read from a new database in memory, so that one query serves both
+ * engines.
  */
 export async function tablesOf(): Promise<Table[]> {
   const model = await openStore(":memory:");

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Awaitable, Database, Reader, Store } from "../store/port.ts";
 
-/** Something that is to be done, as its worker gets it. */
+/** A task, as its worker gets it. */
 export interface Task {
   readonly id: number;
   /** JSON, as it was queued. */
   readonly payload: string;
-  /** How often it was begun, this time included. */
+  /** How often it was started, including this time. */
   readonly attempts: number;
 }
 
@@ -14,70 +14,70 @@ export interface Task {
 export type Outcome =
   | {
       readonly done: true;
-      /** Writes what follows from it, in the transaction that removes the task: both happen, or neither. */
+      /** Writes its results in the transaction that removes the task: both happen, or neither. */
       readonly follow?: (db: Database) => Awaitable<void>;
     }
   | {
       readonly done: false;
       readonly error: string;
-      /** Whether trying again is useless. */
+      /** Whether retrying is useless. */
       readonly final?: boolean;
-      /** Milliseconds for which the worker begins nothing else, where the cause is not this task. */
+      /** Milliseconds during which the worker starts nothing else, if the cause is not this task. */
       readonly rest?: number;
     }
-  /** Given up unfinished because the worker stops: it is due at once. */
+  /** Aborted because the worker stops: the task is due at once. */
   | "interrupted";
 
 /** A task in the queue, as operators see it. */
 export interface QueuedTask extends Task {
   readonly state: "waiting" | "running" | "failed";
-  /** When it is to be tried next, in epoch milliseconds; `null` for never. */
+  /** When it is tried next, in epoch milliseconds; `null` for never. */
   readonly dueAt: number | null;
   readonly error: string | null;
   readonly createdAt: number;
 }
 
-/** What a worker runs on. */
+/** The settings of a worker. */
 export interface WorkerSettings {
   store: Store;
-  /** Under which name tasks are queued for it. */
+  /** The name under which tasks are queued for it. */
   name: string;
   now: () => number;
-  /** Milliseconds between two looks into an empty queue. */
+  /** Milliseconds between two checks of an empty queue. */
   interval: number;
-  /** How many tasks are worked on at once. */
+  /** Maximum tasks in progress at once. */
   lanes: number;
-  /** Does a task, outside any transaction. The signal says that there is no more time. */
+  /** Does a task, outside any transaction. The signal aborts it when the worker has to stop. */
   work: (task: Task, signal: AbortSignal) => Promise<Outcome>;
   onError: (error: unknown) => void;
 }
 
 /** A running worker. */
 export interface Worker {
-  /** Begins nothing more, waits some seconds for what is being done, and then interrupts it. */
+  /** Starts nothing more, waits some seconds for running tasks, and then interrupts them. */
   stop(): Promise<void>;
 }
 
 const HOUR = 3_600_000;
-/** Nothing is queued for a worker that no process ran for so long. */
+/** Tasks are no longer queued for a worker that no process has run for this long. */
 const FORGOTTEN = 7 * 24 * HOUR;
 /**
- * Who is at a task for so long has died. It is far more than an attempt may take and than the clocks of two servers
- * differ by.
+ * After this long, in milliseconds, the process with a task counts as dead. It is far longer than an attempt may take,
+ * and than the difference between the clocks of two servers.
  */
 const LEASE = 600_000;
 const FIRST_RETRY = 30_000;
 const LAST_RETRY = 4 * HOUR;
-/** With the pauses between them two days. */
+/** About two days, with the pauses between them. */
 const ATTEMPTS = 20;
-/** How many tasks are looked up at once. */
+/** Tasks looked up at once. */
 const BATCH = 50;
-/** How many rows one statement adds. */
+/** Maximum rows added by one statement. */
 const ROWS = 250;
 const GRACE = 3000;
 
 /**
- * Queues that something happened for every worker there is, in the transaction of what happened.
+ * Queues an event for every known worker, in the transaction that caused the event.
  *
  * @param payload what the workers need to know, such as the event's id
  */
@@ -90,8 +90,8 @@ export async function announce(db: Database, payload: object, now: number): Prom
 }
 
 /**
- * The same for a row whose id is not known before the end: the one that the statement given to `db.last` before this
- * inserts. The payload is an object with that id under `key`.
+ * Same as {@link announce} for a row whose id is only known at the end: the one inserted by the statement passed to
+ * `db.last` just before. The payload is an object with that id under `key`.
  */
 export function announceLast(db: Database, key: string, now: number): void {
   db.last(
@@ -119,7 +119,7 @@ export async function add(
   }
 }
 
-/** Makes a worker known, or says that it is still there; from then on, tasks are queued for it. */
+/** Registers a worker, or records that it is still alive; from then on, tasks are queued for it. */
 async function register(db: Database, name: string, now: number): Promise<void> {
   await db.run(
     `insert into outbox_workers (name, token, seen_at) values (?, ?, ?)
@@ -128,17 +128,17 @@ async function register(db: Database, name: string, now: number): Promise<void> 
   );
 }
 
-/** What tells this installation from others, or `undefined` where the worker was never run. */
+/** A random token that identifies this installation; `undefined` if the worker has never run. */
 export async function tokenOf(db: Reader, name: string): Promise<string | undefined> {
   const [found] = await db.rows("select token from outbox_workers where name = ?", [name]);
   return found?.[0] as string | undefined;
 }
 
 /**
- * Keeps whether a worker can reach what it needs, for all processes.
+ * Records, for all processes, whether a worker can reach the service it needs.
  *
- * @param since since when it can't, in epoch milliseconds; `null` where it can
- * @returns whether that is news
+ * @param since when it began to fail, in epoch milliseconds; `null` if it does not fail
+ * @returns whether this changed anything
  */
 export async function setFailing(
   db: Database,
@@ -153,7 +153,7 @@ export async function setFailing(
   return changed > 0;
 }
 
-/** How the workers do that some process runs: by name, whether they can reach what they need. */
+/** The state of all known workers, by name: whether they can reach the service they need. */
 export async function health(db: Reader, now: number): Promise<Record<string, "ok" | "failing">> {
   const found = await db.rows(
     "select name, failing_since from outbox_workers where seen_at > ? order by name",
@@ -164,7 +164,7 @@ export async function health(db: Reader, now: number): Promise<Record<string, "o
   );
 }
 
-/** What is in a worker's queue, what is tried no more first, each kind in the order of its ids. */
+/** The tasks in a worker's queue: failed ones first, then the others, each in the order of their ids. */
 export async function queued(
   db: Reader,
   worker: string,
@@ -193,10 +193,10 @@ export async function queued(
 }
 
 /**
- * Makes tasks due at once, with all attempts before them: those that are tried no more and those that wait.
+ * Makes failed and waiting tasks due at once, and resets their number of attempts.
  *
- * @param id only this one
- * @returns how many
+ * @param id only this task
+ * @returns the number of tasks
  */
 export function retry(db: Database, worker: string, now: number, id?: number): Awaitable<number> {
   const one = id === undefined ? { sql: "", values: [] } : { sql: " and id = ?", values: [id] };
@@ -208,9 +208,9 @@ export function retry(db: Database, worker: string, now: number, id?: number): A
 }
 
 /**
- * Runs a worker in the background until it is stopped. Any number of processes may run the same one on a database: a
- * task is leased by one of them, and leased again where that one dies. A task is done at least once: what its worker
- * does outside the database may happen twice where the process dies between doing it and removing the task.
+ * Runs a worker in the background until it is stopped. Any number of processes may run the same worker on a database:
+ * one of them leases a task, and another leases it again if the first one dies. Tasks are done at least once: effects
+ * outside the database may happen twice if the process dies between causing them and removing the task.
  */
 export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const { store, name, now, interval, lanes, work, onError } = settings;
@@ -239,7 +239,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
     await store.transaction((db) => settle(db, task, owner, outcome, now()), { shared: true });
   };
 
-  /** Works on what is due; gives whether there may be more. */
+  /** Works on due tasks; returns whether there may be more. */
   const turn = async (): Promise<boolean> => {
     const ids = await due(store, name, now(), BATCH);
     const resting = () => now() < restUntil;
@@ -288,7 +288,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   };
 }
 
-/** The ids of tasks that are due, those that wait longest first. It only reads: every process asks all the time. */
+/** The ids of due tasks, longest overdue first. It only reads, since every process calls it all the time. */
 async function due(db: Reader, worker: string, now: number, most: number): Promise<number[]> {
   const found = await db.rows(
     `select id from outbox where worker = ? and failed_at is null and due_at <= ?
@@ -298,7 +298,7 @@ async function due(db: Reader, worker: string, now: number, most: number): Promi
   return found.map(([id]) => id as number);
 }
 
-/** Takes a task, so that no other process does before the lease ends; `undefined` where another has taken it. */
+/** Leases a task, so that no other process takes it before the lease ends; `undefined` if another has taken it. */
 async function lease(
   db: Database,
   id: number,
@@ -313,7 +313,7 @@ async function lease(
   return taken && { id, payload: taken[0] as string, attempts: taken[1] as number };
 }
 
-/** Keeps how an attempt ended, unless the lease has ended and another process has the task. */
+/** Stores the outcome of an attempt, unless the lease has ended and another process has the task. */
 async function settle(
   db: Database,
   { id, attempts }: Task,

@@ -1,12 +1,12 @@
 import type { Migration } from "../store/migrate.ts";
 
 /**
- * `outbox` has what is still to be done because something happened, a row for each worker that does some of it. A row is
- * removed when it is done. `due_at` is when it is to be tried next; while `owner` is at it, when others take that one
- * for dead. `failed_at` is set where it is tried no more.
+ * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `due_at`
+ * is when the task is tried next or, while `owner` works on it, when others consider that owner dead. `failed_at` is
+ * set if it is not tried any more.
  *
- * `outbox_workers` has the workers that there are; of one that was not seen for long, nothing is queued. `token` is
- * random and tells this installation from others. `failing_since` is set while what the worker needs can't be reached.
+ * `outbox_workers` has the known workers; tasks are not queued for workers not seen for a long time. `token` is random
+ * and identifies this installation. `failing_since` is set while the worker can't reach the service it needs.
  */
 export const outboxMigrations: Migration[] = [
   {
@@ -34,7 +34,7 @@ create table outbox_workers (
 `,
   },
   {
-    // What the first mailer had queued goes on here: events nobody had looked at, and mails that were not sent.
+    // Takes over the queue of the first mailer: events it had not processed, and unsent mails.
     id: "20261122-41-mail-in-outbox",
     sql: `
 insert into outbox (worker, payload, due_at, created_at)

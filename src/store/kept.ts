@@ -1,26 +1,26 @@
 import type { Value } from "./port.ts";
 
 const ROWS_KEPT = 2000;
-/** A row with a longer text is not kept. */
+/** Rows with a longer text are not cached. */
 const KEPT_TEXT = 1000;
-/** Nor is one that was looked up by a longer statement and values. */
+/** Nor are rows looked up by a longer statement and values. */
 const KEPT_KEY = 5000;
 
 /**
- * Single rows that were looked up, of one version of the database (docs/decisions/0003). What tells versions apart is
- * the engine's own: two reads that find the same version find the same rows.
+ * Cache of single rows of one database version (docs/decisions/0003). The engine provides the version: two reads that
+ * find the same version find the same rows.
  */
 export class KeptRows {
   readonly #rows = new Map<string, Map<string, object>>();
   #count = 0;
   #version: Value = null;
 
-  /** The version that the rows are of, or a later one: that at which somebody last looked. */
+  /** The database version last seen, which the cached rows belong to. */
   get version(): Value {
     return this.#version;
   }
 
-  /** Somebody has found the database to be of this version: forgets what is of another. */
+  /** Reports the database's current version. Clears the cache if it is a new one. */
   meet(version: Value): void {
     if (version === this.#version) return;
     this.#version = version;
@@ -32,7 +32,7 @@ export class KeptRows {
     return this.#rows.get(sql)?.get(key);
   }
 
-  /** Keeps a row, unless it or what it was looked up by is large. It can't be changed any more. */
+  /** Caches and freezes a row, unless the row or its key is large. */
   keep(sql: string, key: string, row: object): void {
     if (sql.length + key.length > KEPT_KEY || !isSmall(row)) return;
     if (this.#count >= ROWS_KEPT) this.#forget();
@@ -54,7 +54,7 @@ function isSmall(row: object): boolean {
   );
 }
 
-/** Different texts for different values: each says where it ends. */
+/** A unique text for a list of values: each value's end is marked. */
 export function keyOf(values: readonly Value[]): string {
   let key = "";
   for (const value of values) {

@@ -1,11 +1,11 @@
 import { type Database, type Reader, type Store, StoreError } from "./port.ts";
 
 /**
- * One frozen step of the schema. Once released neither part changes: a later change is a later step.
+ * One step of the schema. Once released it never changes: further changes are new steps.
  *
- * `id` sorts by age: a date, a number, a name (`"20261121-01-users"`). `sql` holds statements ended by `;` at a line's
- * end, in the subset both engines share, with four words that differ: `$id` (a key that never comes back), `$int`,
- * `$text` (sorted by code point) and `$bytes`.
+ * `id` sorts by age: a date, a number, a name (`"20261121-01-users"`). `sql` contains statements, each ending with `;`
+ * at the end of a line, in the subset both engines share, with placeholders for four types that differ: `$id` (a key
+ * that is never reused), `$int`, `$text` (sorted by code point) and `$bytes`.
  */
 export interface Migration {
   id: string;
@@ -31,11 +31,11 @@ const JOURNAL =
   "create table if not exists schema_migrations (id $text primary key, applied_at $int not null)";
 
 /**
- * Brings the schema to the code's state, journalling each step in `schema_migrations`, all in one transaction.
+ * Brings the schema up to date in one transaction, recording each step in `schema_migrations`.
  *
- * @param now the instant journalled, in epoch milliseconds
+ * @param now the recorded instant, in epoch milliseconds
  * @returns the ids of the steps that were run
- * @throws StoreError when the journal names a step this code does not know: the database is newer than the code
+ * @throws StoreError if `schema_migrations` has an unknown step: the database is newer than the code
  */
 export async function migrate(
   store: Store,
@@ -54,10 +54,10 @@ export async function migrate(
 }
 
 /**
- * What {@link migrate} would run; nothing is changed.
+ * Returns what {@link migrate} would run, without changing anything.
  *
- * @returns the ids of the steps, in order: all of them where the database is none of ours yet
- * @throws StoreError when the database is newer than the code
+ * @returns the ids of the steps, in order: all of them if the database has no tables of pm-api yet
+ * @throws StoreError if the database is newer than the code
  */
 export async function pendingMigrations(
   store: Store,

@@ -2,7 +2,7 @@ import type { PostgresOptions } from "./drivers/postgres.ts";
 import { type Store, StoreError } from "./port.ts";
 import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
 
-/** What keeps a text from naming a database, or `undefined`. */
+/** Why a text can't name a database; `undefined` if it can. */
 export function problemOfName(database: string): string | undefined {
   if (database === "") return "can't be empty";
   const [, scheme, rest] = /^([a-z][a-z\d+.-]+):(?:\/\/)?(.*)$/is.exec(database) ?? [];
@@ -13,10 +13,10 @@ export function problemOfName(database: string): string | undefined {
 }
 
 /**
- * Opens the database a name stands for: a `postgres://` or `postgresql://` URL, `":memory:"`, or a SQLite file.
- * Only the driver that is used is loaded.
+ * Opens a database by its name: a `postgres://` or `postgresql://` URL, `":memory:"`, or the path of a SQLite file.
+ * Loads only the driver it needs.
  *
- * @throws StoreError when it can't be opened
+ * @throws StoreError if it can't be opened
  */
 export async function openStore(
   database: string,
@@ -32,7 +32,7 @@ export async function openStore(
   return openSqlite(await sqlite(), database, options);
 }
 
-/** The SQLite of this runtime: Bun and Deno have their own, Node better-sqlite3 or, from 22.16 on, its own. */
+/** The SQLite driver of this runtime: built in on Bun and Deno; on Node better-sqlite3 or, from 22.16 on, built in. */
 async function sqlite(): Promise<Connect> {
   if (process.versions["bun"]) return (await import("./drivers/bun-sqlite.ts")).connect;
   if (process.versions["deno"]) return (await import("./drivers/node-sqlite.ts")).connect;
@@ -64,9 +64,9 @@ function hasSqlite(): boolean {
   return major > 22 || (major === 22 && minor >= 16);
 }
 
-const TOO_OLD = `Node ${process.versions.node} has no SQLite of its own that will do`;
+const TOO_OLD = `Node ${process.versions.node} has no suitable built-in SQLite`;
 
-/** What to do where better-sqlite3 can't be loaded: it is not installed, not built, or built for another Node. */
+/** What to do if better-sqlite3 can't be loaded: it is not installed, not built, or built for another Node. */
 function withoutDriver({ message }: Error, wanted: boolean): string {
   const newer = wanted ? "" : `. Or use Node 22.16 or newer: ${TOO_OLD}`;
   if (message.startsWith("Cannot find module 'better-sqlite3'")) {

@@ -1,12 +1,12 @@
 import type { Value } from "./port.ts";
 
-/** How many letters of a text beyond ASCII are folded: each is one more pass over what is searched. */
+/** Maximum different non-ASCII letters compared without case: each takes one more pass over the searched text. */
 const FOLDED = 16;
 
 /**
- * The condition that one of the columns contains a text, whatever the case of its letters. `lower` folds those of ASCII
- * on both engines; of the others the first 16 different ones of the text are folded, and those after them have to be as
- * they are. `instr` compares memory, which `like` doesn't: see docs/decisions/0012.
+ * The condition that one of the columns contains a text, ignoring case. `lower` folds ASCII letters on both engines. Of
+ * other letters the first 16 different ones in the text are folded; any further ones must match exactly. `instr` is
+ * used because it compares memory, unlike `like`: see docs/decisions/0012.
  *
  * @param text not empty, of bounded length
  */
@@ -31,7 +31,7 @@ export function contains(
   };
 }
 
-/** Both cases of a letter beyond ASCII that has exactly these two, as `ß` and the final `ς` have not. */
+/** Both cases of a non-ASCII letter with exactly one of each, unlike `ß` and the final `ς`. */
 function casesOf(letter: string): { lower: string; upper: string } | undefined {
   if (letter <= "\x7f") return undefined;
   const lower = letter.toLowerCase();

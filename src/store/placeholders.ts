@@ -1,8 +1,8 @@
 import type { Value } from "./port.ts";
 
 /**
- * Placeholders for an `in (…)` list. Their number is rounded up to a power of two, the last value repeated, so that
- * few statements serve all lengths.
+ * Placeholders for an `in (…)` list. Their number is rounded up to a power of two by repeating the last value, so
+ * that a few statements serve all lengths.
  *
  * @param values at least one
  */

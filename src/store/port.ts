@@ -1,7 +1,7 @@
-/** What a statement takes and gives: no booleans and no dates, which the drivers treat differently. */
+/** Parameters and results of statements. No booleans or dates: the drivers treat them differently. */
 export type Value = string | number | bigint | Uint8Array | null;
 
-/** SQLite drivers answer at once, PostgreSQL with a promise; callers always `await`. */
+/** SQLite drivers return values directly, PostgreSQL promises; callers always `await`. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** The first rows of a statement. */
@@ -11,17 +11,17 @@ export interface Slice {
   more: boolean;
 }
 
-/** Reads. SQL uses `?` placeholders and the subset both engines share; every literal text is bound. */
+/** Reads from a database. SQL uses `?` placeholders and the subset both engines share; texts are always bound. */
 export interface Reader {
   /** Rows as objects keyed by column name. */
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
-  /** Rows as arrays in select order: what presenters take, since making objects is the larger cost of a list. */
+  /** Rows as arrays in select order, for presenters: creating objects would be the main cost of a list. */
   rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
-  /** The first of the rows that {@link rows} gives: one at least, and no more once their texts have come to `most`. */
+  /** The first rows of {@link rows}: at least one, and no more once their texts have reached `most` characters. */
   slice(sql: string, values: readonly Value[], most: number): Awaitable<Slice>;
   /**
-   * The first row, as an object that is not to be changed, or `undefined`. A small one may have been kept from earlier:
-   * by a SQLite file, and by {@link Store.reader}, until anybody commits anything.
+   * The first row as an object, which must not be changed, or `undefined`. Small rows may come from a cache, on SQLite
+   * files and with {@link Store.reader}, until anybody commits anything.
    */
   one<Row extends object>(
     sql: string,
@@ -31,16 +31,16 @@ export interface Reader {
 
 /** A running transaction. `insert … returning` is read with `all` or `rows`. */
 export interface Database extends Reader {
-  /** Runs a statement and gives the number of rows it changed. */
+  /** Runs a statement and returns the number of rows it changed. */
   run(sql: string, values?: readonly Value[]): Awaitable<number>;
   /**
-   * Runs a statement when the work is done, right before the commit, in the order in which they were given. Counters
-   * that many transactions change belong here: PostgreSQL locks their rows from then on, and not for all of the work.
+   * Runs a statement right before the commit; several run in the order they were passed. Use it for counters that many
+   * transactions change: PostgreSQL then locks their rows only briefly, not during all of the work.
    */
   last(sql: string, values?: readonly Value[]): void;
   /**
-   * Keeps other shared transactions out, until the end of this one, that lock the same key; with `shared` only those
-   * that lock it without. Transactions that are not shared run alone and need no lock.
+   * Makes other shared transactions that lock the same key wait until this one ends; with `shared`, only those that
+   * lock it without `shared`. Transactions that are not shared run alone and need no lock.
    *
    * @param key any integer, such as the id of a project
    */
@@ -51,30 +51,31 @@ export interface Database extends Reader {
 export interface Store extends Reader {
   readonly dialect: "sqlite" | "postgres";
   /**
-   * Reads of one request, none of which is of a state from before this was called. PostgreSQL is asked once for all of
-   * them whether anything has changed.
+   * Reads of one request. None returns a state older than this call. PostgreSQL is asked once for all of them whether
+   * anything has changed.
    */
   reader(): Reader;
   /**
-   * Runs `work` in one transaction and commits what it did unless it throws. `work` may run more than once (PostgreSQL's
-   * deadlocks), so it touches nothing but `db`.
+   * Runs `work` in one transaction and commits it unless it throws. `work` may run more than once (after a deadlock on
+   * PostgreSQL), so it must change nothing but `db`.
    *
-   * It runs alone: no other transaction of any process runs meanwhile, so it can look before it writes. With `shared`,
-   * other shared ones run meanwhile, and each of its statements sees what is committed by then: that is for work that
-   * constraints, single statements or {@link Database.lock} keep right. SQLite runs that alone too.
+   * By default it runs alone: no other transaction of any process runs at the same time, so it can check before it
+   * writes. With `shared`, other shared ones run at the same time, and each statement sees what has been committed so
+   * far: for work that constraints, single statements or {@link Database.lock} keep consistent. SQLite runs these
+   * alone, too.
    *
-   * With `unlimited`, it may take as long as it needs: for migrations.
+   * With `unlimited`, there is no time limit: for migrations.
    */
   transaction<T>(
     work: (db: Database) => Awaitable<T>,
     options?: { shared?: boolean; unlimited?: boolean },
   ): Promise<T>;
-  /** Runs reads that all see the state the first of them saw, however long they take; others write meanwhile. */
+  /** Runs reads that all see the same state as the first one, without a time limit. Others can write meanwhile. */
   snapshot<T>(work: (db: Reader) => Awaitable<T>): Promise<T>;
   /**
-   * Writes a copy of a SQLite database, as it is now, to a file that isn't there yet; others write meanwhile.
+   * Writes a copy of a SQLite database, in its current state, to a new file. Others can write meanwhile.
    *
-   * @throws StoreError on PostgreSQL, which has tools of its own for that
+   * @throws StoreError on PostgreSQL, which has its own tools for that
    */
   backup(file: string): Promise<void>;
   /** Waits for the running transactions, then closes every connection. */
@@ -98,10 +99,11 @@ export class ConstraintError extends Error {
 }
 
 /**
- * Why a database cannot be used: `unusable` (it cannot be opened), `unreachable` (the PostgreSQL server), `driver` (SQLite
- * itself cannot be loaded), `newer` and `older` (than this version), `not_empty` (what is copied to), `not_ours`
- * (something else's), `differs` (a copy from its source), `unsupported` (by this engine), `same_file` (source and target),
- * `exists` (a target that must not be replaced), `not_written` (by the system), `damaged`, `in_use` (by another process).
+ * Why a database cannot be used: `unusable` (it cannot be opened), `unreachable` (the PostgreSQL server), `driver` (no
+ * SQLite driver can be loaded), `newer` or `older` (than this version), `not_empty` (the target of a copy), `not_ours`
+ * (not a pm-api database), `differs` (a copy from its source), `unsupported` (by this engine), `same_file` (source and
+ * target), `exists` (a target that must not be replaced), `not_written` (the system refused), `damaged`, `in_use` (by
+ * another process).
  */
 export type StoreErrorCode =
   | "unusable"
@@ -137,8 +139,8 @@ export class StoreError extends Error {
 }
 
 /**
- * The database can't be used now, and may be later: it is gone, locked, full or too busy. Nothing was changed, unless
- * the connection was lost during a commit: then nobody knows.
+ * The database can't be used at the moment: it is unreachable, locked, full or too busy. Nothing was changed, except
+ * that the outcome is unknown if the connection was lost during a commit.
  */
 export class UnavailableError extends Error {
   override readonly name = "UnavailableError";

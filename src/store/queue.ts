@@ -1,11 +1,11 @@
 import { UnavailableError } from "./port.ts";
 
-/** Tasks that may wait. More are refused: they would wait longer than clients do. */
+/** Maximum waiting tasks. More are refused: they would wait longer than clients do. */
 const MOST_WAITING = 1000;
-/** Milliseconds of tasks after which the event loop gets a turn. */
+/** Milliseconds of work after which the event loop gets a turn. */
 const SLICE = 10;
 
-/** Runs tasks one after another: what keeps transactions apart on a single connection. */
+/** Runs tasks one after another, which separates the transactions of a single connection. */
 export class Queue {
   #tail: Promise<unknown> = Promise.resolve();
   #length = 0;
@@ -18,9 +18,9 @@ export class Queue {
   }
 
   /**
-   * Runs `task` after everything added before it has ended, however it ended.
+   * Runs `task` after all earlier tasks have ended or failed.
    *
-   * @throws UnavailableError where too many wait
+   * @throws UnavailableError if too many are waiting
    */
   add<T>(task: () => T | Promise<T>): Promise<T> {
     if (this.#length >= MOST_WAITING) {
@@ -38,7 +38,7 @@ export class Queue {
     return result;
   }
 
-  /** SQLite answers at once, so that tasks follow each other without ever giving way to requests that come in. */
+  /** SQLite works synchronously: without pauses, tasks would follow each other and never let new requests in. */
   #pause(): Promise<void> | undefined {
     if (performance.now() - this.#turn < SLICE) return undefined;
     return new Promise((resolve) => {

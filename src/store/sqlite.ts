@@ -14,28 +14,28 @@ import {
 import { Queue } from "./queue.ts";
 import { StatementCache } from "./statement-cache.ts";
 
-/** SQLite's `application_id` of a backup, until it is opened to be written to: "pmbk". */
+/** SQLite's `application_id` of a backup until it is opened for writing: "pmbk". */
 export const BACKUP_ID = 0x706d_626b;
 
 /** How to open a SQLite file. */
 export interface SqliteOptions {
   /**
-   * `"normal"` (default) loses nothing acknowledged when the process dies; `"full"` also survives power loss,
-   * at the price of one fsync a write.
+   * `"normal"` (default) loses no acknowledged write if the process dies; `"full"` also survives power loss, at the
+   * cost of one fsync per write.
    */
   durability?: "normal" | "full";
-  /** Leaves the file as it is, to be looked at: its journal mode, and that it is a backup. Default false. */
+  /** Opens the file without changing its journal mode or its mark as a backup. Default false. */
   unchanged?: boolean;
   /**
-   * Refuses a file that another connection has open, and writes its log back into it: only who is alone may change the
-   * journal mode (https://www.sqlite.org/wal.html). Default false.
+   * Refuses a file that another connection has open, and writes its log back into it, by changing the journal mode:
+   * that requires being the only connection (https://www.sqlite.org/wal.html). Default false.
    */
   alone?: boolean;
 }
 
 /**
- * A connection, as far as the libraries for SQLite differ. What its methods throw has SQLite's name of the failure as
- * its `code` (`"SQLITE_BUSY"`), where the failure is SQLite's.
+ * A connection, hiding the differences between SQLite libraries. Errors from SQLite itself have its name for the
+ * failure as `code` (`"SQLITE_BUSY"`).
  */
 interface Connection {
   readonly inTransaction: boolean;
@@ -43,31 +43,31 @@ interface Connection {
   close(): void;
 }
 
-/** A prepared statement, which may be used again and again. */
+/** A prepared statement, which can be reused. */
 export interface Statement {
-  /** The names of its columns, none where it gives no rows. */
+  /** The names of its columns; empty if it returns no rows. */
   readonly columns: readonly string[];
-  /** Rows as arrays. A number that is no safe integer may be rounded. */
+  /** Rows as arrays. Integers beyond the safe range may be rounded. */
   rows(values: readonly Value[]): Value[][];
-  /** The same rows, one after the other where the library can; until they are read, nothing else may run. */
+  /** The same rows, one by one if the library can; nothing else may run until they are read. */
   iterate(values: readonly Value[]): Iterable<Value[]>;
-  /** Runs it, and gives the number of rows it changed. */
+  /** Runs it and returns the number of rows it changed. */
   run(values: readonly Value[]): number;
-  /** Frees it, where the library keeps a connection open for its statements. */
+  /** Frees it, if the library keeps connections open for their statements. */
   finalize?(): void;
 }
 
-/** Opens a SQLite file, made when missing unless it is only read, or `":memory:"`. */
+/** Opens `":memory:"` or a SQLite file, which is created if missing unless `readonly` is set. */
 export type Connect = (file: string, readonly: boolean) => Connection;
 
 /**
- * Opens a SQLite file, made when missing, or `":memory:"`.
+ * Opens `":memory:"` or a SQLite file, which is created if missing.
  *
- * A file has a writer connection behind a queue and a reader that never waits for it (WAL). `:memory:` has one
- * connection, so a read asked for during a transaction waits for its end.
+ * A file has a writer connection with a queue, and a reader connection that never waits for it (WAL). `:memory:` has
+ * one connection, so reads wait for a running transaction.
  *
- * @param connect what opens a connection, of whichever library
- * @throws StoreError when the file can't be opened or is not a database
+ * @param connect opens a connection with one of the libraries
+ * @throws StoreError if the file can't be opened or is not a database
  */
 export function openSqlite(connect: Connect, file: string, options: SqliteOptions = {}): Store {
   const inMemory = file === ":memory:";
@@ -77,7 +77,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   try {
     write.run("pragma busy_timeout = 5000");
     write.run("pragma foreign_keys = on");
-    // In KiB: what better-sqlite3 comes with, eight times what the others do.
+    // In KiB: better-sqlite3's default, eight times that of the others.
     write.run("pragma cache_size = -16000");
     if (alone) requireAlone(write, file);
     if (!inMemory && !unchanged) {
@@ -129,7 +129,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
           const last: [string, readonly Value[]][] = [];
           const result = await work(writing(write, last));
           for (const [sql, values] of last) write.run(sql, values);
-          // An open snapshot would keep the log from ever being written back: it would grow, and every commit fsync.
+          // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
           endSnapshots();
           write.run("commit");
           return result;
@@ -158,7 +158,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   return store;
 }
 
-/** The transaction: it is the only one, so there is nothing to lock. */
+/** The running transaction. It is the only one, so there is nothing to lock. */
 function writing(statements: Statements, last: [string, readonly Value[]][]): Database {
   return {
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
@@ -187,7 +187,7 @@ function requireAlone(write: Statements, file: string): void {
   }
 }
 
-/** Those of all stores of this process that are in a read transaction. */
+/** The snapshots of all stores of this process that are in a read transaction. */
 const reading = new Set<Snapshots>();
 
 function endSnapshots(): void {
@@ -195,17 +195,17 @@ function endSnapshots(): void {
 }
 
 /**
- * Reads of one turn of the event loop share one read transaction: opening one a statement costs four times the
- * statement (docs/performance.md). A turn is over before the next request is read, and a commit of this process ends it
- * too, so nobody reads what was before their own write.
+ * All reads in one turn of the event loop share a read transaction: opening one per statement costs four times as much
+ * as the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process
+ * also ends the transaction, so clients always see their own writes.
  *
- * Single rows are kept as long as the database tells, by `data_version`, that no other connection has committed: then
- * they are what they were, whoever writes.
+ * Single rows are cached until SQLite's `data_version` shows that another connection has committed. That includes the
+ * writer connection of this process.
  */
 class Snapshots {
   readonly #statements: Statements;
   readonly #kept = new KeptRows();
-  /** Whether the kept rows are of the open snapshot's version. */
+  /** Whether the cached rows belong to the version of the open snapshot. */
   #current = false;
 
   constructor(statements: Statements) {
@@ -249,8 +249,8 @@ class Snapshots {
 }
 
 /**
- * Makes a new file that only its owner can read and write, whatever the umask; SQLite gives the files beside it the same
- * rights. What is there stays as it is, and what can't be made SQLite says itself.
+ * Creates a new file that only its owner can read and write, whatever the umask; SQLite gives the files beside it the
+ * same permissions. Existing files stay unchanged, and SQLite itself reports files that can't be created.
  */
 function makePrivate(file: string): void {
   try {
@@ -263,10 +263,10 @@ function makePrivate(file: string): void {
 const PATIENCE = 10_000;
 
 /**
- * Takes the write lock, waiting for whoever has it without holding up the event loop, as SQLite's own waiting would:
- * in the same process that would keep the holder from ever ending.
+ * Takes the write lock. It waits without blocking the event loop, unlike SQLite's own waiting, with which a holder in
+ * the same process could never finish.
  *
- * @param asked since when the lock is waited for, behind others of this process too
+ * @param asked when the waiting began, including the wait in this process's queue
  */
 async function begin(write: Statements, asked: number): Promise<void> {
   for (;;) {
@@ -294,10 +294,10 @@ function unusable(file: string, cause: unknown): StoreError {
   return new StoreError("unusable", `cannot open the database ${file}: ${reason}`, { cause });
 }
 
-/** SQLite plans by a bound limit since 3.47, and so plans a statement anew each time that is bound again. */
+/** Since 3.47 SQLite uses bound limits for planning, and therefore plans again whenever the limit is bound again. */
 const LIMIT = /\blimit \?/g;
 
-/** What runs on one connection, by prepared statements. */
+/** Runs prepared statements on one connection. */
 class Statements {
   readonly #db: Connection;
   readonly #prepared = new StatementCache<Statement>((statement) => statement.finalize?.());
@@ -310,7 +310,7 @@ class Statements {
     return this.#db.inTransaction;
   }
 
-  /** The libraries' own row objects take three times as long as these. */
+  /** Builds its own row objects: the libraries take three times as long. */
   all(sql: string, values: readonly Value[] = []): object[] {
     return this.#with(sql, (statement) => {
       const { columns } = statement;
@@ -381,7 +381,7 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   SQLITE_CONSTRAINT_CHECK: "check",
 };
 
-/** What passes when another process is done, or somebody looks after the disk. */
+/** Failures that end when another process is done, or when an operator has fixed the disk. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|PROTOCOL|NOMEM)/;
 
 function codeOf(error: unknown): string {

@@ -1,35 +1,34 @@
-/** The most statements that are kept. */
+/** Maximum cached statements. */
 export const MOST_STATEMENTS = 1000;
-/** The most characters of their texts in all. In SQLite a statement takes about 70 bytes for each. */
+/** Maximum characters of all their texts together. SQLite needs about 70 bytes per character. */
 export const MOST_CHARACTERS = 500_000;
-/** A longer text is not kept: it was put together for one request. The others have up to 3,600 characters. */
+/** Longer statements are not cached: they were built for one request. All others have at most 3,600 characters. */
 const LONGEST_STATEMENT = 10_000;
 
 /**
- * Prepared statements by their text, bounded in number and in size. The one that was used least recently makes room for
- * a new one.
+ * Cache of prepared statements by their text, limited in number and size. It evicts the least recently used ones.
  */
 export class StatementCache<Statement> {
   readonly #statements = new Map<string, Statement>();
   readonly #evicted: (statement: Statement) => void;
   #characters = 0;
 
-  /** @param evicted frees a statement that is not kept any longer */
+  /** @param evicted frees an evicted statement */
   constructor(evicted: (statement: Statement) => void) {
     this.#evicted = evicted;
   }
 
-  /** The statement of a text, if it is kept; it has now been used. */
+  /** Returns the statement of a text if it is cached, and marks it as used. */
   get(sql: string): Statement | undefined {
     const statement = this.#statements.get(sql);
     if (statement === undefined) return undefined;
-    // A map is in the order of insertion: the first one is the one that was used least recently.
+    // Maps keep the order of insertion, so the first statement is the least recently used one.
     this.#statements.delete(sql);
     this.#statements.set(sql, statement);
     return statement;
   }
 
-  /** Keeps a statement, whose text is not kept yet. Returns whether it does. */
+  /** Caches a statement that is not cached yet. Returns false if it is too long. */
   set(sql: string, statement: Statement): boolean {
     if (sql.length > LONGEST_STATEMENT) return false;
     this.#statements.set(sql, statement);
@@ -43,7 +42,7 @@ export class StatementCache<Statement> {
     return true;
   }
 
-  /** Evicts all. */
+  /** Evicts all statements. */
   clear(): void {
     for (const statement of this.#statements.values()) this.#evicted(statement);
     this.#statements.clear();

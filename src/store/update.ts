@@ -1,9 +1,9 @@
 import type { Database, Value } from "./port.ts";
 
 /**
- * Changes columns of one row: those that are `undefined` stay. `updated_at` always becomes `now`.
+ * Updates columns of one row, except those that are `undefined`. `updated_at` always becomes `now`.
  *
- * @param changes column names, never a client's words, and their values
+ * @param changes values by column name; the names must not come from a client
  */
 export async function updateRow(
   db: Database,

@@ -231,7 +231,13 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         const script = fileURLToPath(new URL("_upload.mjs", import.meta.url));
         const url = `${api}/groups/acme/labels`;
         const started = performance.now();
-        const { stdout } = await run(process.execPath, [script, url, client, length]);
+        const { stdout } = await run(process.execPath, [
+          script,
+          url,
+          TOKEN["private-token"],
+          client,
+          length,
+        ]);
         // Ten that are answered late, after what is read past at most, would take ten seconds.
         expect(performance.now() - started).toBeLessThan(8000);
         expect(stdout.trim().split("\n")).toEqual(

@@ -2,10 +2,11 @@
 // own, a client never meets a connection that closes while it still writes.
 import { request } from "node:http";
 
-const [url, client, length] = process.argv.slice(2);
+const [url, token, client, length] = process.argv.slice(2);
 const body = Buffer.alloc(20_000_000, "x");
 const headers = {
   "content-type": "application/json",
+  "private-token": token,
   ...(length === "declared" && { "content-length": String(body.length) }),
 };
 

@@ -81,7 +81,7 @@ describe("db check", () => {
   it("knows a database that is none of ours, and one of another age", async () => {
     sql("other.db", "create table something (id integer)");
     expect(await fails(["db", "check", "--db", "other.db"])).toBe(
-      "error: there is nothing of pm-api in the database. Choose another with --db (or PM_DB)\n",
+      "error: the database is not a pm-api database. Choose another with --db (or PM_DB)\n",
     );
     await runJson(["db", "backup", "old.db", "--db", "seeded.db"], at);
     sql("old.db", "delete from schema_migrations where id like '%emoji'");

@@ -28,7 +28,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
     expect(seed).toEqual({
       code: 1,
       stdout: "",
-      stderr: `error: Node ${process.versions.node} has no SQLite of its own that will do: install better-sqlite3, or use Node 22.16 or newer\n`,
+      stderr: `error: Node ${process.versions.node} has no suitable built-in SQLite: install better-sqlite3, or use Node 22.16 or newer\n`,
     });
   });
 });

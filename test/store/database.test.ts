@@ -378,7 +378,7 @@ describe("a check", () => {
         : db.run("alter table users alter column id restart with 1"),
     );
     expect(await problemsOf(database)).toEqual({
-      ids: [expect.stringMatching(/^users has an id \d+, and [01] was the last given$/)],
+      ids: [expect.stringMatching(/^users has an id \d+, but the last one assigned was [01]$/)],
     });
   });
 
@@ -404,7 +404,7 @@ describe("a check", () => {
     await file.write("?", (page - 1) * pageSize + within);
     await file.close();
     const problems = await problemsOf(database);
-    expect(problems["foreign keys"]?.[0]).toMatch(/^row \d+ of boards names nothing in users$/);
+    expect(problems["foreign keys"]?.[0]).toMatch(/^row \d+ of boards refers to nothing in users$/);
     expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
   });
 
@@ -427,7 +427,7 @@ describe("a check", () => {
 
   it("refuses what is none of ours, or of another age", async () => {
     const database = await fresh();
-    await expect(checkDatabase(database)).rejects.toThrow("there is nothing of pm-api");
+    await expect(checkDatabase(database)).rejects.toThrow("is not a pm-api database");
     await migrateDatabase(database);
     await change(database, (db) => db.run("delete from schema_migrations where id like '%emoji'"));
     await expect(checkDatabase(database)).rejects.toThrow("of an older version");
@@ -503,7 +503,7 @@ describe.runIf(engine === "sqlite")("a backup", () => {
     await backupDatabase(database, file);
     await backupDatabase(database, file);
     await writeFile(file, "another's");
-    await expect(backupDatabase(database, file)).rejects.toThrow("is no backup");
+    await expect(backupDatabase(database, file)).rejects.toThrow("is not a backup");
     await backupDatabase(database, file, { force: true });
     expect((await checkDatabase(file)).flatMap(({ problems }) => problems)).toEqual([]);
     await expect(backupDatabase(database, join(folder, "missing", "x.db"))).rejects.toThrow();

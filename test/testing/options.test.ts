@@ -81,7 +81,7 @@ describe("adapters", () => {
     const misspelt = { trustproxy: true } as never;
     const error = await failure(() => createMiddleware(app, misspelt));
     expect(error.message).toBe(
-      "createMiddleware: trustproxy is unknown. Did you mean trustProxy? There are trustProxy",
+      "createMiddleware: trustproxy is unknown. Did you mean trustProxy? There are trustProxy, stallTimeout",
     );
     expect((await failure(() => serve(app, { port: -1 }))).option).toBe("port");
     await app.close();

@@ -5,15 +5,15 @@ import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
 
 const Database = load();
-// Where its binary is missing or another Node's, it says so now, and not with the first database.
+// Fails here, and not with the first database, if the binary is missing or built for another Node.
 new Database(":memory:").close();
 
 /**
- * Not by `import`: bundlers leave this alone, and the package finds its binary only from its own folder. It is looked for
- * from this file, and where that was bundled and moved, from the program's.
+ * Loads the package with `require`, which bundlers leave alone: the package only finds its binary from its own folder.
+ * It is resolved from this file or, in case that was bundled and moved, from the program's.
  */
 function load(): typeof BetterSqlite3 {
-  // What was bundled as CommonJS has no `import.meta.url`.
+  // A CommonJS bundle has no `import.meta.url`.
   const here = createRequire(typeof __filename === "string" ? __filename : import.meta.url);
   const program = process.argv[1] ?? "";
   const places = isAbsolute(program) ? [here, createRequire(program)] : [here];
@@ -29,7 +29,7 @@ function hasDriver(require: NodeJS.Require): boolean {
   }
 }
 
-/** SQLite by better-sqlite3: on Node. */
+/** SQLite with better-sqlite3, on Node. */
 export const connect: Connect = (file, readonly) => {
   const db = new Database(file, { readonly });
   return {
@@ -45,23 +45,23 @@ export const connect: Connect = (file, readonly) => {
   };
 };
 
-/** Rows of so many columns take less time as a text each. */
+/** Rows with at least this many columns are faster to read as one text each. */
 const WIDE = 16;
 
 /**
- * The statement that gives the rows of another as a JSON text each, where that has wide rows: values cross from SQLite
- * one at a time, and a text is one value (docs/performance.md).
+ * For a statement with wide rows, returns one that reads each row as a JSON text: values are copied from SQLite one at
+ * a time, and a text is only one value (docs/performance.md).
  *
- * The rows come in the other's order where SQLite makes one statement of the two, or takes them one at a time as the
- * other gives them (https://sqlite.org/optoverview.html, "Subquery Flattening" and "Subquery Co-routines"), and nothing
- * else is done to them: the order in which an aggregate such as `group_concat` is given its rows is arbitrary.
+ * The rows keep the order of the inner statement if SQLite merges the two or takes the inner rows one at a time
+ * (https://sqlite.org/optoverview.html, "Subquery Flattening" and "Subquery Co-routines"), and nothing else is done to
+ * them: an aggregate such as `group_concat` gets its rows in arbitrary order.
  */
 function asTexts(
   db: BetterSqlite3.Database,
   sql: string,
   columns: readonly BetterSqlite3.ColumnDefinition[],
 ): BetterSqlite3.Statement<unknown[]> | undefined {
-  // JSON can't hold bytes.
+  // JSON has no bytes.
   if (columns.length < WIDE || columns.some(({ type }) => type?.toLowerCase() === "blob"))
     return undefined;
   const names = columns.map((_, at) => `c${at}`).join();

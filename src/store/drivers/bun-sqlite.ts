@@ -2,10 +2,10 @@ import type { Statement as Native } from "bun:sqlite";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
 
-// An `import` would make bundlers look for it, where the bundle runs on another runtime.
+// With an `import`, bundlers for other runtimes would look for the module.
 const { Database } = process.getBuiltinModule("bun:sqlite");
 
-/** SQLite by `bun:sqlite`: on Bun. */
+/** SQLite with `bun:sqlite`, on Bun. */
 export const connect: Connect = (file, readonly) => {
   const db = new Database(file, readonly ? { readonly } : { create: true });
   return {
@@ -43,7 +43,7 @@ class Prepared implements Statement {
   }
 }
 
-/** Bun would take the lowest 64 bits of a larger integer. */
+/** Refuses integers beyond 64 bits: Bun would store their lowest 64 bits. */
 function whole(value: Value): Value {
   if (typeof value === "bigint" && value !== BigInt.asIntN(64, value)) {
     throw new RangeError(`the integer ${value} is too large`);

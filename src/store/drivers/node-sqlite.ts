@@ -2,10 +2,10 @@ import type { StatementSync } from "node:sqlite";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
 
-// A bundle may put an `import` where every Node meets it, and those below 22.5 have no such module.
+// In a bundle, an `import` may run on every Node, but Node before 22.5 has no such module.
 const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
 
-/** SQLite by `node:sqlite`: on Deno, and on Node >= 22.16. */
+/** SQLite with `node:sqlite`, on Deno and on Node >= 22.16. */
 export const connect: Connect = (file, readonly) => {
   const db = named(() => new DatabaseSync(file, { readOnly: readonly }));
   let isOpen = true;
@@ -19,7 +19,7 @@ export const connect: Connect = (file, readonly) => {
         sql,
       ),
     close: () => {
-      // A second time it would throw.
+      // Closing twice would throw.
       if (isOpen) db.close();
       isOpen = false;
     },
@@ -29,7 +29,7 @@ export const connect: Connect = (file, readonly) => {
 class Prepared implements Statement {
   readonly columns: readonly string[];
   readonly #native: StatementSync;
-  /** Whether it can be run again without doing something again. */
+  /** Whether it only reads, and so can run twice. */
   readonly #repeatable: boolean;
 
   constructor(native: StatementSync, sql: string) {
@@ -66,24 +66,24 @@ class Prepared implements Statement {
   }
 }
 
-/** An integer that is too large for a number is an error of the library, unless bigints are asked for. */
+/** Rounds bigints to numbers: without bigints the library throws for integers that are too large for a number. */
 function rounded(rows: Value[][]): Value[][] {
   return rows.map((row) => row.map((value) => (typeof value === "bigint" ? Number(value) : value)));
 }
 
-/** Empty, but with memory behind it: where there is none, the library keeps NULL. */
+/** Empty, but backed by memory: without that the library stores NULL. */
 const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0);
 
-/** The library keeps a text with NUL in it, and reads it up to there; of bytes that are none it may make NULL. */
+/** Checks a value: the library would read texts only up to a NUL character, and may store empty bytes as NULL. */
 function whole(value: Value): Value {
   if (value instanceof Uint8Array && value.length === 0) return NO_BYTES;
   if (typeof value === "string" && value.includes("\0")) {
-    throw new RangeError("a text with a NUL character can't be kept");
+    throw new RangeError("a text with a NUL character can't be stored");
   }
   return value;
 }
 
-/** Of SQLite's result codes, by number (https://sqlite.org/rescode.html), those that somebody tells apart. */
+/** Names of SQLite's result codes that the code distinguishes (https://sqlite.org/rescode.html). */
 const CODES: Record<number, string> = {
   1: "SQLITE_ERROR",
   3: "SQLITE_PERM",
@@ -105,7 +105,7 @@ const CODES: Record<number, string> = {
   2067: "SQLITE_CONSTRAINT_UNIQUE",
 };
 
-/** Gives the library's errors, which have SQLite's number for what went wrong, its name as `code`. */
+/** Adds SQLite's name of a failure as `code` to the library's errors, which only have its number. */
 function named<T>(work: () => T): T {
   try {
     return work();

@@ -1,21 +1,21 @@
 import type pg from "pg";
 import { isFull, prepared } from "./postgres-statements.ts";
 
-/** Queries that are sent on one connection before a second one is opened. */
+/** Queries in flight on one connection before another one is used. */
 const DEPTH = 16;
-/** Milliseconds without an answer after which nothing more is sent behind what is being worked on. */
+/** Milliseconds without an answer after which no more queries are sent on a busy connection. */
 const STALLED = 5;
 
 interface Connection {
   client: pg.PoolClient;
   pending: number;
-  /** When it last gave an answer, or was given something to do. */
+  /** When it last answered, or got a query while idle. */
   stirred: number;
 }
 
 /**
- * Connections that reads share: a query is sent without waiting for the answers to those before it, so that many cost
- * little more than one (docs/decisions/0010). What comes behind a slow one takes another connection while there is one.
+ * Connections that reads share. Queries are sent without waiting for earlier answers, so that many cost little more
+ * than one (docs/decisions/0010). While a query is slow, later ones use another connection if there is one.
  */
 export class Readers {
   readonly #connect: () => Promise<pg.PoolClient>;
@@ -25,8 +25,8 @@ export class Readers {
   readonly #running = new Set<Promise<unknown>>();
 
   /**
-   * @param connect gives a connection whose client pipelines
-   * @param most how many to open
+   * @param connect opens a connection whose client pipelines
+   * @param most maximum connections
    */
   constructor(connect: () => Promise<pg.PoolClient>, most: number) {
     this.#connect = connect;
@@ -45,7 +45,7 @@ export class Readers {
     return result;
   }
 
-  /** Waits for the answers that are on their way, and gives the connections back. */
+  /** Waits for the pending answers, then releases the connections. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#running);
     for (const connection of this.#open) this.#drop(connection);
@@ -63,7 +63,7 @@ export class Readers {
     }
   }
 
-  /** A connection that works through what it was given, if there is one. */
+  /** A connection that is idle or answers quickly, if there is one. */
   #ready(): Connection | undefined {
     const latest = performance.now() - STALLED;
     return this.#open.find(
@@ -72,7 +72,7 @@ export class Readers {
     );
   }
 
-  /** A new connection; where there are enough, the one with the least to do. */
+  /** A new connection, or the least busy one if there are enough. */
   async #another(): Promise<Connection> {
     if (this.#open.length < this.#most) {
       this.#opening ??= this.#add().finally(() => {

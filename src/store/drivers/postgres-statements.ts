@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { MOST_CHARACTERS, MOST_STATEMENTS } from "../statement-cache.ts";
 
-/** A statement with numbered placeholders, and the name to prepare it by, if it has one. */
+/** A statement with numbered placeholders, and the name to prepare it under, if it has one. */
 export interface Numbered {
   text: string;
   name?: string;
@@ -12,10 +12,10 @@ interface Prepared {
   characters: number;
 }
 
-/** What each connection has prepared: the server keeps it for as long as the connection lives. */
+/** The prepared statements of each connection; the server keeps them as long as the connection lives. */
 const connections = new WeakMap<pg.ClientBase, Prepared>();
 
-/** The query as a connection is to be sent it: one that can prepare no more statements gets new ones without a name. */
+/** Adapts a query to a connection: new statements lose their name if the connection can't prepare any more. */
 export function prepared<Query extends pg.QueryConfig>(client: pg.ClientBase, query: Query): Query {
   const { name, text } = query;
   if (name === undefined) return query;
@@ -31,7 +31,7 @@ export function prepared<Query extends pg.QueryConfig>(client: pg.ClientBase, qu
   return query;
 }
 
-/** Whether a connection has prepared as much as it may. It is then replaced by a new one when nobody uses it. */
+/** Whether a connection has prepared the maximum. It is then replaced once it is idle. */
 export function isFull(client: pg.ClientBase): boolean {
   const known = connections.get(client);
   if (known === undefined) return false;

@@ -15,27 +15,27 @@ import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
 import { isFull, type Numbered, prepared } from "./postgres-statements.ts";
 
-/** How to use a PostgreSQL server. */
+/** Options of PostgreSQL databases. */
 export interface PostgresOptions {
-  /** The most connections this process opens, at least 2. Default 10. */
+  /** Maximum connections of this process, at least 2. Default 10. */
   maxConnections?: number;
-  /** Milliseconds to wait for a connection, a new one or a free one. Default 10,000. */
+  /** Milliseconds to wait for a new or free connection. Default 10,000. */
   connectTimeout?: number;
-  /** Milliseconds after which the server ends a statement, or a transaction that does nothing. Default 30,000. */
+  /** Milliseconds after which the server aborts a statement, or an idle transaction. Default 30,000. */
   statementTimeout?: number;
 }
 
 const ATTEMPTS = 12;
 const LONGEST_PAUSE = 200;
-/** Any constant: the advisory lock that transactions hold, and, with a second number, those within them. */
+/** Arbitrary constant: the advisory lock of transactions and, with a second number, the locks within them. */
 const LOCK = 7_061_126;
 /** An advisory lock of two numbers has 32 bits for each. */
 const LOCK_KEYS = 2 ** 31;
-/** How much longer than its own limit the server may take to say so: then the connection is taken for dead. */
+/** Milliseconds the server gets to report that a statement exceeded its limit; then the connection counts as dead. */
 const GRACE = 5000;
-/** Milliseconds until the system asks whether an idle connection is still there. */
+/** Milliseconds until the system checks whether an idle connection is still alive. */
 const KEEP_ALIVE = 10_000;
-/** The longest a timer can be set for: without limit. */
+/** No limit: the maximum of a timer. */
 const UNLIMITED = 2 ** 31 - 1;
 
 const RULES: Record<string, ConstraintError["rule"]> = {
@@ -45,12 +45,12 @@ const RULES: Record<string, ConstraintError["rule"]> = {
   "23514": "check",
 };
 
-/** Serialization failure, of a server that insists on it, and deadlock: the same work may succeed when it is run again. */
+/** Serialization failure (if the server enforces that level) and deadlock: the same work may succeed if run again. */
 const RETRYABLE = new Set(["40001", "40P01"]);
 
 /**
- * What passes without anything being changed here (PostgreSQL's appendix A): lost connections, no resources, locked,
- * ended by an operator or a timeout, a system error, a server that has become a standby.
+ * Temporary failures (PostgreSQL's documentation, appendix A): lost connection, out of resources, locked, ended by an
+ * operator or a timeout, system error, a server that has become a standby.
  */
 const PASSING = /^(08|53|55P03|57|58|25006|25P03)/;
 
@@ -62,19 +62,19 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Stands for a value that was not kept. */
+/** Stands for a dropped value. */
 const CUT = Symbol("cut");
 
 /**
- * {@link types} that keep no value of the rows that come after texts of `most` characters: the server sends all rows,
- * and pg would hold them.
+ * {@link types} that drop all rows after the texts have reached `most` characters: the server sends all rows, and pg
+ * would hold them in memory.
  */
 function cuttingTypes(most: number): pg.CustomTypesConfig {
   let size = 0;
   let isCut = false;
   let last = -1;
   let columns = 0;
-  // pg asks once for each column, in their order.
+  // pg calls it once for each column, in order.
   const getTypeParser = (oid: number, format?: "text" | "binary") => {
     const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
     const column = columns;
@@ -92,13 +92,13 @@ function cuttingTypes(most: number): pg.CustomTypesConfig {
 }
 
 /**
- * Opens a PostgreSQL database by its `postgres://` URL, on a pool of connections. What the URL says of TLS
- * (`sslmode`, `sslrootcert`) holds.
+ * Opens a PostgreSQL database by its `postgres://` URL, with a pool of connections. The URL's TLS parameters
+ * (`sslmode`, `sslrootcert`) apply.
  *
- * Transactions run alone or, where they are shared, beside others that are (docs/decisions/0003); a deadlock runs the
- * work again, a bounded number of times. A connection that is lost is replaced by the next statement that needs one.
+ * Transactions run alone or, if they are shared, beside other shared ones (docs/decisions/0003). After a deadlock the
+ * work runs again, up to a maximum number of times. A lost connection is replaced when the next statement needs one.
  *
- * @throws StoreError when the server can't be reached
+ * @throws StoreError if the server can't be reached
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
   const { maxConnections = 10, connectTimeout = 10_000, statementTimeout = 30_000 } = options;
@@ -110,12 +110,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: statementTimeout,
-    // For a connection whose other end has gone without a word.
+    // For a connection whose other end has disappeared silently.
     query_timeout: statementTimeout + GRACE,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE,
   });
-  // A lost connection fails what runs on it, and its end is no failure of its own.
+  // A lost connection makes its running statements fail; the event itself need not be reported.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {
@@ -156,7 +156,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       );
     },
     async close() {
-      // A pool that ends leaves those who still wait for a connection, or for their next attempt, without one.
+      // Ending the pool would leave work that waits for a connection, or for its next attempt, without one.
       await Promise.allSettled(running);
       await readers.close();
       await pool.end();
@@ -164,7 +164,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   };
 }
 
-/** Runs work again, after a moment that grows and is never the same, while it collides with that of others. */
+/** Runs work again while it conflicts with other transactions, after growing random pauses. */
 async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {
     try {
@@ -172,7 +172,7 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!RETRYABLE.has(codeOf(error))) throw error;
       if (count === ATTEMPTS) {
-        const reason = "too many transactions changed the same at once";
+        const reason = "too many transactions changed the same rows";
         throw new UnavailableError(`the database is busy: ${reason}`, { cause: error });
       }
       await sleep(Math.random() * Math.min(2 ** count, LONGEST_PAUSE));
@@ -180,10 +180,11 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A kind of transaction: how it begins, and whether it may take as long as it needs. */
+/** A kind of transaction. */
 interface Kind {
-  /** Statements of one trip to the server. */
+  /** The statements that begin it, sent together. */
   begin: string;
+  /** Whether it has no time limit. */
   unlimited: boolean;
 }
 
@@ -193,7 +194,7 @@ const SNAPSHOT: Kind = {
   begin: `begin isolation level repeatable read read only; ${WITHOUT_LIMIT}`,
   unlimited: true,
 };
-/** Statements see what was committed before them, and so before the lock was given: a snapshot would be older. */
+/** Statements then see everything committed before they got the lock; a snapshot could be older than that. */
 const BEGIN = "begin isolation level read committed";
 const TAKE_LOCK = `select pg_advisory_xact_lock(${LOCK})`;
 const ALONE: Kind = { begin: `${BEGIN}; ${TAKE_LOCK}`, unlimited: false };
@@ -217,8 +218,8 @@ async function attempt<T>(
     await send({ text: begin });
     const last: pg.QueryConfig[] = [];
     const result = await work(writing(send, last));
-    // Sent together, so that the rows they lock are locked no longer than the server takes. Where one fails, the server
-    // ends the transaction by undoing it, whatever comes behind.
+    // Sent together, so that their rows are locked only while the server works. If one fails, the server rolls the
+    // transaction back, even though a commit follows.
     await inOrder([...last, { text: "commit" }].map((query) => send(query)));
     return result;
   } catch (error) {
@@ -234,14 +235,14 @@ async function attempt<T>(
   }
 }
 
-/** Waits for all, and throws what the first failed with: those behind it fail because of it. */
+/** Waits for all results and throws the first error: the later ones are its consequences. */
 async function inOrder(results: readonly Promise<unknown>[]): Promise<void> {
   for (const result of await Promise.allSettled(results)) {
     if (result.status === "rejected") throw result.reason;
   }
 }
 
-/** @throws UnavailableError whatever the reason is */
+/** @throws UnavailableError whatever the reason */
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
@@ -250,13 +251,13 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** Gives what a query gives, or throws the port's error for what the driver throws. */
+/** Runs a query, translating the driver's errors into those of `port.ts`. */
 async function sent<T>(query: () => Promise<T>): Promise<T> {
   try {
     return await query();
   } catch (error) {
     if (error instanceof UnavailableError) throw error;
-    // Values are checked before they come here: what the server has not said is the connection's failure.
+    // Values were checked before, so any error not from the server is a failure of the connection.
     if (!(error instanceof pg.DatabaseError)) throw unavailable(error);
     const rule = RULES[codeOf(error)];
     if (rule) throw new ConstraintError(rule, error.message, { cause: error });
@@ -269,22 +270,24 @@ function unavailable(cause: unknown): UnavailableError {
   return new UnavailableError(`the database does not answer: ${reason}`, { cause });
 }
 
-/** PostgreSQL's code of an error, or nothing where it is none of its. */
+/** PostgreSQL's code of an error; `""` for other errors. */
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "";
 }
 
-/** A bound text has the database's collation, by which `lower` would fold more than SQLite's and the columns' does. */
+/**
+ * A bound text has the database's collation, with which `lower` would fold more letters than on columns and in SQLite.
+ */
 const FOLDED = /\blower\(\?\)/g;
-/** Functions that PostgreSQL has under another name. */
+/** Functions with another name in PostgreSQL. */
 const INSTR = /\binstr\(/g;
 const LAST_ID = /\blast_insert_rowid\(\)/g;
 
 const numberedTexts = new StatementCache<Numbered>(() => undefined);
 let names = 0;
 
-/** A statement as PostgreSQL takes it. One that is used for the second time gets a name, by which it is prepared. */
+/** Translates a statement for PostgreSQL. From its second use on it has a name, so that it is prepared. */
 function numbered(sql: string): Numbered {
   const known = numberedTexts.get(sql);
   if (known) {
@@ -308,7 +311,7 @@ function numbered(sql: string): Numbered {
   return statement;
 }
 
-/** Sends a query and gives its result, or the port's error. */
+/** Sends a query; throws the errors of `port.ts`. */
 type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryResult<object>>;
 
 function reading(send: Send): Reader {
@@ -337,8 +340,8 @@ function reading(send: Send): Reader {
 }
 
 /**
- * Reads of one request, which look up nothing that others have while nothing is committed: equal snapshots see the same
- * rows (PostgreSQL's documentation, 9.28.8).
+ * Reads of one request, with rows cached by earlier requests until something is committed: equal snapshots see the same
+ * rows (PostgreSQL's documentation, "Transaction ID and Snapshot Information Functions").
  */
 function keeping(reads: Reader, kept: KeptRows): Reader {
   const look = async () => {
@@ -356,7 +359,7 @@ function keeping(reads: Reader, kept: KeptRows): Reader {
       if (known) return known as Readonly<Row>;
       const { version } = kept;
       const found = await reads.one<Row>(sql, values);
-      // Where another request has met a later version meanwhile, this may be of the one before.
+      // If another request has seen a later version in the meantime, this row may belong to the one before.
       if (found && kept.version === version) kept.keep(sql, key, found);
       return found;
     },

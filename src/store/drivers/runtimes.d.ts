@@ -5,7 +5,7 @@ declare namespace NodeJS {
   }
 }
 
-/** Of `bun:sqlite`, what is used of it: Bun's own types would change Node's. */
+/** The parts of `bun:sqlite` in use: Bun's own types would change Node's. */
 declare module "bun:sqlite" {
   type Value = import("../port.ts").Value;
 
@@ -24,7 +24,7 @@ declare module "bun:sqlite" {
   }
 }
 
-/** Of `node:sqlite`, what is used of it: Node 20 has none. */
+/** The parts of `node:sqlite` in use: Node 20 does not have it. */
 declare module "node:sqlite" {
   type Value = import("../port.ts").Value;
 
