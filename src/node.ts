@@ -134,7 +134,7 @@ function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): 
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: CHECKING_INTERVAL,
     },
-    createMiddleware(alone(app), options),
+    middlewareOf(alone(app), options),
   );
   const most =
     options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);

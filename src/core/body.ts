@@ -23,7 +23,7 @@ export interface BodyLimits extends ParameterLimits {
 /** The most parts of a multipart body, each of which costs far more than a parameter of a form. */
 const MOST_PARTS = 1000;
 /** The most files among them: each that a route takes is written, though the last alone counts. */
-const MOST_FILES = 20;
+const MOST_FILES = 10;
 /** A body is parsed in pieces of so many bytes, so that one that is refused is parsed no further. */
 const PIECE = 16 * 1024;
 

@@ -115,11 +115,7 @@ interface TextOptions {
 
 /** Any text PostgreSQL and JSON can hold: no NUL, no lone surrogate. Numbers are taken as their digits. */
 export function anyText(options: TextOptions = {}): Attribute<string> {
-  const { max = SHORT_TEXT, ...notes } = options;
-  return v.pipe(
-    attribute({ type: "string", maxLength: max, ...notes }, readText),
-    v.check((value) => isWithin(value, max), tooLong(max)),
-  );
+  return bounded(options, readText);
 }
 
 const tooLong = (max: number) => `is too long (maximum is ${max} characters)`;
@@ -142,11 +138,21 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** As {@link anyText}, without the blanks around it. */
+/** As {@link anyText}, without the blanks around it, which don't count towards its length. */
 export function trimmed(options: TextOptions = {}): Attribute<string> {
+  return bounded(options, (value) => {
+    const read = readText(value);
+    return read === REFUSED ? REFUSED : read.trim();
+  });
+}
+
+function bounded(
+  { max = SHORT_TEXT, ...notes }: TextOptions,
+  read: (value: unknown) => string | typeof REFUSED,
+): Attribute<string> {
   return v.pipe(
-    anyText(options),
-    v.transform((value) => value.trim()),
+    attribute({ type: "string", maxLength: max, ...notes }, read),
+    v.check((value) => isWithin(value, max), tooLong(max)),
   );
 }
 

@@ -4,44 +4,44 @@ import type { Store } from "../store/port.ts";
 import { compose, type Sender } from "./message.ts";
 import { MAIL, stepOf } from "./queue.ts";
 
-/** How notifications are sent. */
+/** Options for sending notifications. */
 export interface MailOptions {
   /** The SMTP server as a URL: `smtp://user:password@mail.example.com:587`. */
   smtp: string;
   /** The sender's address. */
   from: string;
-  /** Milliseconds between two looks for mails that are to be sent. Default 1000. */
+  /** How often the outbox is checked for mail to send, in milliseconds. Default 1000. */
   interval?: number;
   /**
-   * Is told when the server can't be reached or refuses to work, once until it works again, and then of that; of several
-   * processes on a database one is told. Default: nobody.
+   * Called once when the server can't be reached or refuses to work, and once when it works again. If several processes
+   * share a database, only one of them calls it.
    */
   onChange?: (change: MailChange) => void;
 }
 
-/** That mail can't be sent, or can again. */
+/** Sending mail started to fail, or works again. */
 export interface MailChange {
   failing: boolean;
-  /** What the server said, or what happened instead. */
+  /** The server's reply, or the reason there was none. */
   error?: string;
 }
 
-/** What the mailer runs on. */
+/** Options of the mailer with its dependencies. */
 export interface MailerSettings extends MailOptions {
   store: Store;
   now: () => number;
-  /** What links in mails begin with. */
+  /** The base URL of links in mails. */
   url: string;
   onError: (error: unknown) => void;
 }
 
 const INTERVAL = 1000;
 const LANES = 4;
-/** How long nothing is sent after the server failed. */
+/** The pause after the server failed, in milliseconds. */
 const REST = 30_000;
-/** In milliseconds; nodemailer's own are minutes. */
+/** In milliseconds; nodemailer's defaults are minutes. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
-/** The longest that one mail may take in all, however slowly the server goes on. */
+/** The maximum time for sending one mail, in milliseconds, however slow the server is. */
 const LONGEST = 60_000;
 
 async function connectionTo(smtp: string): Promise<Transporter> {
@@ -50,16 +50,15 @@ async function connectionTo(smtp: string): Promise<Transporter> {
 }
 
 /**
- * Sends notifications from the outbox, in the background, until it is stopped. Any number of processes may do so on one
- * database.
+ * Starts sending notifications from the outbox in the background. Any number of processes on one database may do so.
  *
- * @throws StoreError where the database can't be used
+ * @throws StoreError if the database can't be used
  */
 export async function startMailer(settings: MailerSettings): Promise<outbox.Worker> {
   const { store, now, from, url, onError, onChange, interval = INTERVAL } = settings;
   const transport = await connectionTo(settings.smtp);
   let sender: Sender | undefined;
-  /** As far as this process knows; another may know more. */
+  /** As far as this process knows; others may have found out since. */
   let works: boolean | undefined;
 
   const note = async (failure: string | undefined) => {
@@ -84,7 +83,7 @@ export async function startMailer(settings: MailerSettings): Promise<outbox.Work
     } catch (error) {
       if (stopping.aborted) return "interrupted";
       const { code, responseCode = 0, message } = error as SendingError;
-      // The server works, and refuses this mail: for ever with a 5xx (RFC 5321, 4.2.1).
+      // The server works but refuses this mail, permanently with a 5xx (RFC 5321 §4.2.1).
       if (code === "EENVELOPE" || code === "EMESSAGE") {
         await note(undefined);
         return { done: false, error: message, final: responseCode >= 500 };
@@ -110,10 +109,10 @@ export async function startMailer(settings: MailerSettings): Promise<outbox.Work
 type SendingError = Error & { code?: string; responseCode?: number };
 
 /**
- * Sends a mail that says that mail works.
+ * Sends a test mail.
  *
- * @param to whom
- * @throws Error with what the server said, or what happened instead
+ * @param to the recipient's address
+ * @throws Error with the server's reply, or the reason there was none
  */
 export async function sendTestMail({ smtp, from }: MailOptions, to: string): Promise<void> {
   const transport = await connectionTo(smtp);

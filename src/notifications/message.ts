@@ -1,6 +1,6 @@
 import type { Notification } from "./recipients.ts";
 
-/** The most characters of a description or comment that a mail has. */
+/** The maximum length of the quoted description or comment, in characters. */
 const LONGEST = 10_000;
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -19,17 +19,17 @@ const REASONS: Readonly<Record<Notification["reason"], string>> = {
   custom: "of your notification settings",
 };
 
-/** From where mails come. */
+/** The sender of mails. */
 export interface Sender {
   /** The sender's address. */
   from: string;
-  /** What links begin with. */
+  /** The base URL of links. */
   url: string;
-  /** What tells this installation from others. */
+  /** Distinguishes this installation from others in message ids. */
   token: string;
 }
 
-/** A mail as nodemailer takes it. */
+/** A mail in nodemailer's format. */
 export interface Message {
   from: string;
   to: string;
@@ -42,9 +42,9 @@ export interface Message {
 }
 
 /**
- * Writes the mail of a notification. All that one person gets of an issue or merge request is a thread (RFC 5322, 3.6.4):
- * the mail of its creation begins it, whether or not it was sent, and the others refer to that one. Ids are the same at
- * every attempt, so that a mail that arrives twice can be told.
+ * Writes the mail of a notification. All mails to one person about an issue or merge request form a thread (RFC 5322
+ * §3.6.4): they refer to the mail about its creation, whether or not that was sent. Every attempt uses the same message
+ * id, so that duplicates can be recognized.
  */
 export function compose(mail: Notification, { from, url, token }: Sender): Message {
   const isIssue = mail.subject_type === "Issue";

@@ -10,45 +10,46 @@ import {
   recipients,
 } from "./recipients.ts";
 
-/** The worker that sends mail, by its name in the outbox. */
+/** The name of the mail worker in the outbox. */
 export const MAIL = "mail";
 
-/** A mail that was not sent yet, or an event whose mails are not worked out yet. */
+/** A mail that was not sent yet, or an event whose recipients were not determined yet. */
 export interface QueuedMail {
   id: number;
-  /** `waiting` for its time, being sent, or tried no more. */
+  /** `waiting` for its next attempt, `running` while it is sent, or `failed` for good. */
   state: "waiting" | "running" | "failed";
-  /** The event it tells of. */
+  /** The event it is about. */
   event_id: number;
-  /** The user name of who gets it; `null` where that is not worked out yet. */
+  /** The recipient's user name; `null` if the recipients were not determined yet. */
   user: string | null;
   reason: Recipient["reason"] | null;
   attempts: number;
   /** As an ISO 8601 instant; `null` for never. */
   next_attempt_at: string | null;
-  /** What the last attempt failed of. */
+  /** Why the last attempt failed. */
   error: string | null;
   /** As an ISO 8601 instant. */
   created_at: string;
 }
 
-/** An event that nobody looked at yet or, with a user, a mail. */
+/** An unprocessed event or, with a user, a mail. */
 interface Payload {
   event: number;
   user?: number;
   reason?: Recipient["reason"];
 }
 
-/** What comes next for a task: nothing but its mails, or a mail that is to be sent, or nothing. */
+/** The next step of a task: queue an event's mails, send a mail, or nothing. */
 export type Step =
   | { fanOut: (db: Database) => Awaitable<void> }
   | { send: Notification }
   | undefined;
 
 /**
- * Works out what a task needs. It only reads, so that however many people watch, nobody else's writes wait.
+ * Determines the next step of a task. It only reads, so that many recipients do not delay other writers.
  *
- * @returns for an event, what queues a mail for each of its recipients; for a mail, what it says, unless it is for nobody
+ * @returns for an event, a function that queues a mail for each recipient; for a mail, its content, or `undefined` if
+ *   the recipient should no longer get it
  */
 export async function stepOf(db: Reader, task: outbox.Task, now: number): Promise<Step> {
   const { event: eventId, user, reason }: Payload = JSON.parse(task.payload);
@@ -62,7 +63,7 @@ export async function stepOf(db: Reader, task: outbox.Task, now: number): Promis
   return { fanOut: (write) => outbox.add(write, MAIL, mails, now) };
 }
 
-/** The mails that were not sent, those that are tried no more first. */
+/** The mails that were not sent, those that failed for good first. */
 export async function queuedMails(db: Reader, now: number, most: number): Promise<QueuedMail[]> {
   const tasks = (await outbox.queued(db, MAIL, now, most)).map((task) => ({
     ...task,

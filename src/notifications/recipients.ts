@@ -5,22 +5,22 @@ import type { Flag, Flags, Level } from "../resources/notification-settings/quer
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
 
-/** Somebody who is told of an event. */
+/** A user who is notified of an event. */
 export interface Recipient {
   id: number;
   username: string;
   name: string;
-  /** Where notifications go: the address of their settings, or their own. */
+  /** The address for notifications: from their settings, or their own. */
   email: string;
-  /** What decided: they subscribed, were named, take part, watch, or asked for this kind of event. */
+  /** Why they are notified: they subscribed, were mentioned, participate, watch, or chose this kind of event. */
   reason: Reason;
-  /** The level that decided, after project, group and global settings. */
+  /** The level that applies, from project, group or global settings. */
   level: Level;
 }
 
 type Reason = "subscribed" | "mentioned" | "participating" | "watching" | "custom";
 
-/** What happened, as notifications look at it. */
+/** An event, as notifications need it. */
 export interface NotifiableEvent {
   id: number;
   project_id: number;
@@ -32,7 +32,7 @@ export interface NotifiableEvent {
   created_at: number;
 }
 
-/** What a mail tells one person. */
+/** The content of a mail to one person. */
 export interface Notification {
   event_id: number;
   user_id: number;
@@ -41,7 +41,7 @@ export interface Notification {
   action: string;
   author: string;
   project: string;
-  /** `Issue` or `MergeRequest`; what a note was written on. */
+  /** `Issue` or `MergeRequest`; for a note, the type of its target. */
   subject_type: issues.Kind["type"];
   subject_id: number;
   iid: number;
@@ -62,7 +62,7 @@ const FLAG_OF: Readonly<Record<string, Flag>> = {
   "commented Note": "new_note",
 };
 
-/** How many people one statement asks about. */
+/** The maximum number of users in one statement. */
 const PEOPLE = 1000;
 
 /** The event with this id, or `undefined`. */
@@ -75,11 +75,11 @@ export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent
 }
 
 /**
- * Who is told of an event, and why: those who subscribed, are named, take part, watch or asked for it, by their settings
- * for the project, else for the nearest group above, else for everything. Never its author, never somebody who is
- * blocked or may not read what it is about. The number of statements grows by a few for every thousand people.
+ * The users who are notified of an event, and why: they subscribed, are mentioned, participate, watch or chose this kind
+ * of event. Their settings for the project apply, else those for the nearest ancestor group, else the global ones. The
+ * author, blocked users and users who may not read the subject are left out. Every thousand users cost a few statements.
  *
- * @param today `YYYY-MM-DD`: memberships that expire on or before it are over
+ * @param today `YYYY-MM-DD`: memberships that expire on or before it do not count
  */
 export async function recipients(
   db: Reader,
@@ -108,8 +108,8 @@ export async function recipients(
 }
 
 /**
- * What a mail is to say, as things are now, or `undefined` where there is nothing to say any more: the event is gone, or
- * the person was blocked or may not read it any longer.
+ * The current content of a mail, or `undefined` if it should not be sent any more: the event was deleted, or the user
+ * was blocked or may no longer read its subject.
  */
 export async function findNotification(
   db: Reader,
@@ -144,7 +144,7 @@ export async function findNotification(
   );
 }
 
-/** What an event is about: an issue or a merge request, itself or what was commented on. */
+/** The subject of an event: an issue or merge request; for comments, the one commented on. */
 interface Subject {
   kind: issues.Kind;
   id: number;
@@ -187,10 +187,10 @@ async function subjectOf(
   return { kind, id: note.id, iid: note.iid, title: note.title, body: note.body };
 }
 
-/** What ties somebody to an event. */
+/** A relation of a user to an event. */
 type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "interested";
 
-/** Everybody an event may concern, by id. */
+/** All users an event may concern, by id. */
 async function tiesOf(
   db: Reader,
   event: NotifiableEvent,
@@ -206,7 +206,7 @@ async function tiesOf(
       else ties.set(userId as number, new Set([why as Tie]));
     }
   };
-  // Who takes part: the author, whoever is assigned, had commented or was mentioned by then. Then who chose to be told or not.
+  // Participants are the author, assignees, and users who had commented or were mentioned by then. Then subscriptions.
   tie(
     await db.rows(
       `select author_id, 'participating' from ${table} where id = ? and author_id is not null
@@ -229,7 +229,7 @@ async function tiesOf(
       ),
     );
   }
-  // Whoever has settings that may make them hear of anything in the project; members, where it is their global ones.
+  // Users whose settings may include any event of the project; global settings count only for its members.
   const above = `select a.ancestor_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
     where p.id = ?`;
   const project = event.project_id;
@@ -258,8 +258,8 @@ async function tiesOf(
 }
 
 /**
- * Why somebody is told, or `undefined` (GitLab's NotificationRecipient): who subscribed is told whatever their level,
- * and who unsubscribed only where they are named.
+ * Why a user is notified, or `undefined` if they are not. As in GitLab's NotificationRecipient, subscribers are notified
+ * at every level, and users who unsubscribed only if they are mentioned.
  */
 function reasonFor(level: Level, asked: boolean, ties: Set<Tie>): Reason | undefined {
   if (ties.has("subscribed") && !ties.has("unsubscribed")) return "subscribed";
@@ -275,7 +275,7 @@ interface Person extends Omit<Recipient, "reason"> {
   flags: Flags;
 }
 
-/** The people of these ids who are active, with the settings that hold for them in a project. */
+/** The active users with these ids, with the settings that apply to them in a project. */
 async function settingsOf(
   db: Reader,
   projectId: number,

@@ -20,7 +20,7 @@ import { impersonationTokenResource, personalTokenResource } from "./tokens/inde
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
-/** All there is, by name: adding a resource adds its line here. */
+/** All resources, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
   awardEmojiResource,
   badgeResource,

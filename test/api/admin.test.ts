@@ -159,7 +159,9 @@ describe("groups and members", () => {
     await expect(app.admin.createGroup({ name: "X", path: "users" })).rejects.toThrow("reserved");
     await expect(app.admin.createGroup({ name: "X", path: "ACME" })).rejects.toThrow("taken");
     const open = { name: "X", path: "x", parent: "secret", visibility: "public" } as const;
-    await expect(app.admin.createGroup(open)).rejects.toThrow("cannot be higher");
+    await expect(app.admin.createGroup(open)).rejects.toThrow(
+      "public is not allowed since the parent group has a",
+    );
   });
 
   it("are audited through the API too", async () => {

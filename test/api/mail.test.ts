@@ -363,7 +363,7 @@ it("closes soon although the server says nothing", async () => {
 it("closes the database where it can't start", async () => {
   const store = await openStore(database.database);
   const wrong = { smtp: "no://where?\0", from: "x" };
-  for (const options of [{ mail: mail() }, { url: "http://x", mail: wrong, pages: ["no"] }]) {
+  for (const options of [{ pages: ["no"] }, { url: "http://x", mail: wrong, pages: ["no"] }]) {
     const failing = await openStore(database.database);
     await expect(createAppOn(failing, options as AppOptions)).rejects.toThrow(TypeError);
     await expect((async () => failing.rows("select 1"))()).rejects.toThrow();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import * as v from "valibot";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import { resources } from "../../src/resources/index.ts";
+import { tablesOf } from "../../src/database/schema.ts";
 import { openStore } from "../../src/store/open.ts";
 import {
   call,
@@ -79,9 +79,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const tables = resources
-  .flatMap(({ migrations }) => migrations)
-  .flatMap(({ sql }) => [...sql.matchAll(/create table (\w+)/g)].map(([, name]) => name as string));
+const tables = (await tablesOf()).map(({ name }) => name);
 
 /** Of all that is in the database. */
 async function checksum(): Promise<string> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
     await make("/groups/acme/labels", { name, color: "#fff" });
     await make("/groups/acme/milestones", { title: name });
     await make("/projects/acme%2Fsite/labels", { name: `${name}!`, color: "#fff" });
-    await make("/projects/acme%2Fsite/milestones", { title: name });
+    await make("/projects/acme%2Fsite/milestones", { title: `${name}!` });
     await make("/projects/acme%2Fsite/issues", { title: "x", description: `About ${name}.` });
     await make("/projects/acme%2Fsite/merge_requests", {
       title: name,

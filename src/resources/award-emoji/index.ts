@@ -27,14 +27,14 @@ const awardEmoji = show.shape({
 
 const ALIASES: Readonly<Record<string, string>> = { "+1": "thumbsup", "-1": "thumbsdown" };
 
-/** What GitLab's model says, in the words its API makes of that (gitlab-facts §13). */
+/** A validation error as GitLab's API answers it: 404 with the model's message. */
 function refused(reason: string) {
   return notFound(`Award Emoji {:name=>["${reason}"]}`);
 }
 
 type In = Pick<Context, "source" | "viewer"> & { db: Reader; input: { target_iid: number } };
 
-/** What the path names: an issue or merge request or, with a `note_id`, one of its notes. */
+/** Finds the path's issue or merge request or, with a `note_id`, one of its notes. */
 async function findAwardable(
   context: In & { input: { note_id?: number } },
   kind: Kind,
@@ -48,7 +48,7 @@ async function findAwardable(
   return { column: "note_id", id: note.id, ...known };
 }
 
-/** Names are many; they are loaded with the first emoji that is given. */
+/** The list of names is long, so it is loaded with the first emoji given. */
 const knownNames = async () => (await import("./names.ts")).NAMES;
 
 function routes(kind: Kind, on: "target" | "note", what: string) {
@@ -97,7 +97,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
       },
     }),
     del("/:award_id", {
-      summary: "Take an emoji back; others' only as administrator",
+      summary: "Take back an emoji; administrators may remove anyone's",
       input: one,
       handle: async (context) => {
         const { db, caller, requireUnmodified } = context;
@@ -111,7 +111,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
   ];
 }
 
-/** Emoji given to issues, merge requests and their notes: gitlab-facts §13. */
+/** Emoji given to issues, merge requests and their notes. */
 export const awardEmojiResource: Resource = {
   name: "Award emoji",
   migrations,

@@ -1,4 +1,4 @@
-/** The names of the emoji there are, as GitHub's gemoji and GitLab's gemojione call them. */
+/** The names of all known emoji, from GitHub's gemoji and GitLab's gemojione. */
 export const NAMES: ReadonlySet<string> = new Set(
   `
 100 1234 1st_place_medal 2nd_place_medal 3rd_place_medal 8ball a ab abacus abc abcd accept

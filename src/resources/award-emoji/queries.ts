@@ -2,7 +2,7 @@ import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-/** What an emoji was given to. */
+/** The issue, merge request or note an emoji was given to. */
 export interface Awardable {
   column: "issue_id" | "merge_request_id" | "note_id";
   id: number;
@@ -10,7 +10,7 @@ export interface Awardable {
 
 const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
 
-/** The emoji something was given, oldest first. */
+/** The emoji given to an issue, merge request or note, oldest first. */
 export function list(db: Reader, shape: Shape, page: Page, to: Awardable): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${AWARDS} where ae.${to.column} = ?`,
@@ -27,7 +27,7 @@ export async function row(db: Reader, shape: Shape, awardId: number): Promise<Va
   return found as Value[];
 }
 
-/** An award of something, or `undefined`. */
+/** An award given to `to`, or `undefined`. */
 export async function find(
   db: Reader,
   to: Awardable,
@@ -40,7 +40,7 @@ export async function find(
   return found;
 }
 
-/** Gives an emoji, unless the same user gave it before; the award's id, or `undefined`. */
+/** Gives an emoji and returns the award's id, or `undefined` if the user already gave the same one. */
 export async function insert(
   db: Database,
   to: Awardable,
@@ -55,7 +55,7 @@ export async function insert(
   return inserted?.[0] as number | undefined;
 }
 
-/** Takes an award back. */
+/** Removes an award. */
 export async function remove(db: Database, awardId: number): Promise<void> {
   await db.run("delete from award_emoji where id = ?", [awardId]);
 }

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Emoji given to issues, to merge requests and to notes: one of the three is set. */
+/** Emoji given to issues, merge requests and notes: exactly one of the three ids is set. */
 export const migrations: Migration[] = [
   {
     id: "20261121-17-award-emoji",

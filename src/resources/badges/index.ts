@@ -17,7 +17,7 @@ import { updateRow } from "../../store/update.ts";
 import * as badges from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** A placeholder that is unknown, or has no value here, stays as it is (gitlab-facts §4). */
+/** Fills in the placeholders of a URL. Those that are unknown or have no value stay as they are. */
 function render(url: string, project: badges.PlaceholderValues | undefined): string {
   if (!project) return url;
   const values: Record<string, string | number | null> = {
@@ -47,7 +47,6 @@ const rendered = (column: string) =>
       ),
   );
 
-/** A badge (contract §2). */
 const badge = show.shape({
   id: show.integer("b.id"),
   name: show.text("b.name"),
@@ -60,7 +59,7 @@ const badge = show.shape({
 
 type Urls = { link_url?: string | undefined; image_url?: string | undefined };
 
-/** Only http and https, placeholders anywhere (gitlab-facts §4). */
+/** Checks that URLs are valid and http or https, once their placeholders are filled in. */
 function requireUrls(input: Urls): void {
   const errors: Record<string, string[]> = {};
   for (const name of ["link_url", "image_url"] as const) {
@@ -92,7 +91,7 @@ async function shown({ db, source, viewer, shape }: In, badgeId: number) {
   return row;
 }
 
-/** A badge that may be changed here: a project shows its groups' badges, and does not own them. */
+/** Finds a badge to change. Projects show their groups' badges too, but cannot change them. */
 async function findOwn(
   { db, source, input }: Pick<In, "db" | "source"> & { input: { badge_id: number } },
   verb: "edit" | "delete",
@@ -119,7 +118,7 @@ function routes(kind: Source["kind"]) {
       },
     }),
     get("/render", {
-      summary: "Preview what the placeholders of a badge become",
+      summary: "Preview a badge with its placeholders filled in",
       role,
       input: urls,
       examples: [
@@ -193,7 +192,7 @@ function routes(kind: Source["kind"]) {
   ];
 }
 
-/** Badges of groups and of projects: contract §4.3, gitlab-facts §4. */
+/** Badges of groups and projects. */
 export const badgeResource: Resource = {
   name: "Badges",
   migrations,

@@ -3,19 +3,19 @@ import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-/** A badge as handlers look at it. */
+/** The columns of a badge that handlers use. */
 export interface Badge {
   id: number;
   namespace_id: number | null;
   updated_at: number;
 }
 
-/** From where a badge's row is read; the placeholder is the project that its placeholders stand for. */
+/** The tables of a badge's row. The `?` is the id of the project that fills in the badge's placeholders. */
 const BADGES = "badges b left join projects p on p.id = ?";
 
 /**
- * The project whose values the placeholders of a badge get: the project itself, or the first of the group by creation
- * date that the caller may see; 0 where there is none (contract §2).
+ * The id of the project whose values fill in a badge's placeholders: the project itself, or the group's oldest project
+ * that the caller may see; 0 if there is none.
  */
 export async function projectFor(db: Reader, source: Source, viewer: Viewer): Promise<number> {
   if (source.kind === "project") return source.id;
@@ -28,7 +28,7 @@ export async function projectFor(db: Reader, source: Source, viewer: Viewer): Pr
   return (found?.[0] as number | undefined) ?? 0;
 }
 
-/** Which badges a group or project shows: its own, and a project those of the groups above it. */
+/** The badges a group or project shows: its own and, for a project, those of the groups above it. */
 function within(source: Source): { sql: string; values: Value[] } {
   if (source.kind === "group") return { sql: "b.namespace_id = ?", values: [source.id] };
   return {
@@ -55,7 +55,7 @@ export function list(
   });
 }
 
-/** One badge as a row of its shape, or `undefined` where the group or project does not show it. */
+/** One badge as a row of its shape, or `undefined` if the group or project does not show it. */
 export async function row(
   db: Reader,
   shape: Shape,
@@ -85,7 +85,7 @@ export async function find(
   return found;
 }
 
-/** Adds a badge and gives its id. */
+/** Adds a badge and returns its id. */
 export async function insert(
   db: Database,
   owner: Pick<Source, "column" | "id">,
@@ -105,14 +105,14 @@ export async function remove(db: Database, badgeId: number): Promise<void> {
   await db.run("delete from badges where id = ?", [badgeId]);
 }
 
-/** What a project gives for the placeholders of a badge. */
+/** The values a project supplies for a badge's placeholders. */
 export interface PlaceholderValues {
   path: string;
   id: number;
   default_branch: string | null;
 }
 
-/** The placeholder values of a project, or `undefined` where there is none. */
+/** The placeholder values of a project, or `undefined` if there is no such project. */
 export async function placeholderValues(
   db: Reader,
   projectId: number,

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Badges of groups (`namespace_id`) and of projects (`project_id`). */
+/** Badges of groups (`namespace_id`) and projects (`project_id`). */
 export const migrations: Migration[] = [
   {
     id: "20261121-09-badges",

@@ -25,7 +25,7 @@ const boardList = show.shape({
   position: show.integer("bl.position"),
 });
 
-/** A board in lists, single answers and when made: of the milestone only its name (contract §2). */
+/** A board as listed, read or created: its milestone has only `id` and `title`. */
 const board = show.shape({
   id: show.integer("b.id"),
   name: show.text("b.name"),
@@ -37,7 +37,7 @@ const board = show.shape({
   lists: show.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
 });
 
-/** A board as changing it answers: its whole scope, and no lists (contract §2). */
+/** The answer to changing a board: its whole scope, without lists. */
 const changedBoard = show.shape({
   id: show.integer("b.id"),
   name: show.text("b.name"),
@@ -52,7 +52,7 @@ const changedBoard = show.shape({
 
 const scopeLabel = show.shape(scopeLabelFields);
 
-/** Where GitLab leaves `board_id` untyped, what is no number finds nothing (gitlab-facts §2). */
+/** GitLab does not type `board_id` on some routes: there a value that is not a number finds no board. */
 const untyped = { board_id: is.untypedId() };
 const typed = { board_id: is.recordId() };
 
@@ -83,7 +83,7 @@ async function shown(
   return row;
 }
 
-/** The ids of the labels of these names, those that are missing made in the group (gitlab-facts §2). */
+/** The ids of the labels with these names. Missing labels are created in the group. */
 async function labelsNamed(
   db: Database,
   groupId: number,
@@ -107,7 +107,7 @@ async function labelsNamed(
   return ids;
 }
 
-/** Group issue boards and their lists: contract §4.1, gitlab-facts §2. */
+/** Group issue boards and their lists. */
 export const boardResource: Resource = {
   name: "Group issue boards",
   migrations,
@@ -257,12 +257,12 @@ export const boardResource: Resource = {
   ]),
 };
 
-/** An unknown user clears the assignee (gitlab-facts §2). */
+/** The new assignee: 0 and unknown users clear it. */
 async function assigneeOf(db: Reader, id: number | null | undefined) {
   return id ? ((await users.find(db, id))?.id ?? null) : id === 0 ? null : id;
 }
 
-/** A milestone of the group or above it; 0 clears, any other is left aside (gitlab-facts §2). */
+/** The new milestone, of the group or one above it: 0 clears it, unknown ones are ignored. */
 async function milestoneOf(db: Reader, groupId: number, id: number | null | undefined) {
   if (id === undefined || id === null) return id;
   if (id === 0) return null;

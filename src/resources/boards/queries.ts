@@ -23,7 +23,7 @@ export async function row(db: Reader, shape: Shape, boardId: number): Promise<Va
   return found as Value[];
 }
 
-/** The board of a group, or `undefined`. */
+/** A board of a group, or `undefined`. */
 export async function find(
   db: Reader,
   groupId: number,
@@ -36,7 +36,7 @@ export async function find(
   return found;
 }
 
-/** Adds a board and gives its id. */
+/** Adds a board and returns its id. */
 export async function insert(
   db: Database,
   groupId: number,
@@ -50,7 +50,7 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
-/** Makes these the labels of a board's scope. */
+/** Replaces the labels of a board's scope. */
 export async function replaceLabels(
   db: Database,
   boardId: number,
@@ -62,12 +62,12 @@ export async function replaceLabels(
   }
 }
 
-/** Removes a board with its lists. */
+/** Removes a board and its lists. */
 export async function remove(db: Database, boardId: number): Promise<void> {
   await db.run("delete from boards where id = ?", [boardId]);
 }
 
-/** The labels of a board's scope, as JSON by the given shape. */
+/** The labels of a board's scope, as a JSON array in the given shape. */
 export async function scopeLabels(
   db: Reader,
   shape: Shape,
@@ -82,7 +82,7 @@ export async function scopeLabels(
   return `[${rows.map((found) => shape.write(found, view)).join(",")}]`;
 }
 
-/** Puts each board's lists, as JSON by their shape, into the rows' `lists` column, in one query for all. */
+/** Fills in the rows' `lists` with each board's lists as JSON, in one query for all boards. */
 export async function embedLists(
   db: Reader,
   rows: Value[][],
@@ -109,7 +109,7 @@ export async function embedLists(
   for (const board of rows) board[listsAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
 }
 
-/** The lists of a board in their order. The open and closed lists are not kept (contract §2). */
+/** The lists of a board in order. The open and closed lists are not stored. */
 export function listLists(db: Reader, shape: Shape, page: Page, boardId: number): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${LISTS} where bl.board_id = ?`,
@@ -118,7 +118,7 @@ export function listLists(db: Reader, shape: Shape, page: Page, boardId: number)
   });
 }
 
-/** One list as a row of its shape, or `undefined` where that board of the group has none of this id. */
+/** One list as a row of its shape, or `undefined` if the group has no such board or the board no such list. */
 export async function listRow(
   db: Reader,
   shape: Shape,
@@ -147,7 +147,7 @@ export async function findList(
   return found;
 }
 
-/** Whether a board has a list of this label. */
+/** Whether a board has a list for this label. */
 export async function hasListOf(db: Reader, boardId: number, labelId: number): Promise<boolean> {
   const found = await db.rows("select 1 from board_lists where board_id = ? and label_id = ?", [
     boardId,
@@ -156,7 +156,7 @@ export async function hasListOf(db: Reader, boardId: number, labelId: number): P
   return found.length > 0;
 }
 
-/** Adds a list behind the others, the first at 0, and gives its id. */
+/** Adds a list behind the others, the first at position 0, and returns its id. */
 export async function insertList(
   db: Database,
   boardId: number,
@@ -172,7 +172,7 @@ export async function insertList(
   return inserted?.[0] as number;
 }
 
-/** The highest position on a board, -1 on an empty one. */
+/** The highest position on a board; -1 if it has no lists. */
 export async function lastPosition(db: Reader, boardId: number): Promise<number> {
   const [found] = await db.rows("select max(position) from board_lists where board_id = ?", [
     boardId,

@@ -7,7 +7,6 @@ import * as dependencies from "./queries.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-/** A dependency (contract §2). */
 const dependency = show.shape({
   name: show.text("d.name"),
   version: show.text("d.version"),
@@ -18,7 +17,7 @@ const dependency = show.shape({
   }),
 });
 
-/** Comma-separated or as an array; one that is no package manager spoils all (gitlab-facts §5). */
+/** Comma-separated or an array; one unknown package manager makes the whole list invalid. */
 const managers = v.pipe(
   is.commaSeparated(),
   v.check(
@@ -29,16 +28,16 @@ const managers = v.pipe(
   v.metadata({ values: PACKAGE_MANAGERS }),
 );
 
-/** What projects depend on: contract §4.4, gitlab-facts §5. */
+/** Dependencies of projects. */
 export const dependencyResource: Resource = {
   name: "Dependencies",
   migrations,
   routes: [
     get("/projects/:id/dependencies", {
       jobTokens: true,
-      summary: "List what a project depends on",
+      summary: "List the dependencies of a project",
       tier: "ultimate",
-      // Guests of a private project don't read its repository.
+      // Guests of a private project may not read its repository.
       role: ({ source, viewer }) => (isOpenTo(viewer, source) ? undefined : "reporter"),
       input: { package_manager: is.optional(managers) },
       present: dependency,
@@ -50,7 +49,7 @@ export const dependencyResource: Resource = {
           source.id,
           input.package_manager ?? [],
         );
-        // The security dashboard, and what it shows, is for developers.
+        // Vulnerabilities, like the security dashboard, are only for developers and above.
         if (source.level < ROLES.developer) {
           const at = shape.at("vulnerabilities");
           for (const row of listed.rows) row[at] = "[]";

@@ -5,9 +5,9 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import type { DependencyFile, PackageManager } from "./rules.ts";
 
 /**
- * The dependencies of a project by name.
+ * The dependencies of a project, ordered by name.
  *
- * @param managers only those of these; none for all
+ * @param managers only dependencies of these package managers; all if empty
  */
 export function list(
   db: Reader,
@@ -26,7 +26,7 @@ export function list(
   });
 }
 
-/** Puts what a file says in place of what it said before. */
+/** Replaces the stored dependencies of one file. */
 export async function replaceFile(
   db: Database,
   projectId: number,
@@ -56,7 +56,7 @@ export async function replaceFile(
   }
 }
 
-/** How many of the rows that are left go into one statement: a power of two, so that few statements serve all. */
+/** How many of the remaining rows to insert in one statement: a power of two, so that few distinct texts are needed. */
 function insertable(left: number): number {
   return 2 ** Math.min(6, Math.floor(Math.log2(left)));
 }

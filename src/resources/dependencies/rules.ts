@@ -1,8 +1,8 @@
-/** The package managers the API has a word for (contract §2). */
+/** The package managers the API knows. */
 export const PACKAGE_MANAGERS = ["bundler", "composer", "maven", "npm", "pip", "yarn"] as const;
 export type PackageManager = (typeof PACKAGE_MANAGERS)[number];
 
-/** How bad a vulnerability is, the worst first (gitlab-facts §5). */
+/** Severities of vulnerabilities in GitLab's words, the worst first. */
 export const SEVERITIES = [
   "critical",
   "high",
@@ -14,27 +14,27 @@ export const SEVERITIES = [
 ] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** A known weakness of a dependency. */
+/** A known vulnerability of a dependency. */
 export interface Vulnerability {
   name: string;
   severity: Severity;
 }
 
-/** Something a project depends on. */
+/** A package a project depends on. */
 export interface Dependency {
   name: string;
-  /** As its file has it; a requirement where nothing is pinned, `""` where the file doesn't say. */
+  /** As written in its file: a requirement if no version is pinned, `""` if the file states none. */
   version: string;
   package_manager: PackageManager;
   vulnerabilities: readonly Vulnerability[];
 }
 
-/** A file of a project and what it says the project depends on. */
+/** A file of a project and the dependencies it states. */
 export interface DependencyFile {
   /** Relative to the project's root. */
   path: string;
   dependencies: readonly Dependency[];
 }
 
-/** The most characters of a name, a version and a path: both engines can index them. */
+/** Maximum lengths in characters. Both databases can index values of these lengths. */
 export const LONGEST = { name: 255, version: 255, path: 500 } as const;

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** What a project depends on, by the file that says so. `vulnerabilities` is the JSON that those who may see it get. */
+/** Dependencies of projects, by file. `vulnerabilities` is JSON as shown to callers who may see it. */
 export const migrations: Migration[] = [
   {
     id: "20261121-16-dependencies",

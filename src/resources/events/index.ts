@@ -10,7 +10,7 @@ import { isHidden } from "../users/rules.ts";
 import * as events from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** How an answer words what happened (gitlab-facts §7.2; design.md for pushes). */
+/** The `action_name` of an event, in GitLab's words. */
 function wording([action, targetType, pushAction]: readonly Value[]): string {
   switch (action) {
     case "merged":
@@ -80,7 +80,7 @@ const fields = {
 
 const event = show.shape(fields);
 
-/** Project events have a `data` that is never filled (contract §2). */
+/** Events of a project also have `data`, which is always null. */
 const projectEvent = show.shape({ ...fields, data: show.constant(null) });
 
 const filters = {
@@ -98,7 +98,7 @@ function filterOf(input: is.Input<typeof filters>): events.EventFilter {
 
 const ACTIVITY_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
 
-/** The user a path names, by id where it is all digits, else by user name. */
+/** Finds the path's user: by id if it is all digits, otherwise by username. */
 async function findUser(db: Reader, idOrName: string): Promise<users.User> {
   const found = /^\d{1,15}$/.test(idOrName)
     ? await users.find(db, Number(idOrName))
@@ -107,13 +107,13 @@ async function findUser(db: Reader, idOrName: string): Promise<users.User> {
   return found;
 }
 
-/** Activity: contract §4.6 and §6, gitlab-facts §7. */
+/** Activity of the caller, of users and of projects. */
 export const eventResource: Resource = {
   name: "Events",
   migrations,
   routes: [
     get("/events", {
-      summary: "List what the caller did, with `scope=all` what anyone did in their projects",
+      summary: "List the caller's events or, with `scope=all`, all events of the caller's projects",
       scopes: ACTIVITY_SCOPES,
       input: { ...filters, scope: is.optional(is.anyText()) },
       present: event,
@@ -128,7 +128,7 @@ export const eventResource: Resource = {
         ),
     }),
     get("/users/:user_id/events", {
-      summary: "List what a user did, by id or user name, as far as the caller may see it",
+      summary: "List the events of a user, by id or username, that the caller may see",
       scopes: ACTIVITY_SCOPES,
       input: { user_id: is.anyText(), ...filters },
       present: event,
@@ -139,7 +139,7 @@ export const eventResource: Resource = {
       },
     }),
     get("/projects/:id/events", {
-      summary: "List what happened in a project, as far as the caller may see it",
+      summary: "List the events of a project that the caller may see",
       access: "anyone",
       input: filters,
       present: projectEvent,

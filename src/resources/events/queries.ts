@@ -18,7 +18,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 
-/** What can be filtered by, and is kept (contract §6). */
+/** The actions that are stored, and that lists can be filtered by. */
 export const ACTIONS = [
   "created",
   "updated",
@@ -34,7 +34,7 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** The target types of filters, and the class names they stand for (contract §6). */
+/** The target types of filters, with the class names that are stored and shown. */
 export const TARGET_TYPES = {
   issue: "Issue",
   milestone: "Milestone",
@@ -46,7 +46,7 @@ export const TARGET_TYPES = {
 } as const;
 export type TargetType = keyof typeof TARGET_TYPES;
 
-/** What happened to what. */
+/** An event to record, other than a push. */
 export interface NewEvent {
   project_id: number;
   author_id: number;
@@ -55,8 +55,8 @@ export interface NewEvent {
 }
 
 /**
- * Keeps an event with what the transaction that caused it does last. The number of an issue is read then: it may not
- * have one before.
+ * Records an event at the end of the transaction that caused it. An issue's number is read then, because a new issue
+ * gets it only at the end.
  */
 export function record(db: Database, event: NewEvent, now: number): void {
   const { project_id, author_id, action, target } = event;
@@ -84,7 +84,7 @@ export function record(db: Database, event: NewEvent, now: number): void {
 
 const HOUR = 3_600_000;
 
-/** A project's last activity is that of its events; it is brought up to date once an hour, as GitLab's is. */
+/** Counts an event and updates its project's last activity, at most once an hour like GitLab. */
 function noteActivity(db: Database, projectId: number, authorId: number, now: number): void {
   db.last(COUNT, [projectId, authorId, 1]);
   db.last("update projects set last_activity_at = ? where id = ? and last_activity_at <= ?", [
@@ -97,7 +97,7 @@ function noteActivity(db: Database, projectId: number, authorId: number, now: nu
 const COUNT = `insert into event_counts (project_id, author_id, events) values (?, ?, ?)
   on conflict (project_id, author_id) do update set events = event_counts.events + excluded.events`;
 
-/** A push to a ref of a repository, as Git tells of it. */
+/** A push to one ref of a repository, as Git reports it. */
 export interface Push {
   project_id: number;
   author_id: number;
@@ -106,15 +106,15 @@ export interface Push {
   ref_type: "branch" | "tag";
   push_action: "created" | "removed" | "pushed";
   commit_count: number;
-  /** Null for a ref that is new. */
+  /** Null for a new ref. */
   commit_from: string | null;
-  /** Null for a ref that is gone. */
+  /** Null for a deleted ref. */
   commit_to: string | null;
-  /** The first line of the last commit's message; cut to 70 characters. */
+  /** The first line of the last commit's message; stored cut to 70 characters. */
   commit_title: string | null;
 }
 
-/** Keeps a push and gives its event's id. Open merge requests of the branch have a new head. */
+/** Records a push, updates the head of the branch's open merge requests, and returns the event's id. */
 export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
   if (push.ref_type === "branch" && push.commit_to !== null) {
     await db.run(
@@ -146,14 +146,14 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
   return id;
 }
 
-/** An event of a history that is brought in: what happened, or a push, and when. */
+/** An event or push of an imported history, with its time. */
 export type PastEvent = (NewEvent | Push) & { at: number };
 
 const COLUMNS = `project_id, author_id, action, target_type, target_id, target_iid, target_title, created_at,
   commit_count, push_action, ref_type, commit_from, commit_to, ref, commit_title`;
 const BATCH = 500;
 
-/** Keeps many events, a batch a statement. Merge requests don't get to know of the pushes among them. */
+/** Inserts many events, a batch per statement. Pushes among them do not update merge requests. */
 export async function insertMany(db: Database, past: readonly PastEvent[]): Promise<void> {
   for (let start = 0; start < past.length; start += BATCH) {
     const batch = past.slice(start, start + BATCH).map(valuesOf);
@@ -191,7 +191,7 @@ function shortened(title: string | null): string | null {
   return title && [...title].slice(0, 70).join("");
 }
 
-/** The commit that the last push known left a branch at, or null. */
+/** The commit a branch was at after its last recorded push, or null. */
 export async function headOf(
   db: Reader,
   projectId: number,
@@ -206,7 +206,7 @@ export async function headOf(
   return (found?.[0] as string | null | undefined) ?? null;
 }
 
-/** What a list of events can be narrowed by. */
+/** Filters and order of a list of events. */
 export interface EventFilter {
   action?: Action | undefined;
   targetType?: TargetType | undefined;
@@ -217,11 +217,11 @@ export interface EventFilter {
   sort: "asc" | "desc";
 }
 
-/** Whose or which project's events. */
+/** Whose events, or which project's. */
 export type EventScope =
   | { authorId: number }
   | { projectId: number }
-  /** Those of everybody in the caller's projects. */
+  /** Everybody's in the caller's projects. */
   | "callers-projects";
 
 const DAY = 86_400_000;
@@ -236,9 +236,9 @@ const EVENTS = `events e join projects p on p.id = e.project_id
   left join users nu on nu.id = nt.author_id`;
 
 /**
- * The events of a scope, in the order they happened or the other way round. Which events a page has is found in an
- * index alone; then they are read, without those the caller may not see. So a page can hold fewer than it has room
- * for, and totals count what is hidden, as GitLab's do (gitlab-facts §7.5).
+ * The events of a scope, by date. The ids of a page are picked from an index alone; reading the events then leaves out
+ * those the caller may not see. A page can therefore hold fewer events than its size, and totals include hidden events,
+ * as GitLab's do.
  */
 export async function list(
   db: Reader,
@@ -286,7 +286,7 @@ async function read(
   return more ? { rows, read: picked.indexOf(rows.at(-1)?.at(-1) as Value) + 1 } : { rows };
 }
 
-/** What a filter leaves of the events a query calls `e`. */
+/** The conditions of a filter on events `e`, each starting with `and`. */
 function filtered(filter: EventFilter): Condition {
   const conditions: string[] = [];
   const values: Value[] = [];
@@ -301,7 +301,7 @@ function filtered(filter: EventFilter): Condition {
   return { sql: conditions.join(""), values };
 }
 
-/** The ids of a page, and one more where there is a next one. */
+/** The ids of a page, and one more if there is a next page. */
 async function pick(
   db: Reader,
   page: Page,
@@ -326,7 +326,7 @@ async function pick(
   const most = offsetOf(page) + page.size + 1;
   const walked = Math.min(among.steps * most, MOST_STEPS);
   if (most <= walked) {
-    // Who sees much of what goes on finds enough among the newest events, seen or not.
+    // Callers who see most of the events find a full page among the newest, including hidden ones.
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
     const newest = await ids(
       `(select e.id, e.created_at, e.project_id, e.action, e.target_type from events e
@@ -336,9 +336,8 @@ async function pick(
     );
     if (newest.length > page.size) return newest;
   }
-  // The newest events of many projects are among the newest of those that were last active: of each of as many
-  // projects as there can be on the page, and of those that were active at the same instant as the last of them, as
-  // many events as there can be.
+  // Otherwise take the `most` projects with the newest events, plus ties for the last place, and the `most` newest
+  // events of each: the newest `most` events overall are among these. (Oldest instead of newest if sorted that way.)
   const edge = sort === "desc" ? "max" : "min";
   return ids(
     `(select id from (
@@ -357,10 +356,10 @@ async function pick(
   );
 }
 
-/** A condition and the tables it is about. */
+/** A condition and the tables it refers to. */
 type Source = Condition & { from: string };
 
-/** Where the events of a scope are, by index alone. Of one's own, none is left out before they are read. */
+/** Selects the events of a scope by index alone. Callers' own events in hidden projects are left out only when read. */
 function scoped(viewer: Viewer, scope: EventScope): Source {
   if (scope !== "callers-projects" && "projectId" in scope) {
     return { from: "events e", sql: "e.project_id = ?", values: [scope.projectId] };
@@ -372,21 +371,21 @@ function scoped(viewer: Viewer, scope: EventScope): Source {
   return { from: joined, ...both(byAuthor, visibleProjects(viewer)) };
 }
 
-/** Events of many projects, of which the caller may not see all. */
+/** How to find events spread over many projects, some of which the caller may not see. */
 interface AmongProjects {
-  /** Which events they are, wherever. */
+  /** The condition on events `e`, in whatever project. */
   whose: Condition;
-  /** Which projects `p` the caller sees. */
+  /** The condition on projects `p` the caller sees. */
   seen: Condition;
-  /** Those of them that can have such events. */
+  /** The projects among these that can have such events. */
   projects: Source;
-  /** How many events are looked at for each that a page needs, before projects are. */
+  /** How many events to scan for each one the page needs, before searching project by project. */
   steps: number;
 }
 
 const MOST_STEPS = 10_000;
 
-/** `undefined` where an index has the events of a scope in their order, and all of them can be seen or few are there. */
+/** `undefined` if a plain index scan is fast enough. */
 function amongProjects(
   viewer: Viewer,
   scope: EventScope,
@@ -398,7 +397,7 @@ function amongProjects(
     return { whose: everyones, seen: mine, projects: { from: "projects p", ...mine }, steps: 10 };
   }
   if ("projectId" in scope || scope.authorId === viewer.caller?.id) return undefined;
-  // An author's events of a kind are found by index; where their projects are hidden, they are walked through.
+  // An author's events of one kind are found by index; the scan passes over those in hidden projects.
   if (action || targetType) return undefined;
   const visible = visibleProjects(viewer);
   const theirs = {
@@ -409,7 +408,7 @@ function amongProjects(
     whose: { sql: "e.author_id = ?", values: [scope.authorId] },
     seen: visible,
     projects: { from: "event_counts c cross join projects p", ...both(theirs, visible) },
-    // The index that has them tells their projects as well, which makes a step cheaper.
+    // The index on authors contains the project as well, which makes a step cheaper.
     steps: 50,
   };
 }
@@ -418,10 +417,10 @@ function both(one: Condition, other: Condition): Condition {
   return { sql: `${one.sql} and ${other.sql}`, values: [...one.values, ...other.values] };
 }
 
-/** How many pairs of a project and an author are summed at first, and how many times more each time after that. */
+/** How many pairs of project and author are summed first, and the factor by which each further attempt sums more. */
 const SUMMED = { first: 100, growth: 5 };
 
-/** Counts the events of a scope, exactly or until there are more than are counted. */
+/** The number of events in a scope, or `undefined` if there are more than are counted. */
 async function countAll(
   db: Reader,
   page: Page,
@@ -442,7 +441,7 @@ async function countAll(
     return countUpTo(db, page, `${from} where ${sql}${some.sql}`, [...values, ...some.values]);
   }
   const counts = own.from.replace("events e", "event_counts e");
-  // Each pair has an event at least. Mostly a few of them have more than are counted.
+  // Each pair has at least one event. For large totals the first few pairs usually exceed the limit already.
   for (let most = SUMMED.first; ; most *= SUMMED.growth) {
     const [found] = await db.rows(
       `select count(*), coalesce(sum(events), 0) from (
@@ -455,7 +454,7 @@ async function countAll(
   }
 }
 
-/** What is told of something is for those who may read that; of what is switched off, for nobody (gitlab-facts §7.5). */
+/** Events are visible to callers who may read their target; events about disabled features to nobody. */
 function visibleTargets(viewer: Viewer): Condition {
   const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
   return {
@@ -473,7 +472,7 @@ export async function countOlder(db: Reader, than: number): Promise<number> {
   return counted?.[0] as number;
 }
 
-/** Removes at most `batch` events older than an instant, the oldest first, and gives how many. */
+/** Removes at most `batch` events older than an instant, the oldest first, and returns how many. */
 export async function removeOlder(db: Database, than: number, batch: number): Promise<number> {
   const removed = await db.rows(
     `delete from events where id in
@@ -485,7 +484,7 @@ export async function removeOlder(db: Database, than: number, batch: number): Pr
   return removed.length;
 }
 
-/** Removes what is told of something that is gone, and of the notes on it. */
+/** Removes the events about something that is about to be deleted, and about its notes. */
 export async function forget(
   db: Database,
   target: { type: "issue" | "merge_request" | "note"; id: number },
@@ -510,7 +509,7 @@ export async function forget(
   await countEach(db, removed as [number, number][], -1);
 }
 
-/** Counts one event more, or less, for each project and author. */
+/** Adds `step` to the count of the project and author of each event. */
 async function countEach(
   db: Database,
   events: readonly (readonly [number, number])[],

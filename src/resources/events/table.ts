@@ -1,11 +1,11 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * What people did. `action` is the contract's word (§6); `target_type` is the class name that answers show, null for
+ * What users did. `action` is one of `ACTIONS` (queries.ts); `target_type` is the class name shown in answers, null for
  * pushes and memberships. The columns from `commit_count` on belong to pushes.
  *
- * `event_counts` says how many events there are of each author in each project, so that a total costs as many rows as
- * there are such pairs, and not as many as there are events. It goes wherever its events go.
+ * `event_counts` stores the number of events per project and author, so that a total reads one row per pair instead of
+ * one per event. Whatever adds or removes events updates it too.
  */
 export const migrations: Migration[] = [
   {
@@ -44,7 +44,7 @@ create index event_counts_by_author on event_counts (author_id, project_id, even
 `,
   },
   {
-    // So that a kind of event that is rare, or not there, is not looked for in all of a project's or a user's events.
+    // Finds rare or absent kinds of events without scanning all events of a project or user.
     id: "20261121-41-events-by-kind",
     sql: `
 create index events_of_project_by_action on events (project_id, action, created_at, id);
@@ -56,14 +56,14 @@ create index events_by_author_and_type on events (author_id, target_type, create
 `,
   },
   {
-    // So that the events of many projects are counted without reading the pairs themselves.
+    // Counts the events of many projects from the index alone.
     id: "20261121-72-event-counts-of-project",
     sql: `
 create index event_counts_of_project on event_counts (project_id, events);
 `,
   },
   {
-    // So that somebody who may see little of what a user did doesn't wait until all of the rest is passed over.
+    // Lists a user's events for callers who may see few of them, without scanning all the hidden ones.
     id: "20261121-73-events-by-author-in-project",
     sql: `
 create index events_by_author_in_project on events (author_id, project_id, created_at, id);

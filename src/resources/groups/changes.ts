@@ -26,7 +26,7 @@ export const groupInput = {
 };
 
 /**
- * Makes a group.
+ * Creates a group.
  *
  * @param group `parent`: the group it is in, if any; `ownerId`: the user who becomes its owner, if any
  * @returns its id
@@ -63,7 +63,7 @@ export async function createGroup(
 }
 
 /**
- * Changes a group. The full paths and names of everything below it follow.
+ * Changes a group, and the full paths and names of everything below it.
  *
  * @throws ApiError 400 for an invalid path or visibility, 409 for a name or path that is taken
  */
@@ -94,10 +94,10 @@ export async function changeGroup(
 }
 
 /**
- * Checks the name and the path of a new or renamed group. Subgroups of one group have different names.
+ * Checks that the name and path of a new or renamed group are free. Names are unique only among subgroups of one group.
  *
- * @param wanted the name and path, those that change
- * @throws ApiError 409 in the words of GitLab's 400, and 400 for a path that is too long
+ * @param wanted the new name and path; `undefined` if unchanged
+ * @throws ApiError 409 with the message of GitLab's 400 if one is taken, 400 if the path is too long
  */
 async function requireFree(
   db: Reader,
@@ -116,10 +116,10 @@ async function requireFree(
 }
 
 /**
- * Checks that a group is no more visible than its parent and no less visible than its contents, in GitLab's words.
+ * Checks that a group is no more visible than its parent and no less visible than its contents.
  *
- * @param groupId the group that is changed; a new one has no contents
- * @throws ApiError 400
+ * @param groupId the group being changed; omitted for a new one, which has no contents
+ * @throws ApiError 400 with GitLab's messages
  */
 async function requireVisibility(
   db: Reader,
@@ -145,7 +145,7 @@ async function requireVisibility(
   if (problems.length > 0) throw invalid({ visibility_level: problems });
 }
 
-/** Checks a change of name or path, and updates the full ones of the group and of everything below it. */
+/** Checks a new name or path, and updates the full names and paths of the group and everything below it. */
 async function rename(
   db: Database,
   before: groups.Namespace,

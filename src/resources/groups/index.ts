@@ -23,7 +23,7 @@ import { migrations } from "./table.ts";
 
 const listInput = {
   search: is.optional(is.anyText()),
-  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 500 })),
   owned: is.optional(is.boolean()),
   all_available: is.optional(is.boolean()),
   min_access_level: is.optional(is.accessLevel()),
@@ -42,7 +42,7 @@ function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.G
   };
 }
 
-/** A group alone: with those of its projects the caller may read, a page of them at most. */
+/** A single group with the projects the caller may read, at most one page of them. */
 async function shown(
   {
     db,
@@ -70,13 +70,13 @@ async function shown(
   return row;
 }
 
-/** Groups and what is below them: gitlab-facts §12. */
+/** Groups, their subgroups and their projects. */
 export const groupResource: Resource = {
   name: "Groups",
   migrations,
   routes: under("/groups", [
     get("", {
-      summary: "List groups: the caller's own, with `all_available` all they can see",
+      summary: "List the caller's groups or, with `all_available`, all groups the caller can see",
       access: "anyone",
       input: listInput,
       present: group,
@@ -119,7 +119,7 @@ export const groupResource: Resource = {
       },
     }),
     del("/:id", {
-      summary: "Delete a group with all below it",
+      summary: "Delete a group with its subgroups and projects",
       role: "owner",
       status: 202,
       handle: async ({ db, source, requireUnmodified }) => {
@@ -130,7 +130,7 @@ export const groupResource: Resource = {
       },
     }),
     get("/:id/subgroups", {
-      summary: "List the groups directly below a group",
+      summary: "List the direct subgroups of a group",
       access: "anyone",
       input: listInput,
       present: group,
@@ -164,7 +164,12 @@ export const groupResource: Resource = {
   ]),
 };
 
-/** The id of a caller who may make a group here: below a parent its owner, at the top who is allowed to. */
+/**
+ * Requires that the caller may create the group: as owner of the parent or, at the top level, as administrator or with
+ * `can_create_group`.
+ *
+ * @returns the caller's id
+ */
 async function requireCreator(
   db: Reader,
   { caller, today }: Viewer,

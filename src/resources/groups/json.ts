@@ -18,10 +18,10 @@ const fields = {
   parent_id: show.integer("n.parent_id"),
 };
 
-/** A group in lists, and alone where its projects are not wanted. */
+/** A group in lists, or a single one without its projects. */
 export const group = show.shape(fields);
 
-/** A group alone, with its projects (gitlab-facts §12). */
+/** A single group with its projects. */
 export const groupWithProjects = show.shape({
   ...fields,
   projects: show.embedded("projects", "array of Project", "[]", { items: project.fields }),

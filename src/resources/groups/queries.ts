@@ -11,7 +11,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
-/** A namespace as handlers look at it. */
+/** The columns of a namespace that handlers use. */
 export interface Namespace {
   id: number;
   kind: "group" | "user";
@@ -25,7 +25,7 @@ export interface Namespace {
   updated_at: number;
 }
 
-/** What a namespace is made of. */
+/** A namespace to insert. */
 export interface NewNamespace {
   kind: Namespace["kind"];
   name: string;
@@ -38,13 +38,13 @@ export interface NewNamespace {
   request_access_enabled?: boolean | undefined;
 }
 
-/** What a list of groups can be narrowed and ordered by. */
+/** Filters and order of a list of groups. */
 export interface GroupFilter {
-  /** Only groups directly below this one; `null` for those at the top. */
+  /** Only direct subgroups of this group; `null` for top-level groups. */
   parentId?: number | null | undefined;
   search?: string | undefined;
   skip?: readonly number[] | undefined;
-  /** Only groups in which the caller has this role. */
+  /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
   /** Only groups the caller belongs to. */
   member?: boolean | undefined;
@@ -98,7 +98,7 @@ export async function find(db: Reader, namespaceId: number): Promise<Namespace |
   return found;
 }
 
-/** A namespace by its full path, whatever its case, or `undefined`. */
+/** A namespace by its full path, ignoring case, or `undefined`. */
 export async function findByPath(db: Reader, fullPath: string): Promise<Namespace | undefined> {
   const found = await db.one<Namespace>(`${NAMESPACE} where lower(full_path) = lower(?)`, [
     fullPath,
@@ -112,7 +112,7 @@ export async function findPersonal(db: Reader, userId: number): Promise<Namespac
   return found;
 }
 
-/** The highest level a user has in a namespace: as member of it or of a group above, or as its owner; else 0. */
+/** A user's highest level in a namespace: as a member of it or of a group above, or as its owner; 0 if none. */
 export async function levelIn(
   db: Reader,
   namespaceId: number,
@@ -131,7 +131,7 @@ export async function levelIn(
   return (found?.[0] as number | null) ?? 0;
 }
 
-/** Whether a full path is taken by a namespace or a project, whatever its case. */
+/** Whether a namespace or project has this full path, ignoring case. */
 export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
   const found = await db.rows(
     `select 1 from namespaces where lower(full_path) = lower(?)
@@ -141,7 +141,7 @@ export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
   return found.length > 0;
 }
 
-/** What directly in a group is more visible than a level: groups, projects, both or nothing. */
+/** Whether any direct subgroups or projects of a group are more visible than a level. */
 export async function moreVisible(
   db: Reader,
   groupId: number,
@@ -157,7 +157,7 @@ export async function moreVisible(
   return { groups: kinds.includes("group"), projects: kinds.includes("project") };
 }
 
-/** Whether a group directly below another has a name. */
+/** Whether a direct subgroup of a group has this name. */
 export async function isNameTaken(db: Reader, parentId: number, name: string): Promise<boolean> {
   const found = await db.rows(
     "select 1 from namespaces where kind = 'group' and name = ? and parent_id = ? limit 1",
@@ -166,7 +166,7 @@ export async function isNameTaken(db: Reader, parentId: number, name: string): P
   return found.length > 0;
 }
 
-/** Adds a namespace, with its ancestors, and gives its id. */
+/** Adds a namespace with its rows of ancestors, and returns its id. */
 export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
   const { parent } = namespace;
   const [inserted] = await db.rows(
@@ -202,7 +202,7 @@ export async function insert(db: Database, namespace: NewNamespace, now: number)
   return id;
 }
 
-/** Renames the full paths and names of everything below a namespace after it was itself renamed. */
+/** Updates the full paths and names of a namespace and everything below it. */
 export async function renameBelow(
   db: Database,
   namespaceId: number,
@@ -228,7 +228,7 @@ export async function renameBelow(
   );
 }
 
-/** The longest full path of a namespace and all below it. */
+/** The longest full path of a namespace and everything below it. */
 export async function longestPath(db: Reader, namespaceId: number): Promise<string> {
   const below = "select namespace_id from namespace_ancestors where ancestor_id = ?";
   const [found] = await db.rows(
@@ -240,7 +240,7 @@ export async function longestPath(db: Reader, namespaceId: number): Promise<stri
   return found?.[0] as string;
 }
 
-/** Removes a namespace with all below it. */
+/** Removes a namespace and everything below it. */
 export async function remove(db: Database, namespaceId: number): Promise<void> {
   await db.run("delete from namespaces where id = ?", [namespaceId]);
 }

@@ -1,9 +1,9 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Namespaces: groups, and one a user for their own projects (as in GitLab, they share paths and ids).
+ * Namespaces: groups, and one per user for personal projects. As in GitLab, both share paths and ids.
  * `namespace_ancestors` holds each namespace's ancestors and itself, so that inherited roles and everything below a
- * group are one indexed step away.
+ * group are found with one index lookup.
  */
 export const migrations: Migration[] = [
   {

@@ -88,7 +88,7 @@ async function listed(
   return found;
 }
 
-/** An issue alone. */
+/** A single issue. */
 async function shown(
   {
     db,
@@ -110,7 +110,7 @@ async function shown(
   return row;
 }
 
-/** What only those who may plan set, and of it what the tier has. */
+/** The columns only reporters and above may set, without those the tier does not have. */
 async function columnsOf(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
   input: is.Input<typeof attributes>,
@@ -135,7 +135,7 @@ function tell(
   events.record(db, { ...event, target: { type: "issue", id, title } }, now);
 }
 
-/** Closes or opens an issue, unless it is so already. */
+/** Closes or reopens an issue, unless it is already in that state. */
 async function setState(
   context: Writing,
   found: issues.Target,
@@ -161,7 +161,7 @@ function refuseMove(reason: string): ApiError {
   return new ApiError(400, { message: `Cannot move issue ${reason}` });
 }
 
-/** Copies an issue with its notes into another project, which has labels and milestones of its own, and closes it. */
+/** Copies an issue with its notes into another project, matching labels and milestone by name, and closes it. */
 async function move(
   context: Writing & { shape: Shape },
   found: issues.Target,
@@ -218,20 +218,20 @@ const CHANGES = [
   ...(Object.keys(attributes) as (keyof typeof attributes)[]),
 ] as const;
 
-/** Issues: contract §9, gitlab-facts §13. */
+/** Issues of projects. */
 export const issueResource: Resource = {
   name: "Issues",
   migrations,
   routes: [
     get("/issues", {
-      summary: "List the caller's issues, with `scope=all` all they can see",
+      summary: "List the caller's issues or, with `scope=all`, all issues the caller can see",
       access: "anyone",
       input: filters,
       present: issue,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
     get("/groups/:id/issues", {
-      summary: "List the issues of all projects below a group",
+      summary: "List the issues of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
       present: issue,
@@ -358,7 +358,7 @@ export const issueResource: Resource = {
       },
     }),
     post("/projects/:id/issues/:issue_iid/move", {
-      summary: "Move an issue to another project: it is copied there and closed here",
+      summary: "Move an issue to another project, by copying it there and closing it here",
       beside: "nobody",
       input: { ...number, to_project_id: is.integer() },
       present: singleIssue,
@@ -372,8 +372,8 @@ export const issueResource: Resource = {
       post(`/projects/:id/issues/:issue_iid/${verb}`, {
         summary:
           verb === "subscribe"
-            ? "Be told of what happens to an issue; 304 where the caller is already"
-            : "Be told of an issue no longer; 304 where the caller isn't",
+            ? "Subscribe to an issue; 304 if the caller is already subscribed"
+            : "Unsubscribe from an issue; 304 if the caller is not subscribed",
         input: number,
         present: singleIssue,
         handle: async (context) => {

@@ -4,7 +4,7 @@ import type { Value } from "../../store/port.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
 import { userFields } from "../users/json.ts";
 
-/** What lists load by queries of their own (see `embed` in queries.ts). */
+/** Fields of both issues and merge requests. Those that are embedded are filled in by `embed` in queries.ts. */
 export const embeddedFields = {
   labels: show.embedded("labels", "array of string", "[]"),
   assignees: show.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
@@ -17,7 +17,7 @@ export const embeddedFields = {
   milestone: show.nested(anyMilestoneFields),
 };
 
-/** Time is not tracked. */
+/** Time tracking is not supported. */
 export const timeStats = show.constant({
   time_estimate: 0,
   total_time_spent: 0,
@@ -27,7 +27,7 @@ export const timeStats = show.constant({
 
 const ABSENT = "";
 
-/** There from the premium tier on, `null` where it is not set; {@link hideWeight} takes it away below. */
+/** Shown from the premium tier on, `null` if not set; {@link hideWeight} removes it in the free tier. */
 const weight: show.Field = {
   columns: ["i.weight"],
   type: "integer",
@@ -36,7 +36,7 @@ const weight: show.Field = {
     ([at]) =>
     (row) => {
       const value = row[at as number] as Value;
-      // A field is left out where its text is `null`; a blank behind it is the same JSON, and stays.
+      // A field whose text is exactly `null` is left out; with a trailing blank it is shown and still the same JSON.
       return value === ABSENT ? "null" : value === null ? "null " : String(value);
     },
 };
@@ -90,7 +90,7 @@ const link = (suffix: string) =>
 /** An issue in lists. */
 export const issue = show.shape(fields);
 
-/** An issue alone: only here it says whether the caller is subscribed (contract §9). */
+/** A single issue. Only this shape says whether the caller is subscribed. */
 export const singleIssue = show.shape({
   ...fields,
   _links: show.nested({
@@ -102,7 +102,7 @@ export const singleIssue = show.shape({
   subscribed: show.embedded("subscribed", "boolean", "null"),
 });
 
-/** Takes the weight out of what the free tier shows. */
+/** Removes the weight in the free tier. */
 export function hideWeight(rows: readonly Value[][], shape: show.Shape, tier: Tier): void {
   if (tier !== "free") return;
   for (const row of rows) row[shape.at("weight")] = ABSENT;

@@ -14,26 +14,26 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { userSummary } from "../users/json.ts";
 
-/** Issues and merge requests have much in common; this is what their SQL and their answers differ in. */
+/** Issues and merge requests share much code; this is how their SQL and answers differ. */
 export interface Kind {
   readonly table: "issues" | "merge_requests";
-  /** What queries call a row of the table. */
+  /** The alias of the table in queries. */
   readonly alias: "i" | "mr";
-  /** The column by which tables of both kinds' things name theirs. */
+  /** The column with which tables for both kinds refer to this one. */
   readonly column: "issue_id" | "merge_request_id";
-  /** What the tables of assignees, labels and subscriptions begin with. */
+  /** Prefix of the tables of assignees, labels and subscriptions. */
   readonly prefix: "issue" | "merge_request";
-  /** The class name that answers show. */
+  /** The class name shown in answers. */
   readonly type: "Issue" | "MergeRequest";
-  /** Where their pages are. */
+  /** Their segment in URL paths. */
   readonly path: "issues" | "merge_requests";
-  /** All that a row is shown from. */
+  /** The tables a row is shown from. */
   readonly from: string;
-  /** The condition under which the caller may read a row of a project `p` they can read. */
+  /** The condition under which the caller may read a row in a project `p` they can read. */
   readonly visible: (viewer: Viewer | EachUser) => Condition;
 }
 
-/** The users and the milestone of a row. */
+/** Joins the author, closing user and milestone of a row. */
 export const people = (alias: string) => `left join users u on u.id = ${alias}.author_id
   left join users cb on cb.id = ${alias}.closed_by_id
   left join milestones m on m.id = ${alias}.milestone_id
@@ -52,8 +52,8 @@ export const ISSUE: Kind = {
 };
 
 /**
- * The condition under which the caller may read a row `i` of issues, in a project `p` they can read: where issues are
- * switched on, but confidential ones are for reporters, their authors and whoever is assigned (gitlab-facts §7.5, §13).
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
+ * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
  */
 export function visibleIssues(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
@@ -70,35 +70,35 @@ export function visibleIssues(viewer: Viewer | EachUser): Condition {
   };
 }
 
-/** What lists of issues and of merge requests can be narrowed and ordered by. */
+/** Filters and order of lists of issues and merge requests. */
 export interface Filter {
   projectId?: number | undefined;
-  /** Those of all projects below this group. */
+  /** Only those in projects of this group and its subgroups. */
   groupId?: number | undefined;
   iids?: readonly number[] | undefined;
   state?: string | undefined;
-  /** Those that have all of these labels, none, or any. */
+  /** Only those that have all of these labels, no label, or any label. */
   labels?: readonly string[] | "none" | "any" | undefined;
-  /** Those of a milestone of this title, of none, or of any. */
+  /** Only those with a milestone of this title, no milestone, or any milestone. */
   milestone?: { title: string } | "none" | "any" | undefined;
   search?: string | undefined;
   authorId?: number | undefined;
   authorUsername?: string | undefined;
   assigneeId?: number | "none" | "any" | undefined;
   assigneeUsernames?: readonly string[] | undefined;
-  /** Those the caller gave this emoji, none or any; of nobody, all. */
+  /** Only those the caller gave this emoji, none, or any; ignored for anonymous callers. */
   reaction?: { name: string } | "none" | "any" | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   updatedAfter?: number | undefined;
   updatedBefore?: number | undefined;
-  /** What only one of the two kinds has. */
+  /** Conditions that only one of the two kinds has. */
   own?: readonly Condition[];
   orderBy: "created_at" | "updated_at";
   sort: "asc" | "desc";
 }
 
-/** The issues, or merge requests, that the caller may read. */
+/** The issues or merge requests the caller may read. */
 export function list(
   db: Reader,
   kind: Kind,
@@ -128,10 +128,10 @@ export function list(
   });
 }
 
-/** Up to which row a group's list is put together from the ends of its projects' lists. */
+/** The first rows of a group's list, up to this one, are collected from the first rows of each project. */
 const LOOK_AHEAD = 250;
 
-/** Whether a filter leaves so little that what is left is better sorted than looked for in the order of the list. */
+/** Whether a filter leaves so few rows that sorting them is faster than scanning in the order of the list. */
 function isSelective(filter: Filter): boolean {
   return (
     filter.iids !== undefined ||
@@ -148,8 +148,8 @@ function isSelective(filter: Filter): boolean {
 }
 
 /**
- * Picks the first rows of many projects without sorting all they have: they are in as many of the projects as there are
- * rows to be picked, those with the first row, and in each among its own first as many.
+ * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects
+ * whose own first rows come first, and only among the first `most` rows of each.
  */
 function picking(
   { alias, table }: Kind,
@@ -181,7 +181,7 @@ function joined(conditions: readonly Condition[]): Condition {
   };
 }
 
-/** Which projects a list is of. */
+/** Which projects' rows a list contains. */
 function projectConditions({ alias }: Kind, viewer: Viewer, filter: Filter): Condition[] {
   const conditions =
     filter.projectId === undefined
@@ -255,7 +255,7 @@ function conditionsOf(kind: Kind, viewer: Viewer, filter: Filter): Condition[] {
   return conditions;
 }
 
-/** All of the labels have to be there (contract §9). */
+/** A row must have all of the labels. */
 function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Condition[] {
   if (wanted === undefined) return [];
   const having = `select ${column} from ${prefix}_labels`;
@@ -288,7 +288,7 @@ export async function row(
   return found;
 }
 
-/** Those of these ids as rows of their shape. */
+/** The issues or merge requests with these ids as rows of their shape. */
 export async function rowsOf(
   db: Reader,
   kind: Kind,
@@ -303,7 +303,7 @@ export async function rowsOf(
   );
 }
 
-/** Puts labels, assignees and the numbers of notes and votes into the rows, in three queries for all. */
+/** Fills in labels, assignees and the numbers of notes and votes, in three queries for all rows. */
 export async function embed(
   db: Reader,
   { column, prefix }: Kind,
@@ -314,7 +314,7 @@ export async function embed(
   if (rows.length === 0) return;
   const idAt = shape.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
-  // Asked at once, so that PostgreSQL answers in one trip.
+  // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted] = await Promise.all([
     db.rows(
       `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
@@ -353,7 +353,7 @@ export async function embed(
   }
 }
 
-/** JSON texts by the id that is last in each row. */
+/** JSON texts by the id in the last column of each row. */
 function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, string[]> {
   const texts = new Map<Value, string[]>();
   for (const row of rows) {
@@ -365,7 +365,7 @@ function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, st
   return texts;
 }
 
-/** What issues and merge requests are to handlers of both. */
+/** The columns of an issue or merge request that handlers use. */
 export interface Target {
   id: number;
   iid: number;
@@ -378,11 +378,11 @@ export interface Target {
   milestone_id: number | null;
   created_at: number;
   updated_at: number;
-  /** 1 where the caller, who can read the project, may read it. */
+  /** 1 if the caller, who can read the project, may read it. */
   visible: number;
 }
 
-/** The one of a project under a number, whether the caller may read it or not, or `undefined`. */
+/** The issue or merge request of a project by number, even if the caller may not read it, or `undefined`. */
 export async function find(
   db: Reader,
   kind: Kind,
@@ -403,15 +403,15 @@ export async function find(
   return found;
 }
 
-/** How many people one statement asks about. */
+/** Maximum users per statement. */
 const PEOPLE = 1000;
 
 /**
- * Who of these may read an issue or merge request, its project included: the same conditions as those of lists, asked
- * for many people in one statement.
+ * Which of these users may read an issue or merge request and its project. The conditions are those of lists, checked
+ * for many users in one statement.
  *
- * @param today `YYYY-MM-DD`: memberships that expire on or before it are over
- * @returns the ids of those who may and are active, in ascending order
+ * @param today `YYYY-MM-DD`: memberships that expire on or before it have ended
+ * @returns the ids of active users who may read it, in ascending order
  */
 export async function readers(
   db: Reader,
@@ -435,7 +435,7 @@ export async function readers(
   return able.sort((one, other) => one - other);
 }
 
-/** Whether a user is assigned. */
+/** Whether a user is an assignee. */
 export async function isAssigned(
   db: Reader,
   { column, prefix }: Kind,
@@ -449,7 +449,7 @@ export async function isAssigned(
   return found.length > 0;
 }
 
-/** The ids of whoever is assigned. */
+/** The ids of the assignees. */
 export async function assigneesOf(
   db: Reader,
   { column, prefix }: Kind,
@@ -459,7 +459,7 @@ export async function assigneesOf(
   return found.map(([userId]) => userId as number);
 }
 
-/** Makes these users the assignees. */
+/** Replaces the assignees. */
 export async function replaceAssignees(
   db: Database,
   { column, prefix }: Kind,
@@ -475,7 +475,7 @@ export async function replaceAssignees(
   }
 }
 
-/** The labels it has. */
+/** The labels of an issue or merge request. */
 export async function labelsOf(
   db: Reader,
   { column, prefix }: Kind,
@@ -488,7 +488,7 @@ export async function labelsOf(
   );
 }
 
-/** Makes these the labels. */
+/** Replaces the labels. */
 export async function replaceLabels(
   db: Database,
   { column, prefix }: Kind,
@@ -502,8 +502,8 @@ export async function replaceLabels(
 }
 
 /**
- * Whether a user is told of what happens: as they chose or, where they did not, because they take part: as author, as
- * assignee, by a note or because somebody mentioned them.
+ * Whether a user is subscribed: as they chose or, if they made no choice, because they participate as author, assignee
+ * or commenter, or were mentioned.
  */
 export async function isSubscribed(
   db: Reader,
@@ -527,7 +527,7 @@ export async function isSubscribed(
   return found?.[0] === 1;
 }
 
-/** Keeps what a user chose; gives whether that changed anything. */
+/** Subscribes or unsubscribes a user; returns whether that changed anything. */
 export async function subscribe(
   db: Database,
   kind: Kind,
@@ -545,12 +545,12 @@ export async function subscribe(
   return true;
 }
 
-/** Removes it with all that hangs on it; what is told of it has to be forgotten before. */
+/** Removes an issue or merge request with all that refers to it. Its events must be removed first. */
 export async function remove(db: Database, { table }: Kind, id: number): Promise<void> {
   await db.run(`delete from ${table} where id = ?`, [id]);
 }
 
-/** What an issue is made of. */
+/** An issue to insert. */
 export interface NewIssue {
   project_id: number;
   author_id: number | null;
@@ -563,7 +563,7 @@ export interface NewIssue {
   milestone_id?: number | null | undefined;
 }
 
-/** Adds an issue under its project's next number. */
+/** Adds an issue with its project's next number. */
 export async function insert(
   db: Database,
   issue: NewIssue,
@@ -575,15 +575,15 @@ export async function insert(
 }
 
 /**
- * Adds an issue, and gives its id. It gets its project's next number with what the transaction does last, so that others
- * who add one don't wait for the rest.
+ * Adds an issue and returns its id. It gets its project's next number only at the end of the transaction, so that other
+ * transactions that add issues do not wait for the rest of this one.
  */
 export async function insertUnnumbered(
   db: Database,
   issue: NewIssue,
   now: number,
 ): Promise<number> {
-  // Until then a number that is nobody else's; nobody sees it.
+  // Until then it has a random negative number, which no other transaction sees.
   const id = await insertAs(db, -randomInt(1, 2 ** 47), issue, now);
   db.last(COUNT_ONE_MORE, [issue.project_id]);
   db.last("update issues set iid = (select issue_count from projects where id = ?) where id = ?", [
@@ -618,7 +618,7 @@ async function insertAs(db: Database, iid: number, issue: NewIssue, now: number)
   return inserted?.[0] as number;
 }
 
-/** What of an issue is copied where it is moved, besides what {@link Target} has. */
+/** The columns that moving an issue copies, besides those of {@link Target}. */
 export async function details(
   db: Reader,
   id: number,

@@ -9,9 +9,9 @@ import * as milestones from "../milestones/queries.ts";
 import * as todos from "../todos/queries.ts";
 import * as issues from "./queries.ts";
 
-/** What every list of issues or merge requests takes. */
+/** The filters of every list of issues or merge requests. */
 export const listInput = {
-  iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+  iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
   labels: is.optional(is.commaSeparated()),
   milestone: is.optional(is.anyText()),
   search: is.optional(is.anyText()),
@@ -31,7 +31,7 @@ export const listInput = {
   sort: is.optional(is.choice(["asc", "desc"])),
 };
 
-/** `None` and `Any` are words, whatever their case. */
+/** `None` and `Any` are keywords, ignoring case. */
 function reactionOf(sent: string | undefined): issues.Filter["reaction"] {
   const word = sent?.toLowerCase();
   if (word === "none" || word === "any") return word;
@@ -53,7 +53,7 @@ function assigneeOf(value: string | undefined): number | "none" | "any" | undefi
 }
 
 /**
- * An instant as clients send it: a day, or ISO 8601 with a time, in UTC where it names no offset.
+ * Parses a date, or an ISO 8601 date and time, which is in UTC if it has no offset.
  *
  * @throws ApiError 400
  */
@@ -67,9 +67,9 @@ export function instantOf(name: string, value: string | undefined): number | und
 }
 
 /**
- * The filter that a list's attributes ask for.
+ * The filter that a list's input describes.
  *
- * @throws ApiError 400, or 401 where nobody's own were asked for
+ * @throws ApiError 400, or 401 if an anonymous caller asks for their own
  */
 export function filterOf(
   input: is.Input<typeof listInput>,
@@ -99,13 +99,13 @@ export function filterOf(
   };
 }
 
-/** What a request is about, and who asks. */
+/** The project a request is about, its caller and its time. */
 export type Asking = Pick<Context, "source" | "caller" | "viewer" | "now">;
 
 /**
- * The issue or merge request a number names in the project of the path.
+ * Finds an issue or merge request by its number in the path's project.
  *
- * @throws ApiError 404 where there is none or the caller may not read it
+ * @throws ApiError 404 if there is none or the caller may not read it
  */
 export async function findTarget(
   { db, source, viewer }: { db: Reader; source: Source; viewer: Viewer },
@@ -118,13 +118,13 @@ export async function findTarget(
   return found;
 }
 
-/** Whoever belongs to the project, whatever their role, goes on where a discussion is locked. */
+/** Whether a locked discussion excludes the caller. Project members may continue it, whatever their role. */
 export function isLockedOut(source: Source, target: Pick<issues.Target, "discussion_locked">) {
   return target.discussion_locked === 1 && source.level === 0;
 }
 
 /**
- * Checks that the caller may change it: those of a role, its author, and whoever is assigned.
+ * Checks that the caller may change an issue or merge request: as its author, as an assignee, or by role.
  *
  * @throws ApiError 403
  */
@@ -143,7 +143,7 @@ export async function requireChanger(
   throw forbidden();
 }
 
-/** What both kinds take besides their titles. Those below reporter can't plan: what they send of it is left aside. */
+/** Planning attributes of issues and merge requests. They are ignored if the caller is below reporter. */
 export const planningInput = {
   labels: is.clearable(is.commaSeparated()),
   add_labels: is.optional(is.commaSeparated()),
@@ -162,7 +162,7 @@ export interface PlannedColumns {
   discussion_locked?: number;
 }
 
-/** The columns of planning, for those who may plan. */
+/** The planning columns to set; none if the caller is below reporter. */
 export async function plannedColumns(
   { db, source }: { db: Reader; source: Source },
   input: Planning,
@@ -179,7 +179,7 @@ export async function plannedColumns(
   };
 }
 
-/** Sets labels and assignees, for those who may plan; whoever is newly assigned gets a todo. */
+/** Sets labels and assignees, if the caller is reporter or above. New assignees get a todo. */
 export async function plan(
   context: Asking & { db: Database },
   kind: issues.Kind,
@@ -219,7 +219,7 @@ async function planLabels(
   }
 }
 
-/** The ids of labels of these names; those that are missing are made in the project (gitlab-facts §13). */
+/** The ids of the labels with these names. Missing labels are created in the project. */
 async function labelsNamed(
   db: Database,
   source: Source,
@@ -232,7 +232,7 @@ async function labelsNamed(
     if (problems) throw invalid({ labels: problems });
   }
   const ids: number[] = [];
-  // Sorted, so that two who make the same never wait for each other.
+  // Sorted, so that transactions creating the same labels cannot deadlock.
   for (const name of [...names].sort()) {
     ids.push(known.get(name) ?? (await labels.findOrInsert(db, source, name, now)));
   }

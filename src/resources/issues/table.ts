@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Issues of projects, with who is assigned, which labels they have, and who chose to be told of them or not. `iid` counts
- * within the project, whose `issue_count` is the last one given.
+ * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
+ * project, whose `issue_count` is the last number given.
  */
 export const migrations: Migration[] = [
   {

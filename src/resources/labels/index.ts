@@ -26,7 +26,7 @@ const projectLabel = show.shape({
   is_project_label: show.flag("case when l.project_id is null then 0 else 1 end"),
 });
 
-/** Black or white, whichever can be read on a colour. */
+/** Dark grey or white, whichever is readable on a colour. */
 function contrast(color: string): string {
   const digits = color.length === 4 ? color.replace(/[^#]/g, "$&$&") : color;
   const brightness = [1, 3, 5].reduce(
@@ -95,7 +95,7 @@ const CHANGES = ["new_name", "color", "description"] as const;
 
 function routes(kind: Source["kind"]) {
   const present = kind === "group" ? groupLabel : projectLabel;
-  // Only labels of projects are put in an order of priority.
+  // Only project labels have a priority.
   const ranked = (kind === "project" ? { priority } : {}) as { priority: typeof priority };
   const attributes = { color, description: is.clearable(is.anyText({ max: 524_288 })), ...ranked };
   const changes = {
@@ -214,7 +214,7 @@ async function subscription(
   return labels.row(context.db, context.shape, found.id, context.source, context.viewer);
 }
 
-/** Labels of groups, and of projects, which have those of the groups above too: gitlab-facts §13. */
+/** Labels of groups and projects, which inherit those of the groups above them. */
 export const labelResource: Resource = {
   name: "Labels",
   migrations,

@@ -7,20 +7,20 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";
 import { visibleMergeRequests } from "../merge-requests/queries.ts";
 
-/** The colour of a label that is made without one. */
+/** The colour of labels created without one. */
 export const DEFAULT_COLOR = "#428BCA";
 
-/** Whose label it is. */
+/** The group or project a label belongs to. */
 export type Owner = Pick<Source, "column" | "id">;
 
-/** A label as handlers look at it. */
+/** The columns of a label that handlers use. */
 export interface Label {
   id: number;
   name: string;
   updated_at: number;
 }
 
-/** What a label is made of. */
+/** A label to insert. */
 export interface NewLabel {
   name: string;
   color: string;
@@ -28,18 +28,18 @@ export interface NewLabel {
   priority?: number | null | undefined;
 }
 
-/** What is wrong with a name, or `undefined`: labels are listed with commas between. */
+/** What is wrong with a name, or `undefined`. Lists of labels are comma-separated, so names have no commas. */
 export function nameProblems(name: string): string[] | undefined {
   if (name.trim() === "") return ["can't be blank"];
   if (name.includes(",")) return ["is invalid"];
   return undefined;
 }
 
-/** From where a label's row is read; the placeholder is the id of the caller, who may be subscribed. */
+/** The tables of a label's row. The `?` is the caller's id, for their subscription. */
 const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id and ls.user_id = ?
   left join namespaces ln on ln.id = l.namespace_id`;
 
-/** The labels a group or project has: its own and, unless told not to, those of the groups above. */
+/** The labels of a group or project: its own and, if `inherited`, those of the groups above it. */
 function within(
   source: Owner & Pick<Source, "namespaceId">,
   inherited: boolean,
@@ -52,7 +52,7 @@ function within(
     : { sql: above, values: [source.namespaceId] };
 }
 
-/** The labels of a group or project by name. */
+/** The labels of a group or project, ordered by name. */
 export async function list(
   db: Reader,
   shape: Shape,
@@ -73,8 +73,8 @@ export async function list(
 }
 
 /**
- * Puts into the rows how many issues and merge requests have each label, in two queries for all: those of the project,
- * or of all below the group, that the caller may read.
+ * Fills in how many issues and merge requests have each label, in two queries for all rows. Counts those the caller may
+ * read, in the project or in all projects below the group.
  */
 async function embedCounts(
   db: Reader,
@@ -139,7 +139,7 @@ export async function row(
   return found as Value[];
 }
 
-/** The label of a group or project by its id or, where that finds nothing, its name. */
+/** The label of a group or project with this id or, if there is none, with this name. */
 export async function find(
   db: Reader,
   source: Source,
@@ -156,7 +156,7 @@ export async function find(
   return found;
 }
 
-/** A label of a group or of one above it, by id or by name. */
+/** A label of a group or of one above it, by id or name; the nearest if several have the name. */
 export async function findInherited(
   db: Reader,
   groupId: number,
@@ -172,7 +172,7 @@ export async function findInherited(
   return found;
 }
 
-/** The labels of these names that a group or project has, the nearest of each name. */
+/** The ids, by name, of a group's or project's labels with these names; the nearest of each name. */
 export async function findNamed(
   db: Reader,
   source: Owner & Pick<Source, "namespaceId">,
@@ -191,7 +191,7 @@ export async function findNamed(
   return new Map(found.map(({ id, name }) => [name, id]));
 }
 
-/** Whether a name is taken in a group or project or above it, by another label than `exceptId`. */
+/** Whether a label other than `exceptId` has this name in a group or project or above it. */
 export async function isTaken(
   db: Reader,
   source: Source,
@@ -206,7 +206,7 @@ export async function isTaken(
   return found.length > 0;
 }
 
-/** Adds a label and gives its id. */
+/** Adds a label and returns its id. */
 export async function insert(
   db: Database,
   owner: Owner,
@@ -230,8 +230,8 @@ export async function insert(
 }
 
 /**
- * The id of a group's or project's own label of a name, which is added where it is missing: also where somebody else
- * adds the same now.
+ * The id of a group's or project's own label with this name, which is added if it is missing. Works even if another
+ * transaction adds the same label at the same time.
  */
 export async function findOrInsert(
   db: Database,
@@ -253,12 +253,12 @@ export async function findOrInsert(
   return found?.[0] as number;
 }
 
-/** Removes a label, and with it the board lists made of it. */
+/** Removes a label, and with it the board lists for it. */
 export async function remove(db: Database, labelId: number): Promise<void> {
   await db.run("delete from labels where id = ?", [labelId]);
 }
 
-/** Subscribes a user to a label; gives whether that changed anything. */
+/** Subscribes a user to a label; returns whether that changed anything. */
 export async function subscribe(db: Database, labelId: number, userId: number): Promise<boolean> {
   const changed = await db.run(
     "insert into label_subscriptions (label_id, user_id) values (?, ?) on conflict do nothing",
@@ -267,7 +267,7 @@ export async function subscribe(db: Database, labelId: number, userId: number): 
   return changed > 0;
 }
 
-/** Ends a user's subscription; gives whether that changed anything. */
+/** Ends a user's subscription; returns whether that changed anything. */
 export async function unsubscribe(db: Database, labelId: number, userId: number): Promise<boolean> {
   const changed = await db.run(
     "delete from label_subscriptions where label_id = ? and user_id = ?",

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Labels of groups (`namespace_id`) and of projects (`project_id`), and who is subscribed to them. */
+/** Labels of groups (`namespace_id`) and projects (`project_id`), and their subscribers. */
 export const migrations: Migration[] = [
   {
     id: "20261121-06-labels",

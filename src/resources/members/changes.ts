@@ -6,16 +6,16 @@ import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
 import * as members from "./queries.ts";
 
-/** What a membership is given: its level, and the day from which on it is over. */
+/** The changeable fields of a membership: its level, and the day it expires. */
 export interface Membership {
   access_level: number;
   expires_at?: string | null | undefined;
 }
 
-/** A change of who belongs to a group or project. */
+/** The context of a change to the members of a group or project. */
 export interface MemberChange {
   db: Database;
-  /** The group or project, with the level of whoever makes the change. */
+  /** The group or project, with the caller's access level. */
   source: Source;
   by: Actor;
   /** Epoch milliseconds. */
@@ -28,7 +28,7 @@ export interface MemberChange {
  * Adds a member.
  *
  * @returns the id of the membership
- * @throws ApiError 400 for a level that can't be, 403 for one above that of who adds, 409 for a member
+ * @throws ApiError 400 for an invalid level, 403 for one above the caller's, 409 if the user is already a member
  */
 export async function addMember(
   change: MemberChange,
@@ -51,7 +51,7 @@ export async function addMember(
 /**
  * Changes a member's level or the day their membership ends.
  *
- * @throws ApiError 400 for a level that can't be, 403 for the last owner and for levels above that of who changes
+ * @throws ApiError 400 for an invalid level, 403 for the last owner and for levels above the caller's
  */
 export async function changeMember(
   change: MemberChange,
@@ -72,7 +72,7 @@ export async function changeMember(
 /**
  * Ends a membership. Members may end their own, whatever their level.
  *
- * @throws ApiError 403 for the last owner, and for members above who removes them
+ * @throws ApiError 403 for the last owner, and for members with a higher level than the caller
  */
 export async function removeMember(change: MemberChange, found: members.Member): Promise<void> {
   const { db, source, by, now, today } = change;
@@ -84,14 +84,14 @@ export async function removeMember(change: MemberChange, found: members.Member):
   await audit(change, "member removed", found.user_id, found.access_level);
 }
 
-/** Projects have no owners of their own. */
+/** Levels must be known, and projects have no owners of their own. */
 function requireLevel(source: Source, accessLevel: number): void {
   if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {
     throw invalid({ access_level: ["is not included in the list"] });
   }
 }
 
-/** Nobody hands out more than they have, or takes on who has more. */
+/** Callers cannot grant a level above their own, nor change members who have one. */
 function requireReach(source: Source, accessLevel: number): void {
   if (source.level < accessLevel) throw forbidden();
 }
@@ -116,7 +116,7 @@ async function requireAboveInherited(
 const isOver = (expiresAt: string | null | undefined, today: string) =>
   typeof expiresAt === "string" && expiresAt <= today;
 
-/** Keeps a group's only owner. As in GitLab, the membership may still expire at a later day. */
+/** Refuses to remove a group's only owner. As in GitLab, the membership may still expire on a later day. */
 async function requireAnotherOwner(
   { db, source, today }: Pick<MemberChange, "db" | "source" | "today">,
   found: members.Member,
@@ -128,7 +128,7 @@ async function requireAnotherOwner(
   }
 }
 
-/** Whoever joins a project, or leaves it, is the author of that event; groups have no events. */
+/** The member who joins or leaves a project is the author of the event; groups have no events. */
 function recordEvent(
   db: Database,
   source: Source,

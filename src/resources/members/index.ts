@@ -47,14 +47,14 @@ function routes(kind: Source["kind"]) {
         members.list(db, shape, page, source, input.query, viewer),
     }),
     get("/all", {
-      summary: `List the members of a ${kind}, those of the groups above included`,
+      summary: `List the members of a ${kind}, including those of its ancestor groups`,
       input: query,
       present: member,
       handle: ({ db, shape, page, source, input, viewer }) =>
         members.listAll(db, shape, page, source, input.query, viewer),
     }),
     get("/all/:user_id", {
-      summary: "Get a member, direct or of a group above",
+      summary: "Get a member, direct or inherited from an ancestor group",
       input: id,
       present: member,
       handle: async ({ db, source, shape, input }) => {
@@ -84,7 +84,7 @@ function routes(kind: Source["kind"]) {
       },
     }),
     put("/:user_id", {
-      summary: "Change a member's access level or when it ends",
+      summary: "Change a member's access level or expiry date",
       role,
       input: { ...id, access_level: level, expires_at: is.clearable(is.date()) },
       present: member,
@@ -95,7 +95,7 @@ function routes(kind: Source["kind"]) {
       },
     }),
     del("/:user_id", {
-      summary: "Remove a member; anyone may leave",
+      summary: "Remove a member; members may remove themselves",
       role: ({ caller, input }) => (caller?.id === input.user_id ? undefined : role),
       input: id,
       handle: async (context) => {
@@ -108,7 +108,7 @@ function routes(kind: Source["kind"]) {
   ];
 }
 
-/** Members of groups and of projects: gitlab-facts §12. */
+/** Members of groups and of projects. */
 export const memberResource: Resource = {
   name: "Members",
   migrations,

@@ -8,12 +8,12 @@ type Owner = Pick<Source, "column" | "id">;
 
 const MEMBERS = "members m join users u on u.id = m.user_id";
 
-/** A membership as handlers look at it. */
+/** A membership as stored. */
 export interface Member {
   id: number;
   user_id: number;
   access_level: number;
-  /** The day, `YYYY-MM-DD`, from which on it is over, or null. */
+  /** The day it expires, `YYYY-MM-DD`, or `null`. */
   expires_at: string | null;
   updated_at: number;
 }
@@ -36,8 +36,8 @@ export function list(
 }
 
 /**
- * The members of a group or project and of the groups above it, each person once, by the membership that gives them
- * the most.
+ * The members of a group or project and of its ancestor groups. Users with several memberships are listed once, with
+ * the highest level; expired memberships only count if there is no other.
  */
 export function listAll(
   db: Reader,
@@ -85,7 +85,7 @@ export async function find(db: Reader, owner: Owner, userId: number): Promise<Me
   return found;
 }
 
-/** The membership, direct or of a group above, that gives a user the most, or `undefined`. */
+/** A user's membership with the highest level, direct or of an ancestor group, or `undefined`. */
 export async function findBest(
   db: Reader,
   source: Source,
@@ -101,7 +101,7 @@ export async function findBest(
   return found;
 }
 
-/** The highest level a user has from the groups above, with the group that gives it; not their own membership. */
+/** The highest level a user inherits from ancestor groups, with that group's name; direct memberships do not count. */
 export async function inherited(
   db: Reader,
   source: Source,
@@ -120,7 +120,7 @@ export async function inherited(
   return found;
 }
 
-/** Adds a membership and gives its id. */
+/** Adds a membership and returns its id. */
 export async function insert(
   db: Database,
   owner: Owner,
@@ -148,7 +148,7 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
-/** Whether a group itself has an owner on a day, beside one membership. */
+/** Whether a group has a direct owner on a day, other than the given membership. */
 export async function hasOtherOwner(
   db: Reader,
   groupId: number,
@@ -168,7 +168,7 @@ export async function remove(db: Database, memberId: number): Promise<void> {
   await db.run("delete from members where id = ?", [memberId]);
 }
 
-/** Ends at most `batch` memberships that are over on a day, and gives whose they were. */
+/** Deletes at most `batch` memberships that have expired on a day, and returns their users and projects. */
 export function removeExpired(
   db: Database,
   today: string,
@@ -181,7 +181,7 @@ export function removeExpired(
   );
 }
 
-/** A direct membership, with whose it is. */
+/** A direct membership with its user's names. */
 export interface MemberDetails {
   username: string;
   name: string;

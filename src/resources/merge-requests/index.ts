@@ -79,7 +79,7 @@ async function listed(
 const present = ({ input }: { input: is.Input<typeof filters> }) =>
   input.view === "simple" ? simpleMergeRequest : mergeRequest;
 
-/** A merge request alone. */
+/** The row of a single merge request. */
 async function shown(
   {
     db,
@@ -112,9 +112,9 @@ function tell(
 }
 
 /**
- * Checks the branches of a merge request that is open, or about to be.
+ * Checks the branches of a merge request that is open, or is about to be opened.
  *
- * @throws ApiError 422 where both are the same, 409 where another one is open between them
+ * @throws ApiError 422 if both are the same, 409 if another open merge request has the same branches
  */
 async function requireBranches(
   { db, source }: Pick<Writing, "db" | "source">,
@@ -164,20 +164,20 @@ const CHANGES = [
   ...(Object.keys(attributes) as (keyof typeof attributes)[]),
 ] as const;
 
-/** Merge requests as metadata, without the code they are about: contract §9, gitlab-facts §13. */
+/** Merge requests as metadata: there is no repository behind them. */
 export const mergeRequestResource: Resource = {
   name: "Merge requests",
   migrations,
   routes: [
     get("/merge_requests", {
-      summary: "List the caller's merge requests, with `scope=all` all they can see",
+      summary: "List the caller's merge requests, or with `scope=all` all they can see",
       access: "anyone",
       input: filters,
       present,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
     get("/groups/:id/merge_requests", {
-      summary: "List the merge requests of all projects below a group",
+      summary: "List the merge requests of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
       present,
@@ -314,7 +314,8 @@ export const mergeRequestResource: Resource = {
       },
     }),
     put("/projects/:id/merge_requests/:merge_request_iid/merge", {
-      summary: "Merge: 405 where it is not open or a draft, 409 where `sha` is not its head",
+      summary:
+        "Merge a merge request; 405 if it is a draft or not open, 409 if `sha` is not its head",
       input: {
         ...number,
         sha: is.optional(is.anyText()),
@@ -370,8 +371,8 @@ export const mergeRequestResource: Resource = {
       post(`/projects/:id/merge_requests/:merge_request_iid/${verb}`, {
         summary:
           verb === "subscribe"
-            ? "Be told of what happens to a merge request; 304 where the caller is already"
-            : "Be told of a merge request no longer; 304 where the caller isn't",
+            ? "Subscribe to a merge request; 304 if the caller is already subscribed"
+            : "Unsubscribe from a merge request; 304 if the caller is not subscribed",
         input: number,
         present: singleMergeRequest,
         handle: async (context) => {

@@ -2,10 +2,10 @@ import * as show from "../../core/present.ts";
 import { embeddedFields, timeStats } from "../issues/json.ts";
 import { userFields } from "../users/json.ts";
 
-/** What a title begins with while a merge request is not to be merged. */
+/** The title prefixes of drafts, which cannot be merged. */
 const DRAFT = /^\s*(\[(WIP|draft)\]|\(draft\)|(WIP|draft):|WIP\s)/i;
 
-/** Whether a title says that the work goes on. */
+/** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
 
 const {
@@ -74,7 +74,7 @@ export const mergeRequest = show.shape(fields);
 /** A merge request in lists that ask for `view=simple`. */
 export const simpleMergeRequest = show.shape({ ...simpleFields, web_url: webUrl });
 
-/** A merge request alone: only here it says whether the caller is subscribed (contract §9). */
+/** A single merge request. Only this one has `subscribed`, as in GitLab. */
 export const singleMergeRequest = show.shape({
   ...fields,
   subscribed: show.embedded("subscribed", "boolean", "null"),

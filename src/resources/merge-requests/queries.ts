@@ -15,13 +15,13 @@ export const MERGE_REQUEST: Kind = {
   visible: visibleMergeRequests,
 };
 
-/** The condition under which the caller may read the merge requests of a row `p` of projects that they can read. */
+/** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const { sql, values } = visibleCode(viewer);
   return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
 }
 
-/** What a merge request is made of. */
+/** The values of a new merge request. */
 export interface NewMergeRequest {
   project_id: number;
   author_id: number | null;
@@ -72,7 +72,7 @@ export async function insert(
   return { id: inserted?.[0] as number, iid };
 }
 
-/** What of a merge request decides whether it can be merged. */
+/** The branches and head of a merge request. */
 export interface Branches {
   source_branch: string;
   target_branch: string;

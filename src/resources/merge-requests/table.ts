@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Merge requests as metadata: which branch is to go where, without a repository behind. */
+/** Merge requests as metadata: source and target branches, without a repository behind them. */
 export const migrations: Migration[] = [
   {
     id: "20261121-12-merge-requests",

@@ -14,7 +14,7 @@ const metadata = {
   enterprise: true,
 };
 
-/** What the server says of itself: gitlab-facts §13. */
+/** The server's version. */
 export const metaResource: Resource = {
   name: "Version",
   migrations,
@@ -26,7 +26,7 @@ export const metaResource: Resource = {
       handle: () => new Plain({ version: VERSION, revision: REVISION }),
     }),
     get("/metadata", {
-      summary: "Get the version and what belongs to it",
+      summary: "Get the version, revision and edition",
       scopes: ["api", "read_api", "read_user"],
       examples: [metadata],
       handle: () => new Plain(metadata),
@@ -34,21 +34,21 @@ export const metaResource: Resource = {
   ],
 };
 
-/** What stands outside the API: whether the server is well, and pictures that its answers name. */
+/** Routes outside the API: health checks, and the generated avatars that responses link to. */
 export const healthResource: Resource = {
   name: "Health",
   door: { base: "", credentials: "none" },
   migrations: outboxMigrations,
   routes: [
     get("/-/health", {
-      summary: "Whether the process answers",
+      summary: "Check that the process answers",
       access: "anyone",
       immediate: true,
       examples: [{ status: "ok" }],
       handle: () => new Plain({ status: "ok" }),
     }),
     get("/-/readiness", {
-      summary: "Whether the process can answer from its database, and whether mail can be sent",
+      summary: "Check that the database answers; reports failing mail and jobs",
       access: "anyone",
       examples: [{ status: "ok" }],
       handle: async ({ db, now }) => {
@@ -61,7 +61,7 @@ export const healthResource: Resource = {
       },
     }),
     get("/-/avatars/:name", {
-      summary: "Get the drawn avatar of a user who has no picture",
+      summary: "Get the generated avatar of a user without a picture",
       access: "anyone",
       input: { name: is.anyText() },
       handle: ({ input }) => {

@@ -1,16 +1,16 @@
 import type { Database, Reader } from "../../store/port.ts";
 
-/** Whether a job is to be done. Many ask and one takes it, so asking writes nothing. */
+/** Whether a job is due. Every process asks and only one takes the job, so this only reads. */
 export async function isDue(db: Reader, name: string, now: number): Promise<boolean> {
   const found = await db.rows("select 1 from jobs where name = ? and due_at > ?", [name, now]);
   return found.length === 0;
 }
 
 /**
- * Takes a job that is due, so that no other process does.
+ * Claims a due job, so that no other process runs it.
  *
- * @param until when others may take it, in epoch milliseconds, unless {@link endJob} says another time
- * @returns whether it was not taken by another
+ * @param until when the claim ends, in epoch milliseconds, unless {@link endJob} sets another time
+ * @returns `false` if it is not due, or another process was first
  */
 export async function takeJob(
   db: Database,
@@ -27,9 +27,10 @@ export async function takeJob(
 }
 
 /**
- * Says when a job is to be done again, in epoch milliseconds.
+ * Ends a run and schedules the next one.
  *
- * @param error what went wrong; `null` where it is done
+ * @param next epoch milliseconds
+ * @param error why it failed; `null` if it succeeded
  */
 export async function endJob(
   db: Database,
@@ -40,7 +41,7 @@ export async function endJob(
   await db.run("update jobs set due_at = ?, error = ? where name = ?", [next, error, name]);
 }
 
-/** The names of the jobs that went wrong the last time. */
+/** The names of the jobs whose last run failed. */
 export async function failedJobs(db: Reader): Promise<string[]> {
   const found = await db.rows("select name from jobs where error is not null order by name");
   return found.map(([name]) => String(name));

@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Work that one of several processes does now and then. `due_at` is when it is to be done next; while somebody is at
- * it, when others take them for dead.
+ * Periodic work that one of several processes does. `due_at` is the time of the next run; during a run, the time after
+ * which other processes consider its owner dead.
  */
 export const migrations: Migration[] = [
   {
@@ -15,7 +15,7 @@ create table jobs (
 `,
   },
   {
-    // What went wrong the last time; null where nothing did.
+    // Why the last run failed; null if it succeeded.
     id: "20261122-60-jobs-error",
     sql: `
 alter table jobs add column error $text;

@@ -40,7 +40,7 @@ function requireOrder(start: string | null | undefined, due: string | null | und
   }
 }
 
-/** What happens to a project's milestones is told; of groups nothing is (gitlab-facts §7.3). */
+/** Records an event for a project's milestone; groups have no events. */
 async function tell(
   { db, source, caller, now }: Pick<Context, "source" | "caller" | "now"> & { db: Database },
   action: "created" | "closed" | "reopened" | "destroyed",
@@ -59,7 +59,7 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the milestones of a ${kind}, newest first`,
       input: {
-        iids: is.optional(is.arrayOf(is.integer(), { max: 1000 })),
+        iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
         state: is.optional(is.choice(["active", "closed"])),
         title: is.optional(is.anyText()),
         search: is.optional(is.anyText()),
@@ -143,7 +143,7 @@ function routes(kind: Source["kind"]) {
   ];
 }
 
-/** Milestones of groups and of projects: gitlab-facts §13. */
+/** Milestones of groups and of projects. */
 export const milestoneResource: Resource = {
   name: "Milestones",
   migrations,

@@ -10,7 +10,7 @@ const about = {
   start_date: show.date("m.start_date"),
 };
 
-/** A group's milestone (contract §2); `mn` is its group. */
+/** A group's milestone; `mn` is its group. */
 export const groupMilestoneFields = {
   id: show.integer("m.id"),
   iid: show.integer("m.iid"),
@@ -31,7 +31,7 @@ export const projectMilestoneFields = {
   web_url: show.url(["mp.full_path", "m.iid"], (path, iid) => `/${path}/-/milestones/${iid}`),
 };
 
-/** A milestone as an issue or merge request shows it, which may be its project's (`mp`) or a group's (`mn`). */
+/** The milestone of an issue or merge request, which belongs to a project (`mp`) or a group (`mn`). */
 export const anyMilestoneFields = {
   id: show.integer("m.id"),
   iid: show.integer("m.iid"),

@@ -10,7 +10,7 @@ type Owner = Pick<Source, "column" | "id">;
 const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
   left join projects mp on mp.id = m.project_id`;
 
-/** A milestone as handlers look at it. */
+/** A milestone as stored. */
 export interface Milestone {
   id: number;
   iid: number;
@@ -21,7 +21,7 @@ export interface Milestone {
   updated_at: number;
 }
 
-/** What a list can be narrowed by. */
+/** The filters of a list. */
 export interface MilestoneFilter {
   state: "active" | "closed" | undefined;
   iids: readonly number[] | undefined;
@@ -72,7 +72,7 @@ export async function row(db: Reader, shape: Shape, milestoneId: number): Promis
   return found as Value[];
 }
 
-/** The milestone of a group or project, or `undefined`. */
+/** A milestone of a group or project by its id, or `undefined`. */
 export async function find(
   db: Reader,
   owner: Owner,
@@ -86,7 +86,7 @@ export async function find(
   return found;
 }
 
-/** A milestone of a group or of one above it, or `undefined`. */
+/** A milestone of a group or of one of its ancestors, or `undefined`. */
 export async function findInherited(
   db: Reader,
   groupId: number,
@@ -100,7 +100,10 @@ export async function findInherited(
   return found;
 }
 
-/** Whether a project or its group, or a group or one of its projects, has a milestone of this title but `exceptId`. */
+/**
+ * Whether another milestone than `exceptId` has this title: in the project or its group, or in the group or one of its
+ * own projects.
+ */
 export async function isTaken(
   db: Reader,
   source: Owner & Pick<Source, "namespaceId">,
@@ -118,7 +121,7 @@ export async function isTaken(
   return found.length > 0;
 }
 
-/** Adds a milestone under its owner's next number, and gives its id. */
+/** Adds a milestone with its owner's next number, and returns its id. */
 export async function insert(
   db: Database,
   owner: Owner,
@@ -148,12 +151,12 @@ export async function insert(
   return inserted?.[0] as number;
 }
 
-/** Removes a milestone; boards that were narrowed to it no longer are. */
+/** Removes a milestone, also from the boards limited to it. */
 export async function remove(db: Database, milestoneId: number): Promise<void> {
   await db.run("delete from milestones where id = ?", [milestoneId]);
 }
 
-/** A milestone of a project or of a group above it, by its id or its title, or `undefined`. */
+/** A milestone of a project or of one of its ancestor groups, by id or title, or `undefined`. */
 export async function findFor(
   db: Reader,
   project: Pick<Source, "id" | "namespaceId">,

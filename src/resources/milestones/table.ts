@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Milestones of groups (`namespace_id`) and of projects (`project_id`); `iid` counts within each. */
+/** Milestones of groups (`namespace_id`) and of projects (`project_id`); `iid` is numbered within each. */
 export const migrations: Migration[] = [
   {
     id: "20261121-07-milestones",

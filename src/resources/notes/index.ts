@@ -14,7 +14,7 @@ import { userFields } from "../users/json.ts";
 import * as notes from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** A note; votes are not among its fields (contract §9). */
+/** A note. As in GitLab, it has no votes. */
 const note = show.shape({
   id: show.integer("nt.id"),
   type: show.constant(null),
@@ -46,7 +46,7 @@ async function findNote(
   return { ...one, target: found };
 }
 
-/** Who wrote a note may change it, and maintainers, unless the discussion was locked to them. */
+/** Authors and maintainers may change a note, unless the discussion is locked for them. */
 function requireWriter(
   { source, caller }: Pick<Context, "source" | "caller">,
   found: Awaited<ReturnType<typeof findNote>>,
@@ -143,7 +143,7 @@ function routes(kind: Kind, what: string) {
   ];
 }
 
-/** Notes on issues and merge requests: gitlab-facts §13. */
+/** Notes on issues and merge requests. */
 export const noteResource: Resource = {
   name: "Notes",
   migrations,

@@ -3,11 +3,10 @@ import type { Shape } from "../../core/present.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { Kind } from "../issues/queries.ts";
 
-/** From where a note's row is read. */
 const NOTES = `notes nt left join users u on u.id = nt.author_id
   left join issues i on i.id = nt.issue_id left join merge_requests mr on mr.id = nt.merge_request_id`;
 
-/** A note as handlers look at it. */
+/** A note as stored. */
 export interface Note {
   id: number;
   author_id: number | null;
@@ -53,16 +52,16 @@ export async function find(
   return found;
 }
 
-/** What a note is made of. */
+/** The values of a new note. */
 export interface NewNote {
   project_id: number;
-  /** Of the issue or merge request. */
+  /** The id of the issue or merge request. */
   id: number;
   author_id: number | null;
   body: string;
 }
 
-/** Adds a note and gives its id. */
+/** Adds a note and returns its id. */
 export async function insert(
   db: Database,
   { table, column }: Kind,
@@ -97,7 +96,7 @@ export async function copy(
   );
 }
 
-/** Removes a note; what is told of it has to be forgotten before. */
+/** Removes a note; its events have to be deleted before. */
 export async function remove(db: Database, noteId: number): Promise<void> {
   await db.run("delete from notes where id = ?", [noteId]);
 }

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Comments on issues and on merge requests: one of the two is set. `system` notes say what was done. */
+/** Comments on issues and on merge requests: one of the two is set. `system` notes record actions. */
 export const migrations: Migration[] = [
   {
     id: "20261121-13-notes",

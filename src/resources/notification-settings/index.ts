@@ -12,11 +12,11 @@ const flags = Object.fromEntries(
 
 const changes = { level: is.optional(is.anyText()), ...flags };
 
-/** `new_epic` is there only for the ultimate tier (contract §2). */
+/** `new_epic` exists only in the ultimate tier. */
 const flagsOf = (tier: Tier) =>
   settings.FLAGS.filter((flag) => flag !== "new_epic" || tier === "ultimate");
 
-/** An unknown level has words of its own (gitlab-facts §6). */
+/** An unknown level gets GitLab's own message. */
 function requireLevel(level: string | undefined): settings.Level | undefined {
   if (level === undefined) return undefined;
   const known = settings.LEVELS.find((one) => one === level);
@@ -24,14 +24,14 @@ function requireLevel(level: string | undefined): settings.Level | undefined {
   return known;
 }
 
-/** The settings for everything: never with `events` (contract §4.5). */
+/** The global settings, which never have `events`. */
 async function showGlobal(db: Reader, userId: number) {
   const { level, notification_email } = await settings.find(db, userId, "global");
   const own = (await users.find(db, userId))?.email;
   return new Plain({ level, notification_email: notification_email ?? own });
 }
 
-/** The settings for a group or project: with `events` only where they decide. */
+/** The settings for a group or project, with `events` only if the level is `custom`. */
 async function showSource(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
   userId: number,
@@ -42,7 +42,7 @@ async function showSource(
   return new Plain({ level, events: Object.fromEntries(events) });
 }
 
-/** Flags are kept whatever the level is, and decide once it is custom (gitlab-facts §6). */
+/** Flags are stored at every level, and take effect when it is `custom`. */
 async function change(
   db: Database,
   userId: number,
@@ -92,7 +92,7 @@ const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
   }),
 ]);
 
-/** What the caller wants to hear of: contract §4.5, gitlab-facts §6. */
+/** Notification settings of the caller: global, and for groups and projects. */
 export const notificationSettingsResource: Resource = {
   name: "Notification settings",
   migrations,

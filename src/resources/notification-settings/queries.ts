@@ -1,7 +1,7 @@
 import type { Source } from "../../core/access.ts";
 import type { Database, Reader } from "../../store/port.ts";
 
-/** The levels of the contract (§3). */
+/** GitLab's notification levels. */
 export const LEVELS = [
   "disabled",
   "participating",
@@ -12,7 +12,7 @@ export const LEVELS = [
 ] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** The event flags of the contract (§2), in its order; `new_epic` belongs to the ultimate tier. */
+/** The event flags, in the order of the response; `new_epic` belongs to the ultimate tier. */
 export const FLAGS = [
   "new_note",
   "new_issue",
@@ -33,14 +33,14 @@ export const FLAGS = [
 export type Flag = (typeof FLAGS)[number];
 export type Flags = Partial<Record<Flag, boolean>>;
 
-/** A user's settings, those that were never made included. */
+/** A user's settings: stored, or the defaults. */
 export interface Settings {
   level: Level;
   notification_email: string | null;
   flags: Flags;
 }
 
-/** What settings are for: everything, or a group or project. */
+/** What settings apply to: everything, or a group or project. */
 export type Scope = "global" | Pick<Source, "column" | "id">;
 
 const DEFAULTS = { global: "participating", source: "global" } as const;
@@ -51,7 +51,7 @@ function where(scope: Scope): { sql: string; values: number[] } {
     : { sql: `${scope.column} = ?`, values: [scope.id] };
 }
 
-/** A user's settings for a scope. */
+/** A user's settings for a scope; the defaults if none are stored. */
 export async function find(db: Reader, userId: number, scope: Scope): Promise<Settings> {
   const { sql, values } = where(scope);
   const found = await db.one<{ level: Level; notification_email: string | null; flags: string }>(
@@ -63,7 +63,7 @@ export async function find(db: Reader, userId: number, scope: Scope): Promise<Se
   return { level, notification_email: null, flags: {} };
 }
 
-/** Keeps a user's settings for a scope. */
+/** Stores a user's settings for a scope. */
 export async function save(
   db: Database,
   userId: number,

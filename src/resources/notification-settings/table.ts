@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Who wants to hear of what: a user's settings for everything (`scope` is `global`), for a group or for a project.
- * `flags` has the set event flags as a JSON object; they are kept whatever the level is.
+ * Users' notification settings: for everything (`scope` is `global`), for a group or for a project. `flags` has the
+ * event flags as a JSON object; they are stored at every level.
  *
  * `mail_outbox` and `mail_cursor` were replaced by the outbox of all workers (src/jobs/table.ts).
  */

@@ -52,7 +52,7 @@ const attributes = {
   ...flags,
 };
 
-/** The columns that attributes go to as they are. */
+/** The columns that are set from attributes directly. */
 function columnsOf(input: is.Input<typeof attributes>): Record<string, Value | undefined> {
   const topics = input.topics ?? input.tag_list;
   return {
@@ -67,7 +67,7 @@ function columnsOf(input: is.Input<typeof attributes>): Record<string, Value | u
   };
 }
 
-/** A project as its present caller sees it. */
+/** The row of a single project. */
 function shown(
   { db, shape, viewer }: Pick<Context, "shape" | "viewer"> & { db: Reader },
   projectId: number,
@@ -93,7 +93,7 @@ async function setArchived(
   return shown(context, context.source.id);
 }
 
-/** What a new project begins with: its event, and the owner of its namespace as a member. */
+/** Completes a new project: records its event, and adds the owner of a personal namespace as a member. */
 async function settle(
   { db, caller, now }: Pick<Context, "caller" | "now"> & { db: Database },
   namespace: groups.Namespace,
@@ -122,7 +122,7 @@ const forkAttributes = {
   visibility: is.optional(is.choice(["private", "internal", "public"])),
 };
 
-/** Projects: contract §9, gitlab-facts §12. */
+/** Projects, with stars and forks. */
 export const projectResource: Resource = {
   name: "Projects",
   migrations,
@@ -228,12 +228,12 @@ export const projectResource: Resource = {
       },
     }),
     post("/:id/star", {
-      summary: "Star a project; 304 where it has the caller's star",
+      summary: "Star a project; 304 if the caller has starred it",
       present: projectWithPermissions,
       handle: (context) => setStar(context, projects.star),
     }),
     post("/:id/unstar", {
-      summary: "Take the caller's star back; 304 where there is none",
+      summary: "Remove the caller's star; 304 if there is none",
       present: projectWithPermissions,
       handle: (context) => setStar(context, projects.unstar),
     }),
@@ -244,13 +244,13 @@ export const projectResource: Resource = {
       handle: (context) => setArchived(context, 1),
     }),
     post("/:id/unarchive", {
-      summary: "Bring a project back from the archive",
+      summary: "Unarchive a project",
       role: "owner",
       present: projectWithPermissions,
       handle: (context) => setArchived(context, 0),
     }),
     post("/:id/fork", {
-      summary: "Fork a project: a new one of the caller's that knows where it came from",
+      summary: "Fork a project: create a new one that refers to its source",
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
       present: projectWithPermissions,
@@ -271,7 +271,7 @@ export const projectResource: Resource = {
             creator_id: caller?.id ?? null,
             name,
             path,
-            // No more can see a fork than what it was made of, and where it is.
+            // A fork is no more visible than its source and its namespace.
             visibility: Math.min(visibility, source.visibility, namespace.visibility),
             description: input.description === undefined ? from.description : input.description,
             default_branch: from.default_branch,
@@ -299,7 +299,7 @@ export const projectResource: Resource = {
       },
     }),
     post("/:id/fork/:forked_from_id", {
-      summary: "Say that a project is a fork of another",
+      summary: "Mark a project as a fork of another",
       access: "admin",
       role: "owner",
       input: { forked_from_id: is.untypedId() },
@@ -317,7 +317,7 @@ export const projectResource: Resource = {
       },
     }),
     del("/:id/fork", {
-      summary: "Say that a project is no fork any more; 304 where it is none",
+      summary: "Remove the fork relationship of a project; 304 if it is not a fork",
       role: "owner",
       handle: async ({ db, source, now }) => {
         const found = (await projects.find(db, source.id)) as projects.Project;

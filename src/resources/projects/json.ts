@@ -80,19 +80,19 @@ const fullFields = {
   ),
 };
 
-/** A project as anonymous callers, and those who ask for `simple`, see it. */
+/** A project in responses to anonymous callers, and to `simple=true`. */
 export const basicProject = show.shape(basicFields);
 
-/** A project within its group. */
+/** A project in its group's response, without permissions. */
 export const project = show.shape(fullFields);
 
-/** A project as a signed-in caller sees it, with what they may do there. */
+/** A project in responses to signed-in callers, with their permissions. */
 export const projectWithPermissions = show.shape({
   ...fullFields,
   permissions: show.embedded("permissions", "object", "null"),
 });
 
-/** What every list of projects takes (contract §9). */
+/** Parameters of every list of projects. */
 export const projectListInput = {
   archived: is.optional(is.boolean()),
   visibility: is.optional(is.choice(["private", "internal", "public"])),
@@ -108,7 +108,7 @@ export const projectListInput = {
   sort: is.optional(is.choice(["asc", "desc"])),
 };
 
-/** The filter that a list's attributes ask for. */
+/** Converts a list's parameters to a filter. */
 export function projectFilter(input: is.Input<typeof projectListInput>): ProjectFilter {
   return {
     archived: input.archived,

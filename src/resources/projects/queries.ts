@@ -18,11 +18,11 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-/** From where a project's row is read: its namespace, and the owner of a personal one. */
+/** Projects joined with their namespace, and with its owner if it is personal. */
 const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
   left join users u on u.id = n.owner_id`;
 
-/** A project as handlers look at it. */
+/** A project as stored. */
 export interface Project {
   id: number;
   namespace_id: number;
@@ -36,17 +36,17 @@ export interface Project {
   updated_at: number;
 }
 
-/** What a list of projects can be narrowed by. */
+/** The filters of a list of projects. */
 export interface ProjectFilter {
-  /** Only projects directly in this namespace, or with `below` in any below it. */
+  /** Only projects directly in this namespace; with `below`, also in its subgroups. */
   namespaceId?: number | undefined;
   below?: boolean | undefined;
   archived?: boolean | undefined;
   visibility?: number | undefined;
   search?: string | undefined;
-  /** Only projects whose namespace is the caller's own or that they own. */
+  /** Only projects that the caller owns. */
   owned?: boolean | undefined;
-  /** Only projects the caller belongs to. */
+  /** Only projects the caller is a member of. */
   membership?: boolean | undefined;
   starred?: boolean | undefined;
   role?: Role | undefined;
@@ -57,7 +57,7 @@ export interface ProjectFilter {
   idBefore?: number | undefined;
 }
 
-/** How a list of projects is ordered. */
+/** The order of a list of projects. */
 export interface ProjectOrder {
   orderBy: "id" | "name" | "path" | "created_at" | "updated_at" | "last_activity_at";
   sort: "asc" | "desc";
@@ -78,7 +78,7 @@ export async function list(
   return listed;
 }
 
-/** The projects the caller may read, by key: in the order of their ids. */
+/** The projects the caller may read, with keyset pagination by id. */
 export async function listByKey(
   db: Reader,
   shape: Shape,
@@ -144,7 +144,7 @@ export async function row(
   return found as Value[];
 }
 
-/** Puts into each row what queries of their own find for all of them, sent one behind the other. */
+/** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
 async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer): Promise<void> {
   if (rows.length === 0) return;
   await Promise.all([
@@ -154,7 +154,7 @@ async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer):
   ]);
 }
 
-/** Puts into each row of a fork what it is a fork of, where the caller may read that, in one query for all. */
+/** Fills in the source project of forks, if the caller may read it, with one query for all rows. */
 async function embedForkSources(
   db: Reader,
   rows: Value[][],
@@ -194,8 +194,8 @@ async function embedForkSources(
 }
 
 /**
- * Puts into each row how many open issues there are, the confidential ones aside, in one query for all. As in GitLab,
- * a project that has switched its issues off has no count.
+ * Fills in the number of open issues that are not confidential, with one query for all rows. As in GitLab, projects
+ * with issues disabled have no count.
  */
 async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promise<void> {
   const at = shape.at("open_issues_count");
@@ -214,7 +214,7 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promi
   }
 }
 
-/** Puts into each row what the caller may do there, in one query for all. */
+/** Fills in the caller's access levels, with one query for all rows. */
 async function embedPermissions(
   db: Reader,
   rows: Value[][],
@@ -245,7 +245,7 @@ async function embedPermissions(
   }
 }
 
-/** JSON of the access each id gives. */
+/** The `*_access` object as JSON, by the id of the project or group. */
 function levels(rows: Value[][]): Map<Value, string> {
   return new Map(
     rows.map(([, id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
@@ -261,7 +261,7 @@ export async function find(db: Reader, projectId: number): Promise<Project | und
   return found;
 }
 
-/** How many projects a user has in their own namespace. */
+/** The number of projects in a user's personal namespace. */
 export async function countPersonal(db: Reader, userId: number): Promise<number> {
   const [found] = await db.rows(
     `select count(*) from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = ?`,
@@ -270,7 +270,7 @@ export async function countPersonal(db: Reader, userId: number): Promise<number>
   return found?.[0] as number;
 }
 
-/** Whether a namespace has another project than `exceptId` of this name, whatever its case. */
+/** Whether a namespace has another project than `exceptId` with this name, ignoring case. */
 export async function isNameTaken(
   db: Reader,
   namespaceId: number,
@@ -284,7 +284,7 @@ export async function isNameTaken(
   return found.length > 0;
 }
 
-/** What a project is made of; the rest has the schema's defaults. */
+/** The values of a new project; the rest has the schema's defaults. */
 export interface NewProject {
   namespace: { id: number; full_path: string };
   creator_id: number | null;
@@ -297,7 +297,7 @@ export interface NewProject {
   forked_from_project_id?: number | undefined;
 }
 
-/** Adds a project and gives its id. */
+/** Adds a project and returns its id. */
 export async function insert(db: Database, project: NewProject, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into projects (namespace_id, creator_id, name, path, full_path, visibility, description,
@@ -322,7 +322,7 @@ export async function insert(db: Database, project: NewProject, now: number): Pr
   return inserted?.[0] as number;
 }
 
-/** Stars a project for a user; gives whether that changed anything. */
+/** Stars a project for a user; returns whether that changed anything. */
 export async function star(db: Database, projectId: number, userId: number): Promise<boolean> {
   const changed = await db.run(
     "insert into project_stars (project_id, user_id) values (?, ?) on conflict do nothing",
@@ -331,7 +331,7 @@ export async function star(db: Database, projectId: number, userId: number): Pro
   return recount(db, projectId, changed);
 }
 
-/** Takes a user's star back; gives whether that changed anything. */
+/** Removes a user's star; returns whether that changed anything. */
 export async function unstar(db: Database, projectId: number, userId: number): Promise<boolean> {
   const changed = await db.run("delete from project_stars where project_id = ? and user_id = ?", [
     projectId,
@@ -340,7 +340,7 @@ export async function unstar(db: Database, projectId: number, userId: number): P
   return recount(db, projectId, changed);
 }
 
-/** Takes all of a user's stars back. */
+/** Removes all of a user's stars. */
 export async function unstarAll(db: Database, userId: number): Promise<void> {
   await db.run(
     `update projects set star_count = star_count - 1
@@ -360,7 +360,7 @@ async function recount(db: Database, projectId: number, changed: number): Promis
   return true;
 }
 
-/** Removes a project with all it has. */
+/** Removes a project with all its contents. */
 export async function remove(db: Database, projectId: number): Promise<void> {
   await db.run("delete from projects where id = ?", [projectId]);
 }

@@ -7,7 +7,7 @@ import * as groups from "../groups/queries.ts";
 import * as users from "../users/queries.ts";
 import * as projects from "./queries.ts";
 
-/** A path made of a name: lower case, what is not allowed in one becomes a dash. */
+/** A path derived from a name: lower case, with dashes in place of characters that paths cannot have. */
 export function pathOf(name: string): string {
   return name
     .normalize("NFKD")
@@ -18,9 +18,9 @@ export function pathOf(name: string): string {
 }
 
 /**
- * Checks a project's name and path against others of the namespace.
+ * Checks that a project's name and path are not taken in the namespace.
  *
- * @throws ApiError 409 (contract §7) in the words of GitLab's 400, and 400 for a path that is too long
+ * @throws ApiError 409 with the message of GitLab's 400 (docs/errors.md), and 400 for a path that is too long
  */
 export async function requireFree(
   db: Reader,
@@ -56,9 +56,9 @@ export function requireVisibility(namespace: groups.Namespace, level: number | u
 type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
 
 /**
- * Where a caller may make a project: their own namespace, or a group they maintain.
+ * The namespace of a new project: the caller's own, or a group where they are at least a maintainer.
  *
- * @throws ApiError 400 elsewhere, 403 where they have as many projects as they may
+ * @throws ApiError 400 for other namespaces, 403 if the caller's project limit is reached
  */
 export async function targetNamespace(
   context: Making,
@@ -75,9 +75,9 @@ export async function targetNamespace(
 }
 
 /**
- * Where a fork goes: the namespace that is named, by id or full path, else the caller's own.
+ * The namespace of a new fork: the one named by id or full path, else the caller's own.
  *
- * @throws ApiError 404 for one in which they may make none (gitlab-facts §12), 403 where they have as many as they may
+ * @throws ApiError 404 if the caller may not create projects there, 403 if their project limit is reached
  */
 export async function forkTarget(
   context: Making,
@@ -91,7 +91,7 @@ export async function forkTarget(
   return namespace;
 }
 
-/** @throws ApiError 403 where it is the caller's own and full */
+/** @throws ApiError 403 if it is the caller's own and their project limit is reached */
 async function mayMakeIn(
   { db, caller, viewer }: Making,
   namespace: groups.Namespace,

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Projects and the stars users gave them. `full_path` repeats the namespace's, for look-ups by path. */
+/** Projects and their stars. `full_path` includes the namespace's, for look-ups by path. */
 export const migrations: Migration[] = [
   {
     id: "20261121-03-projects",
@@ -53,7 +53,7 @@ create index projects_by_creator on projects (creator_id);
 `,
   },
   {
-    // A fork outlives what it was made of.
+    // A fork outlives its source.
     id: "20261121-70-forks",
     sql: `
 alter table projects add column forked_from_project_id $int references projects (id) on delete set null;
@@ -61,7 +61,7 @@ create index projects_by_fork_source on projects (forked_from_project_id);
 `,
   },
   {
-    // Users who were deleted had their stars counted on.
+    // Stars of deleted users were still counted.
     id: "20261122-70-star-counts",
     sql: `
 update projects set star_count = (select count(*) from project_stars s where s.project_id = projects.id)

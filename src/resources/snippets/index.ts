@@ -63,12 +63,12 @@ const one = { snippet_id: is.recordId() };
 
 type Asking = Pick<Context, "source" | "caller" | "viewer"> & { db: Reader };
 
-/** Where a kind of snippets is, and which of them the caller may read. */
+/** The routes of project or personal snippets, and the permissions there. */
 interface Place {
   prefix: string;
-  /** Who may read, beyond whom {@link Place.readable} lets. */
+  /** Who may call the reading routes; {@link Place.readable} decides which snippets they see. */
   reading: { access?: "anyone" };
-  /** Who may write at all. */
+  /** Who may call the writing routes. */
   writing: { role?: Role };
   readable(context: Asking): Condition;
   /** Checks that the caller may change a snippet that they can read. @throws ApiError 403 or 404 */
@@ -100,7 +100,7 @@ const personal: Place = {
   writing: {},
   readable: ({ viewer }) =>
     both({ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)),
-  // To others it is as if it weren't there (gitlab-facts §13).
+  // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
   },
@@ -116,7 +116,7 @@ async function findSnippet(
   return found;
 }
 
-/** Reading, changing and deleting one: the same for both kinds. */
+/** The routes of a single snippet, the same for both kinds. */
 function routesOfOne(place: Place) {
   return [
     get("/:snippet_id", {
@@ -128,7 +128,7 @@ function routesOfOne(place: Place) {
         snippets.row(context.db, context.shape, (await findSnippet(place, context)).id),
     }),
     get("/:snippet_id/raw", {
-      summary: "Get what is in a snippet",
+      summary: "Get the raw content of a snippet",
       ...place.reading,
       input: one,
       handle: async (context) => {
@@ -172,14 +172,14 @@ function routesOfOne(place: Place) {
   ];
 }
 
-/** Snippets: gitlab-facts §13. */
+/** Personal and project snippets. */
 export const snippetResource: Resource = {
   name: "Snippets",
   migrations,
   routes: [
     ...under(personal.prefix, [
       get("", {
-        summary: "List the caller's own snippets",
+        summary: "List the caller's personal snippets",
         present: snippet,
         handle: ({ db, shape, page, caller }) => {
           const own = {
@@ -190,7 +190,7 @@ export const snippetResource: Resource = {
         },
       }),
       get("/public", {
-        summary: "List everybody's public snippets",
+        summary: "List all public personal snippets",
         present: snippet,
         handle: ({ db, shape, page }) => {
           const open = {
@@ -201,7 +201,7 @@ export const snippetResource: Resource = {
         },
       }),
       post("", {
-        summary: "Create a snippet of the caller's own",
+        summary: "Create a personal snippet",
         input: created,
         present: snippet,
         handle: async ({ db, shape, input, caller, now }) => {

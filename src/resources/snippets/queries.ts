@@ -3,11 +3,10 @@ import { type Listed, type Page, paginate } from "../../core/pagination.ts";
 import type { Shape } from "../../core/present.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-/** From where a snippet's row is read. */
 const SNIPPETS = `snippets s join users u on u.id = s.author_id
   left join projects p on p.id = s.project_id`;
 
-/** A snippet as handlers look at it. */
+/** A snippet as stored. */
 export interface Snippet {
   id: number;
   author_id: number;
@@ -16,7 +15,7 @@ export interface Snippet {
   updated_at: number;
 }
 
-/** What a snippet is made of. */
+/** The values of a new snippet. */
 export interface NewSnippet {
   project_id: number | null;
   author_id: number;
@@ -28,8 +27,8 @@ export interface NewSnippet {
 }
 
 /**
- * The condition under which the caller may read a row `s`: their own, as members of the project all of its, and else
- * by its visibility.
+ * The condition under which the caller may read a snippet `s`. Administrators and members of its project read all;
+ * others read their own and those visible to them.
  *
  * @param isMember whether the caller belongs to the snippets' project
  */
@@ -41,7 +40,7 @@ export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
   };
 }
 
-/** The snippets for which a condition on `s` holds, the newest first. */
+/** The snippets that match a condition on `s`, newest first. */
 export function list(db: Reader, shape: Shape, page: Page, where: Condition): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${SNIPPETS} where ${where.sql}`,
@@ -59,7 +58,7 @@ export async function row(db: Reader, shape: Shape, snippetId: number): Promise<
   return found as Value[];
 }
 
-/** A snippet for which a condition on `s` holds, or `undefined`. */
+/** A snippet by its id, if it matches a condition on `s`, or `undefined`. */
 export async function find(
   db: Reader,
   snippetId: number,
@@ -73,7 +72,7 @@ export async function find(
   return found;
 }
 
-/** Adds a snippet and gives its id. */
+/** Adds a snippet and returns its id. */
 export async function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into snippets (project_id, author_id, title, file_name, description, content, visibility, created_at, updated_at)

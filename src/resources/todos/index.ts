@@ -28,7 +28,7 @@ const todo = show.shape({
   author: show.nested(userFields("u")),
   action_name: show.text("td.action"),
   target_type: show.text("case when td.issue_id is null then 'MergeRequest' else 'Issue' end"),
-  // Which one it is, until `embedTargets` puts the thing itself there.
+  // Type and id, which `embedTargets` replaces with the issue or merge request.
   target: show.json(
     `case when td.issue_id is null then 'MergeRequest ' || td.merge_request_id
       else 'Issue ' || td.issue_id end as target`,
@@ -50,7 +50,7 @@ const todo = show.shape({
 
 type Showing = Pick<Context, "shape" | "view" | "tier"> & { db: Reader };
 
-/** Puts the issues and merge requests into the rows, in four queries for each of the two. */
+/** Fills in the issues and merge requests, with four queries for each of the two. */
 async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][]): Promise<void> {
   const at = shape.at("target");
   const written = new Map<Value, string>();
@@ -70,7 +70,7 @@ async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][])
   for (const row of rows) row[at] = written.get(row[at] as Value) ?? "null";
 }
 
-/** One of the caller's todos; a 404 where its target can't be read any more, as lists leave it out. */
+/** The row of one of the caller's todos; 404 if they can no longer read its target, which lists leave out too. */
 async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
   const row = await todos.row(context.db, context.shape, id, context.viewer);
   if (!row) throw notFound();
@@ -80,7 +80,7 @@ async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
 
 const marking = (kind: issues.Kind, what: string) =>
   post(`/projects/:id/${kind.path}/:target_iid/todo`, {
-    summary: `Put ${what} on the caller's list; 304 where it is there`,
+    summary: `Create a todo for ${what}; 304 if a pending one exists`,
     input: { target_iid: is.recordId() },
     present: todo,
     handle: async (context) => {
@@ -94,13 +94,13 @@ const marking = (kind: issues.Kind, what: string) =>
     },
   });
 
-/** What asks for the caller's attention: gitlab-facts §13. */
+/** The caller's to-do list. */
 export const todoResource: Resource = {
   name: "Todos",
   migrations,
   routes: [
     get("/todos", {
-      summary: "List the caller's todos, newest first: those that are pending, unless told else",
+      summary: "List the caller's todos, newest first; by default only pending ones",
       input: {
         action: is.optional(is.choice(todos.ACTIONS)),
         author_id: is.optional(is.integer()),

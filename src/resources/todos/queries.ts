@@ -6,7 +6,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
 import { MERGE_REQUEST } from "../merge-requests/queries.ts";
 
-/** What can be filtered by; the middle ones never come up here. */
+/** The actions to filter by; todos here only have those of {@link Action}. */
 export const ACTIONS = [
   "assigned",
   "mentioned",
@@ -17,7 +17,7 @@ export const ACTIONS = [
   "directly_addressed",
 ] as const;
 
-/** Why somebody's attention is asked for. */
+/** Why a todo was created. */
 export type Action = "assigned" | "mentioned" | "marked" | "directly_addressed";
 
 const TODOS = `todos td join projects p on p.id = td.project_id
@@ -26,7 +26,7 @@ const TODOS = `todos td join projects p on p.id = td.project_id
 const SHOWN = `${TODOS} join namespaces n on n.id = p.namespace_id
   join users u on u.id = td.author_id left join notes nt on nt.id = td.note_id`;
 
-/** What a list can be narrowed by. */
+/** The filters of a list. */
 export interface TodoFilter {
   action?: string | undefined;
   authorId?: number | undefined;
@@ -36,7 +36,7 @@ export interface TodoFilter {
   type?: issues.Kind["type"] | undefined;
 }
 
-/** The caller's own todos, but those about what they may read no longer. */
+/** The caller's own todos, without those whose target they can no longer read. */
 function readable(viewer: Viewer): Condition {
   const conditions = [
     { sql: "td.user_id = ?", values: [viewer.caller?.id ?? 0] },
@@ -91,7 +91,7 @@ export function list(
   });
 }
 
-/** One of the caller's todos as a row of its shape; `undefined` unless they may read what it is about. */
+/** One of the caller's todos as a row of its shape; `undefined` if they may not read its target. */
 export async function row(
   db: Reader,
   shape: Shape,
@@ -128,14 +128,14 @@ export async function finishAll(db: Database, userId: number, now: number): Prom
   );
 }
 
-/** What a todo is about: an issue or merge request, and the note that asks, if one does. */
+/** The target of a todo: an issue or merge request, and the note that mentions the user, if any. */
 export interface About {
   projectId: number;
   id: number;
   noteId: number | null;
 }
 
-/** Gives users a todo where they have none pending there, and gives the ids of what was made. */
+/** Adds a todo for each user without a pending one on the same target, and returns the new ids. */
 export async function add(
   db: Database,
   { column }: issues.Kind,
@@ -162,7 +162,7 @@ export async function add(
   return made;
 }
 
-/** Who acted has seen what there was to do: their todos there are done. */
+/** Marks a user's todos on a target as done, since they acted on it. */
 export async function resolve(
   db: Database,
   { column }: issues.Kind,
@@ -178,10 +178,10 @@ export async function resolve(
 }
 
 /**
- * Gives whom texts mention a todo: those who may read it, but their author.
+ * Adds a todo for each newly mentioned user who may read the target, except the author.
  *
- * @param after the texts as they are now, the title first and the description, or a note's body alone, last
- * @param before the same as they were, whose mentions are not new
+ * @param text.after the current texts: title and description, or the body of a note
+ * @param text.before the previous texts, whose mentions are not new
  */
 export async function mention(
   db: Database,

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** What asks for somebody's attention, on an issue or on a merge request: one of the two is set. */
+/** Todos of users on issues and on merge requests: one of the two is set. */
 export const migrations: Migration[] = [
   {
     id: "20261121-16-todos",

@@ -30,16 +30,16 @@ const newToken = {
 };
 const rotation = { expires_at: is.optional(is.date()) };
 
-/** Whatever a token is for, it may be looked at, and ended, by whoever has it. */
+/** Every token may read and revoke itself, whatever its scopes. */
 const ANY_SCOPE: readonly Scope[] = SCOPES;
-/** As all below `/users` (gitlab-facts §9). */
+/** The scopes of all routes below `/users`. */
 const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
 
-/** 400 in the words GitLab's services have. */
+/** 400 with the message of GitLab's services. */
 const badRequest = (reason?: string) =>
   new ApiError(400, { message: reason ? `400 Bad request - ${reason}` : "400 Bad request" });
 
-/** 404 of something that has no name (gitlab-facts §1.2). */
+/** 404 without the name of a resource. */
 const nothing = () => new ApiError(404, { message: "404 Not Found" });
 
 async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
@@ -60,7 +60,10 @@ async function findImpersonationToken(context: {
   return found;
 }
 
-/** The token a path names, if it is the caller's own and no impersonation token, or the caller is an administrator. */
+/**
+ * The token with this id, and whether the caller may manage it: it is their own and not an impersonation token, or
+ * they are an administrator.
+ */
 async function findOwn(
   db: Reader,
   caller: Caller,
@@ -71,7 +74,7 @@ async function findOwn(
   return { found, isOwn: found !== undefined && (caller.admin || isOwn) };
 }
 
-/** @throws ApiError 401 for what isn't the caller's, whether it exists or not; 404 for administrators (gitlab-facts §9) */
+/** @throws ApiError 401 for other users' and missing tokens alike; administrators get 404 for missing ones */
 async function requireOwn({ db, caller, input }: Own): Promise<tokens.Token> {
   const { found, isOwn } = await findOwn(db, caller as Caller, input.token_id);
   if (found && isOwn) return found;
@@ -80,7 +83,7 @@ async function requireOwn({ db, caller, input }: Own): Promise<tokens.Token> {
 
 type Own = { db: Reader; caller: Caller | undefined; input: { token_id: number } };
 
-/** The token the request came with. @throws ApiError 400 where it came with none */
+/** The personal access token of the request. @throws ApiError 400 if it used other credentials */
 async function findSelf({ db, caller }: { db: Reader; caller: Caller | undefined }) {
   const by = caller?.by;
   const found =
@@ -89,10 +92,9 @@ async function findSelf({ db, caller }: { db: Reader; caller: Caller | undefined
   return found;
 }
 
-/** What changing tokens needs of a handler's context. */
+/** The part of a handler's context that changing tokens needs. */
 type Change = Pick<Context, "caller" | "asked" | "now"> & { db: Database };
 
-/** @param what the token's user and name */
 function recordChange(
   { db, caller, asked, now }: Change,
   action: "token made" | "token revoked" | "token rotated",
@@ -115,7 +117,7 @@ async function revoke(context: Change & Pick<Context, "requireUnmodified">, foun
   return undefined;
 }
 
-/** Makes a token and gives the row of its answer, which has the secret. */
+/** Creates a token and returns its row, with the secret. */
 async function make(
   context: Change & Pick<Context, "shape">,
   of: Omit<tokens.NewToken, "digest">,
@@ -142,7 +144,7 @@ async function create(
   return row;
 }
 
-/** Puts a new token of the same name and scopes in a token's place. */
+/** Revokes a token and creates one with the same name and scopes. */
 async function rotate(
   context: Change & Pick<Context, "shape"> & { input: is.Input<typeof rotation> },
   found: tokens.Token,
@@ -162,7 +164,7 @@ async function rotate(
   return row;
 }
 
-/** Rotating a token that was rotated before is what a thief does, or its owner after a thief: all it became ends. */
+/** Rotating with a revoked token is a sign of theft, so the token's whole family is revoked. */
 const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
   store.transaction(async (db) => {
     const found = await tokens.find(db, id);
@@ -174,14 +176,14 @@ const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
     }
   });
 
-/** Personal access tokens: gitlab-facts §9. */
+/** Personal access tokens. */
 export const personalTokenResource: Resource = {
   name: "Personal access tokens",
   migrations: [],
   routes: [
     ...under("/personal_access_tokens", [
       get("", {
-        summary: "List personal access tokens: the caller's own, for administrators all",
+        summary: "List personal access tokens: the caller's own; administrators see all",
         input: {
           user_id: is.optional(is.integer()),
           state: is.optional(is.choice(["active", "inactive"])),
@@ -206,7 +208,7 @@ export const personalTokenResource: Resource = {
           }
           return tokens.list(db, shape, page, {
             userId: admin ? input.user_id : caller?.id,
-            // Users don't see those an administrator made to act as them.
+            // Only administrators see impersonation tokens.
             impersonation: admin ? undefined : false,
             state: input.state,
             revoked: input.revoked,
@@ -223,7 +225,7 @@ export const personalTokenResource: Resource = {
         },
       }),
       get("/self", {
-        summary: "Get the token the request came with",
+        summary: "Get the token that authenticates the request",
         scopes: ANY_SCOPE,
         present: token,
         handle: async (context) =>
@@ -238,7 +240,7 @@ export const personalTokenResource: Resource = {
       }),
       post("/self/rotate", {
         summary:
-          "Put a new token in place of the one the request came with; only this answer has its secret",
+          "Rotate the token that authenticates the request; only this response has the new secret",
         input: rotation,
         status: 200,
         present: createdToken,
@@ -252,7 +254,7 @@ export const personalTokenResource: Resource = {
         },
       }),
       post("/:token_id/rotate", {
-        summary: "Put a new token in a token's place; only this answer has its secret",
+        summary: "Rotate a personal access token; only this response has the new secret",
         input: { ...ownId, ...rotation },
         status: 200,
         present: createdToken,
@@ -260,7 +262,7 @@ export const personalTokenResource: Resource = {
         handle: async (context) => rotate(context, await requireOwn(context)),
       }),
       del("/self", {
-        summary: "Revoke the token the request came with",
+        summary: "Revoke the token that authenticates the request",
         scopes: ANY_SCOPE,
         handle: async (context) => revoke(context, await findSelf(context)),
       }),
@@ -277,7 +279,7 @@ export const personalTokenResource: Resource = {
       }),
     ]),
     post("/users/:user_id/personal_access_tokens", {
-      summary: "Create a personal access token for a user; only this answer has its secret",
+      summary: "Create a personal access token for a user; only this response has its secret",
       access: "admin",
       input: newToken,
       present: createdToken,
@@ -286,7 +288,7 @@ export const personalTokenResource: Resource = {
   ],
 };
 
-/** Impersonation tokens, for administrators: contract §5, gitlab-facts §9. */
+/** Impersonation tokens, for administrators. */
 export const impersonationTokenResource: Resource = {
   name: "Impersonation tokens",
   migrations,
@@ -319,7 +321,7 @@ export const impersonationTokenResource: Resource = {
         tokens.row(context.db, context.shape, (await findImpersonationToken(context)).id),
     }),
     post("", {
-      summary: "Create an impersonation token; only this answer has its secret",
+      summary: "Create an impersonation token; only this response has its secret",
       access: "admin",
       input: newToken,
       present: createdImpersonationToken,

@@ -1,7 +1,7 @@
 import * as show from "../../core/present.ts";
 import { dayOf } from "../../core/time.ts";
 
-/** A token without its secret (gitlab-facts §9). */
+/** A token without its secret. */
 export const tokenFields = {
   id: show.integer("t.id"),
   name: show.text("t.name"),
@@ -20,11 +20,11 @@ export const tokenFields = {
   expires_at: show.date("t.expires_at"),
 };
 
-/** What an impersonation token has besides. */
+/** An impersonation token without its secret. */
 export const impersonationFields = {
   ...tokenFields,
   impersonation: show.flag("t.impersonation"),
 };
 
-/** Put behind the fields of a token in the only answer that has its secret. */
+/** The secret, which only the response that creates a token has. */
 export const secretField = show.embedded("token", "string", "null");

@@ -4,7 +4,7 @@ import type { Shape } from "../../core/present.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
-/** A token as handlers look at it; the secret is nowhere. */
+/** A token as stored; the secret is not. */
 export interface Token {
   id: number;
   user_id: number;
@@ -16,13 +16,13 @@ export interface Token {
   revoked: number;
   /** `YYYY-MM-DD` */
   expires_at: string | null;
-  /** The first token that this one was rotated from, `null` for a first one. */
+  /** The first token of a chain of rotations; `null` for that one itself. */
   family_id: number | null;
   created_at: number;
   updated_at: number;
 }
 
-/** What was never used was used first of all, and what never expires does so last; indexes have the same words. */
+/** Unused tokens sort as used earliest, tokens without an expiry as expiring last. Indexes use the same expressions. */
 const ORDERS = {
   created: "t.created_at",
   expires: "coalesce(t.expires_at, '9999-12-31')",
@@ -30,12 +30,12 @@ const ORDERS = {
   name: "t.name",
 } as const;
 
-/** The orders a list of tokens can have: GitLab's words. */
+/** GitLab's sort orders for lists of tokens. */
 export const SORTS = (Object.keys(ORDERS) as (keyof typeof ORDERS)[]).flatMap(
   (order) => [`${order}_asc`, `${order}_desc`] as const,
 );
 
-/** What a list of tokens can be narrowed and ordered by; instants in epoch milliseconds. */
+/** The filters and order of a list of tokens; instants in epoch milliseconds. */
 export interface TokenFilter {
   userId?: number | undefined;
   impersonation?: boolean | undefined;
@@ -50,13 +50,13 @@ export interface TokenFilter {
   /** `YYYY-MM-DD` */
   expiresBefore?: string | undefined;
   expiresAfter?: string | undefined;
-  /** Default: in the order they were made. */
+  /** Default: in the order they were created. */
   sort?: (typeof SORTS)[number] | undefined;
-  /** `YYYY-MM-DD`: a token is expired from the start of its date on. */
+  /** `YYYY-MM-DD`: tokens expire at the start of their `expires_at`. */
   today: string;
 }
 
-/** Tokens that a filter leaves. */
+/** The tokens that match a filter. */
 export function list(db: Reader, shape: Shape, page: Page, filter: TokenFilter): Promise<Listed> {
   const where = ["1 = 1"];
   const values: Value[] = [];
@@ -114,7 +114,7 @@ export async function find(db: Reader, tokenId: number): Promise<Token | undefin
   return found;
 }
 
-/** What a token is made of. */
+/** The values of a new token. */
 export interface NewToken {
   user_id: number;
   name: string;
@@ -125,11 +125,11 @@ export interface NewToken {
   impersonation: boolean;
   /** `YYYY-MM-DD` */
   expires_at?: string | null | undefined;
-  /** Default: a family of its own. */
+  /** Default: the token starts a new family. */
   family_id?: number | undefined;
 }
 
-/** Adds a token and gives its id. */
+/** Adds a token and returns its id. */
 export async function insert(db: Database, token: NewToken, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into tokens (user_id, name, description, digest, scopes, impersonation, expires_at, family_id,
@@ -154,7 +154,7 @@ export async function insert(db: Database, token: NewToken, now: number): Promis
 /**
  * Revokes a token for good; its record stays.
  *
- * @returns whether it was not revoked before
+ * @returns `false` if it was already revoked
  */
 export async function revoke(db: Database, tokenId: number, now: number): Promise<boolean> {
   const changed = await db.run(
@@ -164,7 +164,7 @@ export async function revoke(db: Database, tokenId: number, now: number): Promis
   return changed > 0;
 }
 
-/** Revokes all that a token was rotated into, and gives them. */
+/** Revokes the active tokens of a token's family, and returns them. */
 export async function revokeFamily(db: Database, token: Token, now: number): Promise<Token[]> {
   const first = token.family_id ?? token.id;
   const alive = await db.all<{ id: number }>(
@@ -180,9 +180,9 @@ export async function revokeFamily(db: Database, token: Token, now: number): Pro
 }
 
 /**
- * Notes when a token was used.
+ * Records when a token was used.
  *
- * @param every milliseconds that have to lie between two notes
+ * @param every the minimum interval between two writes, in milliseconds
  */
 export async function setUsed(
   db: Database,
@@ -196,7 +196,7 @@ export async function setUsed(
   );
 }
 
-/** All that is known of a token. */
+/** A token with its user's name. */
 export interface TokenDetails {
   id: number;
   username: string;
@@ -208,7 +208,7 @@ export interface TokenDetails {
   last_used_at: number | null;
 }
 
-/** Every token, those of one user, or the one of an id, in the order they were made. */
+/** All tokens, those of one user, or the one with an id, in the order they were created. */
 export function all(db: Reader, userId?: number, tokenId?: number): Awaitable<TokenDetails[]> {
   const where = ["1 = 1"];
   if (userId !== undefined) where.push("t.user_id = ?");
@@ -220,7 +220,7 @@ export function all(db: Reader, userId?: number, tokenId?: number): Awaitable<To
   );
 }
 
-/** Adds the token of a CI job, gives its id, and forgets those that are over. */
+/** Adds the token of a CI job and returns its id; deletes expired ones. */
 export async function insertJobToken(
   db: Database,
   token: { user_id: number; project_id: number; digest: string; expires_at: number },
@@ -235,7 +235,7 @@ export async function insertJobToken(
   return inserted?.[0] as number;
 }
 
-/** A token that counts, as its owner sees it. */
+/** An active token, as its owner sees it. */
 export interface ActiveToken {
   id: number;
   name: string;
@@ -245,7 +245,7 @@ export interface ActiveToken {
   last_used_at: number | null;
 }
 
-/** A part of a user's own tokens that count, the newest first. @param today `YYYY-MM-DD` */
+/** One page of a user's active tokens without impersonation tokens, newest first. @param today `YYYY-MM-DD` */
 export function active(
   db: Reader,
   userId: number,

@@ -3,11 +3,11 @@ import { invalid } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 
 const DAY = 86_400_000;
-/** How long a rotated token lasts, where its request says nothing and the one before had an end. */
+/** The lifetime of a rotated token, if the request names no date and the previous token had one. */
 const DAYS_AFTER_ROTATION = 7;
 
 /**
- * Checks the scopes of a token that is made: at least one, each known.
+ * Checks the scopes of a new token: at least one, all of them known.
  *
  * @throws ApiError 400
  */
@@ -19,8 +19,7 @@ export function requireScopes(scopes: readonly string[]): void {
 }
 
 /**
- * The day from which on a token is refused that takes the place of another: in a week, as GitLab has it; never, where
- * the other had no such day.
+ * The default expiry date of a rotated token: in a week, as in GitLab, or none if the previous token had none.
  *
  * @param today `YYYY-MM-DD`
  */

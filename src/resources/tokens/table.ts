@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Personal and impersonation tokens. Of the secret only its SHA-256 is kept; `scopes` are separated by spaces. */
+/** Personal and impersonation tokens. Only the SHA-256 of the secret is stored; `scopes` are separated by spaces. */
 export const migrations: Migration[] = [
   {
     id: "20261121-05-tokens",
@@ -22,7 +22,7 @@ create index tokens_by_user on tokens (user_id, id);
 `,
   },
   {
-    // A family is a token and all it was rotated into; `family_id` is the first one's id, null for that one itself.
+    // A family is a token and all tokens rotated from it; `family_id` is the first one's id, null for that one itself.
     id: "20261121-65-token-use",
     sql: `
 alter table tokens add column description $text;
@@ -36,7 +36,7 @@ create index tokens_by_name on tokens (name, id);
 `,
   },
   {
-    // Tokens of CI jobs, which reach one project.
+    // Tokens of CI jobs, each limited to one project.
     id: "20261121-66-job-tokens",
     sql: `
 create table job_tokens (
@@ -54,7 +54,7 @@ create index job_tokens_by_expiry on job_tokens (expires_at);
 `,
   },
   {
-    // Of somebody whose tokens are rotated daily, most are revoked.
+    // Users who rotate their tokens daily have mostly revoked ones.
     id: "20261121-80-own-tokens",
     sql: `
 create index tokens_own on tokens (user_id, id) where impersonation = 0 and revoked = 0;

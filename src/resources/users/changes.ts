@@ -9,10 +9,10 @@ import * as users from "./queries.ts";
 import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
 
-/** What everybody who makes a user has to say. */
+/** Required parameters of a new user. */
 export const newUserInput = { email: is.text(), name: is.text(), username: is.text() };
 
-/** What of a user's account can be changed. */
+/** Changeable parameters of a user's account. */
 export const userInput = {
   email: is.optional(is.text()),
   name: is.optional(is.text()),
@@ -25,11 +25,11 @@ function audit(db: Database, by: Actor, action: AuditAction, userId: number, now
 }
 
 /**
- * Makes a user.
+ * Creates a user.
  *
- * @param user `password_hash`: of the password, without which the user can't sign in
+ * @param user users without a `password_hash` cannot sign in
  * @returns the user's id
- * @throws ApiError 400 where a name is malformed, 409 where one is taken
+ * @throws ApiError 400 if the user name or address is malformed, 409 if it is taken
  */
 export async function createUser(
   db: Database,
@@ -45,9 +45,9 @@ export async function createUser(
 }
 
 /**
- * Changes a user's account, and the namespace of their own projects with it.
+ * Changes a user's account, and renames their personal namespace with it.
  *
- * @throws ApiError 400 where a name is malformed, 403 for the last administrator, 409 where one is taken
+ * @throws ApiError 400 if the user name or address is malformed, 403 for the last administrator, 409 if it is taken
  */
 export async function changeUser(
   db: Database,
@@ -71,7 +71,7 @@ export async function changeUser(
   await renamePersonal(db, found, { username, name }, now);
 }
 
-/** Gives a user another password, which ends their sessions. @param hash of the password */
+/** Changes a user's password, which ends their sessions. @param hash of the new password */
 export async function changePassword(
   db: Database,
   by: Actor,
@@ -83,7 +83,7 @@ export async function changePassword(
   await audit(db, by, "password changed", found.id, now);
 }
 
-/** Blocks a user, or lets them in again. @throws ApiError 403 for the last administrator */
+/** Blocks or unblocks a user. @throws ApiError 403 for the last administrator */
 export async function changeState(
   db: Database,
   by: Actor,
@@ -96,7 +96,11 @@ export async function changeState(
   await audit(db, by, state === "blocked" ? "user blocked" : "user unblocked", found.id, now);
 }
 
-/** Deletes a user with their own projects; the ghost user gets their other work. @throws ApiError 403 for the last administrator */
+/**
+ * Deletes a user with their personal projects; the ghost user gets their other contributions.
+ *
+ * @throws ApiError 403 for the last administrator
+ */
 export async function deleteUser(
   db: Database,
   by: Actor,
@@ -121,7 +125,7 @@ async function requireAnotherAdmin(db: Reader, found: users.User): Promise<void>
   }
 }
 
-/** The namespace of a user's projects follows their names. */
+/** Renames a user's personal namespace with them. */
 async function renamePersonal(
   db: Database,
   before: users.User,

@@ -40,7 +40,7 @@ type Profile = is.Input<typeof profile>;
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
-/** The columns a profile's attributes go to. */
+/** The columns that are set from a profile's attributes. */
 function columnsOf(input: Profile) {
   return {
     bio: input.bio,
@@ -58,7 +58,7 @@ function columnsOf(input: Profile) {
   };
 }
 
-/** Finds who is to be changed. The ghost user can't be, as in GitLab. */
+/** Finds the user to change. As in GitLab, the ghost user cannot be changed. */
 async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
   const found = await users.find(db, input.user_id);
   if (!found) throw notFound("User");
@@ -78,20 +78,20 @@ async function setState(
   return new Plain(true);
 }
 
-/** Users: gitlab-facts §12. */
+/** Users. */
 export const userResource: Resource = {
   name: "Users",
   migrations,
   routes: [
     get("/user", {
-      summary: "Get the caller",
+      summary: "Get the calling user",
       scopes: ["api", "read_api", "read_user"],
       present: ({ caller }) => (caller?.admin ? adminUser : ownUser),
       handle: async ({ db, shape, caller }) => users.row(db, shape, caller?.id ?? 0),
     }),
     ...under("/users", [
       get("", {
-        summary: "List users, newest first; without a token only by `username`",
+        summary: "List users, newest first; anonymous callers must give `username`",
         access: "anyone",
         scopes: ["api", "read_api", "read_user"],
         input: {
@@ -201,7 +201,7 @@ export const userResource: Resource = {
       }),
       del("/:user_id", {
         summary:
-          "Delete a user with their own projects; what they wrote elsewhere becomes the ghost user's",
+          "Delete a user with their personal projects; the ghost user gets what they wrote elsewhere",
         access: "admin",
         input: id,
         handle: async (context) => {

@@ -1,6 +1,6 @@
 import * as show from "../../core/present.ts";
 
-/** The contract's user summary (§2), of the users that a query calls by this alias. */
+/** The summary of a user, for a query with this alias of `users`. */
 export const userFields = (alias: string) => ({
   id: show.integer(`${alias}.id`),
   name: show.text(`${alias}.name`),
@@ -15,10 +15,10 @@ export const userFields = (alias: string) => ({
   web_url: show.url(`${alias}.username`, (username) => `/${username}`),
 });
 
-/** The summary of the users a query calls `u`. */
+/** The summary of a user with the alias `u`. */
 export const userSummaryFields = userFields("u");
 
-/** The name of the drawn avatar of someone who has no picture: their initial and a hue. */
+/** The file name of the generated avatar of a user without a picture: their initial and a hue. */
 function avatarName(username: string): string {
   let hue = 0;
   for (let index = 0; index < username.length; index += 1) {
@@ -38,7 +38,7 @@ const profile = {
   organization: show.text("u.organization"),
 };
 
-/** A user as anyone may see them; when a private profile was made stays private. */
+/** A user's public profile; private profiles hide when they were created. */
 export const publicUser = show.shape({
   ...userSummaryFields,
   created_at: show.instant("case when u.private_profile = 0 then u.created_at end"),

@@ -6,13 +6,13 @@ import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../groups/queries.ts";
 
-/** A user as handlers look at it. */
+/** A user as stored. */
 export interface User {
   id: number;
   username: string;
   name: string;
   email: string;
-  /** `"ghost"`: the one user who has what deleted users wrote, and is never anybody. Shown as active. */
+  /** `"ghost"`: the placeholder that owns deleted users' contributions. Nobody signs in as it; it is shown as active. */
   state: "active" | "blocked" | "ghost";
   admin: number;
   can_create_group: number;
@@ -21,7 +21,7 @@ export interface User {
   updated_at: number;
 }
 
-/** What a user is made of; the password is hashed already. */
+/** The values of a new user; the password is already hashed. */
 export interface NewUser {
   username: string;
   name: string;
@@ -32,17 +32,17 @@ export interface NewUser {
   state?: User["state"] | undefined;
 }
 
-/** What a list of users can be narrowed and ordered by. */
+/** The filters and order of a list of users. */
 export interface UserFilter {
   username?: string | undefined;
   search?: string | undefined;
-  /** Who searches: whose addresses a search finds. */
+  /** The caller, whose own e-mail address a search may find; administrators find all. */
   searcher?: { id: number; admin: boolean } | undefined;
   active?: boolean | undefined;
   blocked?: boolean | undefined;
   twoFactor?: boolean | undefined;
   external?: boolean | undefined;
-  /** Only who has an identity elsewhere, which nobody has. */
+  /** Only users with an external identity, which nobody has. */
   identified?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
@@ -50,7 +50,7 @@ export interface UserFilter {
   sort: "asc" | "desc";
 }
 
-/** The users, all of them or those a filter leaves. */
+/** The users that match a filter. */
 export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): Promise<Listed> {
   const where = ["1 = 1"];
   const values: Value[] = [];
@@ -82,8 +82,8 @@ export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): 
 }
 
 /**
- * The condition under which a text finds a row `u` of users: by a part of their names or, exactly, by an e-mail address.
- * An address that is not public is found by its owner and by administrators; without a caller none is.
+ * The condition under which a text finds a user `u`: by a part of their names or by an exact e-mail address. Only
+ * owners and administrators find addresses that are not public; anonymous callers find none.
  */
 export function searched(
   text: string,
@@ -113,19 +113,19 @@ export async function find(db: Reader, userId: number): Promise<User | undefined
   return found;
 }
 
-/** A user by user name, whatever its case, or `undefined`. */
+/** A user by user name, ignoring case, or `undefined`. */
 export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
   const found = await db.one<User>(`${USER} where lower(username) = lower(?)`, [username]);
   return found;
 }
 
-/** A user by e-mail address, whatever its case, or `undefined`. */
+/** A user by e-mail address, ignoring case, or `undefined`. */
 export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
   const found = await db.one<User>(`${USER} where lower(email) = lower(?)`, [email]);
   return found;
 }
 
-/** A user by user name or e-mail address, whatever its case, with the password's hash; or `undefined`. */
+/** A user by user name or e-mail address, ignoring case, with the password's hash; or `undefined`. */
 export async function findByLogin(
   db: Reader,
   login: string,
@@ -138,7 +138,7 @@ export async function findByLogin(
   return found;
 }
 
-/** Whether another user than `exceptId` has this e-mail address, whatever its case. */
+/** Whether another user than `exceptId` has this e-mail address, ignoring case. */
 export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Promise<boolean> {
   const found = await db.rows("select 1 from users where lower(email) = lower(?) and id <> ?", [
     email,
@@ -147,7 +147,7 @@ export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Pro
   return found.length > 0;
 }
 
-/** Adds a user with the namespace of their own projects, and gives their id. */
+/** Adds a user with their personal namespace, and returns their id. */
 export async function insert(db: Database, user: NewUser, now: number): Promise<number> {
   const [inserted] = await db.rows(
     `insert into users (username, name, email, password_hash, admin, external, state, created_at, updated_at)
@@ -173,13 +173,13 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
   return id;
 }
 
-/** The hash of a user's password, `null` where they have none. */
+/** The hash of a user's password; `null` if they have none. */
 export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
   const [found] = await db.rows("select password_hash from users where id = ?", [userId]);
   return (found?.[0] ?? null) as string | null;
 }
 
-/** Gives a user another password. Their sessions end, and links to set one no longer work. */
+/** Changes a user's password. Their sessions end, and links to set one stop working. */
 export async function setPassword(
   db: Database,
   userId: number,
@@ -192,8 +192,8 @@ export async function setPassword(
 }
 
 /**
- * Blocks a user, or lets them in again. While blocked, the sessions they had answer 403 as their tokens do; afterwards
- * they have to sign in again.
+ * Blocks or unblocks a user. While they are blocked, their sessions and tokens get 403; afterwards they have to sign in
+ * again.
  */
 export async function setState(
   db: Database,
@@ -205,13 +205,13 @@ export async function setState(
   await updateRow(db, "users", user.id, { state }, now);
 }
 
-/** Signs a user out everywhere, and ends what sign-ins of theirs are half done. */
+/** Ends a user's sessions, and their sign-ins that wait for a second factor. */
 async function endSessions(db: Database, userId: number): Promise<void> {
   await db.run("delete from sessions where user_id = ?", [userId]);
   await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
-/** How many active administrators there are. */
+/** The number of active administrators. */
 export async function countAdmins(db: Reader): Promise<number> {
   const [found] = await db.rows("select count(*) from users where admin = 1 and state = 'active'");
   return found?.[0] as number;
@@ -222,7 +222,7 @@ export async function isAnybody(db: Reader): Promise<boolean> {
   return (await db.rows("select 1 from users limit 1")).length > 0;
 }
 
-/** Every user but the ghost, in the order they were made. */
+/** All users except the ghost, in the order they were created. */
 export function all(db: Reader): Awaitable<User[]> {
   return db.all<User>(`${USER} where state <> 'ghost' order by id`);
 }

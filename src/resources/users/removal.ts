@@ -3,7 +3,7 @@ import * as namespaces from "../groups/queries.ts";
 import * as projects from "../projects/queries.ts";
 import { insert, isEmailTaken } from "./queries.ts";
 
-/** What a deleted user wrote and decided stays, in the ghost user's name: these columns, by table. */
+/** The columns, by table, in which the ghost user replaces a deleted one. */
 const KEPT = [
   ["issues", "author_id"],
   ["issues", "closed_by_id"],
@@ -14,9 +14,9 @@ const KEPT = [
 ] as const;
 
 /**
- * Removes a user with their own projects, personal snippets, memberships, tokens, stars and events. What they
- * contributed to others' projects becomes the ghost user's, as in GitLab, so that nothing is without an author. The
- * number of statements does not depend on how much there is.
+ * Removes a user with their personal projects and snippets, memberships, tokens, stars and events. As in GitLab, the
+ * ghost user becomes the author of their contributions to other projects. The number of statements does not depend on
+ * the amount of data.
  *
  * @param now epoch milliseconds
  */
@@ -35,7 +35,7 @@ async function handToGhost(db: Database, userId: number, now: number): Promise<v
     ghost,
     userId,
   ]);
-  // Nobody gives the same emoji twice, so what the ghost user has given already is not handed over.
+  // Each user can award an emoji only once, so those the ghost user has already awarded are deleted.
   const given = ["issue_id", "merge_request_id", "note_id"].map(
     (column) => `exists (select 1 from award_emoji g
        where g.${column} = award_emoji.${column} and g.name = award_emoji.name and g.user_id = ?)`,
@@ -49,7 +49,7 @@ async function handToGhost(db: Database, userId: number, now: number): Promise<v
   await db.run("update award_emoji set user_id = ? where user_id = ?", [ghost, userId]);
 }
 
-/** The ghost user's id. The user is made when the first one is deleted. */
+/** The ghost user's id. The ghost is created when the first user is deleted. */
 async function findOrMake(db: Database, now: number): Promise<number> {
   const [found] = await db.rows("select id from users where state = 'ghost'");
   if (found) return found[0] as number;

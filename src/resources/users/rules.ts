@@ -6,10 +6,10 @@ import * as namespaces from "../groups/queries.ts";
 import * as users from "./queries.ts";
 
 /**
- * Checks the user name and e-mail address of a user that is made or changed.
+ * Checks the user name and e-mail address of a new or changed user.
  *
- * @param except the user who is changed, and may keep what they have
- * @throws ApiError 400 where one is malformed, 409 where one is taken
+ * @param except the changed user, whose current values are allowed
+ * @throws ApiError 400 if one is malformed, 409 if one is taken
  */
 export async function requireFree(
   db: Reader,
@@ -30,7 +30,10 @@ export async function requireFree(
   }
 }
 
-/** Whether a profile hides from the caller when it was made and what its user does; never from that user or administrators. */
+/**
+ * Whether a profile hides its creation date and its user's activity from the caller. Nothing is hidden from that user
+ * and administrators.
+ */
 export function isHidden(
   { id, private_profile }: Pick<users.User, "id" | "private_profile">,
   { caller }: Viewer,

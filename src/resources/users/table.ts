@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** People. E-mail addresses and user names are unique whatever their case. */
+/** Users. E-mail addresses and user names are unique, ignoring case. */
 export const migrations: Migration[] = [
   {
     id: "20261121-01-users",
@@ -37,7 +37,7 @@ create unique index users_email on users (lower(email));
 `,
   },
   {
-    // What deleted users wrote belongs to the ghost user, who is made where there is any of it.
+    // Content of deleted users belongs to the ghost user, who is created if there is any.
     id: "20261122-70-ghost",
     sql: `
 create unique index users_ghost on users (state) where state = 'ghost';

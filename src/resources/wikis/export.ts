@@ -2,14 +2,14 @@ import { isoInstant } from "../../core/time.ts";
 import type { Reader } from "../../store/port.ts";
 import { bytesOf, type Format } from "./queries.ts";
 
-/** One file of a wiki that is written out. */
+/** One file of an exported wiki. */
 export interface WikiFile {
   /**
-   * Where it goes below the folder that is written to, with `/` between names: no name is `.`, `..` or empty, or holds
-   * what Windows, macOS or Linux would not take, and no two paths are the same but for case.
+   * The path below the export's folder, with `/` between names. No name is `.`, `..` or empty, or has characters that
+   * Windows, macOS or Linux refuse; paths are unique ignoring case.
    */
   path: string;
-  /** What it holds, a piece at a time. */
+  /** The content, a piece at a time. */
   bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -21,7 +21,7 @@ const EXTENSIONS: Readonly<Record<Format, string>> = {
 
 const encoder = new TextEncoder();
 
-/** A project's wiki as files. What is changed meanwhile may be in it or not. */
+/** A project's wiki as files. Changes during the export may be included or not. */
 export async function* exportWiki(db: Reader, projectId: number): AsyncGenerator<WikiFile> {
   const taken = new Paths();
   for await (const page of rowsOf<{ id: number; slug: string; format: Format; content: string }>(
@@ -46,7 +46,7 @@ export async function* exportWiki(db: Reader, projectId: number): AsyncGenerator
 
 const AT_ONCE = 20;
 
-/** All rows of a project, by id, some at a time. */
+/** All rows of a project by id, read in batches. */
 async function* rowsOf<Row extends { id: number }>(
   db: Reader,
   select: string,
@@ -87,11 +87,11 @@ async function* historyOf(db: Reader, projectId: number): AsyncGenerator<Uint8Ar
   }
 }
 
-/** Gives out paths that are safe to write to. */
+/** Assigns paths that are safe to write to. */
 class Paths {
   readonly #taken = new Set<string>();
 
-  /** A path like the wanted one that nothing has yet. */
+  /** An unused path similar to the wanted one. */
   free(wanted: string, extension: string): string {
     const names = wanted.split("/");
     const name = safeName(names.pop() ?? "");
@@ -107,7 +107,7 @@ class Paths {
 }
 
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
-/** Bytes of a name; file systems take 255, and an extension and a number may follow. */
+/** The maximum length of a name in bytes. File systems allow 255; an extension and a number may follow. */
 const LONGEST = 240;
 
 function safeName(name: string): string {
@@ -118,7 +118,7 @@ function safeName(name: string): string {
   return safe === "" || RESERVED.test(safe) ? `_${safe}` : safe;
 }
 
-/** A folder is never called what a page is: the page `a` and the folder of the page `a.md/b` are both kept. */
+/** Folders never have the name of a page's file: the page `a` and the folder of the page `a.md/b` can coexist. */
 function safeFolder(name: string): string {
   const safe = safeName(name);
   return /\.(md|rdoc|asciidoc|jsonl)$/i.test(safe) ? `${safe}_` : safe;

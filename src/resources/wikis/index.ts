@@ -31,9 +31,9 @@ const fields = {
   slug: show.text("w.slug"),
   title: show.text("w.title"),
 };
-/** A wiki page in a list (contract §2). */
+/** A wiki page in a list. */
 const listedPage = show.shape(fields);
-/** A wiki page with what it holds. */
+/** A wiki page with its content. */
 const wikiPage = show.shape({ content: show.text("w.content"), ...fields });
 
 const slug = { slug: is.anyText() };
@@ -50,7 +50,7 @@ async function findPage({ db, source, input }: In & { input: { slug: string } })
   return found;
 }
 
-/** The title a page is shown with, sent back by a client, is no new one: not every slug is that of its shown title. */
+/** A client that sends the shown title back does not rename the page, although its slug may give another. */
 function renamed(page: PageName, title: string | undefined): PageName | undefined {
   if (title === undefined || title === page.title) return undefined;
   const name = nameOf(title, directoryOf(page.slug));
@@ -119,7 +119,7 @@ const routes = [
     },
   }),
   del("/:slug*", {
-    summary: "Delete a wiki page; its versions are kept",
+    summary: "Delete a wiki page; its versions remain",
     access: "anyone",
     role: "maintainer",
     input: slug,
@@ -179,7 +179,7 @@ const routes = [
   }),
 ];
 
-/** Wikis of projects: contract §4.2, gitlab-facts §3, docs/wikis.md. */
+/** Wikis of projects (docs/wikis.md). */
 export const wikiResource: Resource = {
   name: "Wikis",
   migrations,

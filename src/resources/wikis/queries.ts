@@ -4,11 +4,11 @@ import type { Shape } from "../../core/present.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { PageName } from "./rules.ts";
 
-/** The formats a page can be in, the first by default. */
+/** The formats of pages; the first is the default. */
 export const FORMATS = ["markdown", "rdoc", "asciidoc"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** A page as handlers look at it. */
+/** A page as stored. */
 export interface WikiPage extends PageName {
   id: number;
   format: Format;
@@ -51,7 +51,7 @@ export async function find(
   return found;
 }
 
-/** Whether a project has a page of this slug. */
+/** Whether a project has a page with this slug. */
 export async function isTaken(db: Reader, projectId: number, slug: string): Promise<boolean> {
   const found = await db.rows("select 1 from wiki_pages where project_id = ? and slug = ?", [
     projectId,
@@ -60,7 +60,7 @@ export async function isTaken(db: Reader, projectId: number, slug: string): Prom
   return found.length > 0;
 }
 
-/** Who changes a page: nobody where an operator does. */
+/** The user who changes a page; `undefined` if an operator does. */
 export type Author = Pick<Caller, "id" | "username"> | undefined;
 
 /** Adds a page with its first version. */
@@ -80,7 +80,7 @@ export async function insert(
   await keepVersion(db, projectId, { ...page, id }, "created", author, now);
 }
 
-/** Makes a page what is given, and keeps that as a version. */
+/** Updates a page and adds the result as a version. */
 export async function update(
   db: Database,
   projectId: number,
@@ -104,7 +104,7 @@ export async function remove(
   now: number,
 ): Promise<void> {
   await db.run("delete from wiki_pages where id = ?", [page.id]);
-  // What it held is in the version before.
+  // The previous version has its content.
   await keepVersion(db, projectId, { ...page, content: "" }, "deleted", author, now);
 }
 
@@ -135,10 +135,10 @@ async function keepVersion(
   );
 }
 
-/** How long an upload may take: what is older and unfinished was left behind by a process that died. */
+/** The maximum duration of an upload. Older unfinished ones were left behind by a process that died. */
 const ABANDONED_AFTER = 24 * 3_600_000;
 
-/** Makes room for an upload; what died earlier goes away on this occasion. */
+/** Begins an upload and returns its id; deletes abandoned ones. */
 export async function beginBlob(db: Database, projectId: number, now: number): Promise<number> {
   await db.run("delete from wiki_blobs where sha256 is null and created_at < ?", [
     now - ABANDONED_AFTER,
@@ -150,7 +150,7 @@ export async function beginBlob(db: Database, projectId: number, now: number): P
   return inserted?.[0] as number;
 }
 
-/** Keeps one piece of an upload. */
+/** Stores one piece of an upload. */
 export async function appendToBlob(
   db: Database,
   blobId: number,
@@ -164,12 +164,12 @@ export async function appendToBlob(
   ]);
 }
 
-/** Forgets an upload. */
+/** Deletes an upload. */
 export async function discardBlob(db: Database, blobId: number): Promise<void> {
   await db.run("delete from wiki_blobs where id = ?", [blobId]);
 }
 
-/** Ends an upload, and gives where its content is: in an older blob, where the project had it already. */
+/** Finishes an upload and returns its blob's id: an older one if the project already had the same content. */
 export async function finishBlob(
   db: Database,
   projectId: number,
@@ -221,7 +221,7 @@ export interface Blob {
   size: number;
 }
 
-/** The content of an attachment, or `undefined` where the project has none of that path. */
+/** The content of an attachment, or `undefined` if the project has none with this path. */
 export async function findAttachment(
   db: Reader,
   projectId: number,
@@ -239,7 +239,7 @@ export async function findAttachment(
 /**
  * The bytes of a blob, a piece at a time.
  *
- * @throws Error where it went away in the middle
+ * @throws Error if it is deleted meanwhile
  */
 export async function* bytesOf(
   db: Reader,

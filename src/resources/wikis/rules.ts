@@ -1,21 +1,21 @@
 import { extname } from "node:path/posix";
 import { ApiError, invalid } from "../../core/errors.ts";
 
-/** What a page is found by and shown as. */
+/** A page's slug, which identifies it, and the title it is shown with. */
 export interface PageName {
   slug: string;
   title: string;
 }
 
-/** Below this stand attachments. */
+/** Paths of attachments, which pages cannot have. */
 const ATTACHMENT = /^uploads\/[0-9a-f]{32}\/[^/]+$/;
 
 /**
- * The slug and shown title of a title (gitlab-facts §3): blanks within each part become one and then a hyphen,
- * directories, dots, case and Unicode stay.
+ * The slug and shown title of a title. Runs of blanks within each part become one hyphen; directories, dots, case and
+ * Unicode stay.
  *
- * @param directory where a title without one goes: that of the page it renames; a leading `/` leads out of it
- * @throws ApiError 400 where nothing is left, or an address can't hold it
+ * @param directory used if the title has none: that of the renamed page; a leading `/` means the root
+ * @throws ApiError 400 if nothing is left, or a URL can't contain it
  */
 export function nameOf(title: string, directory = ""): PageName {
   const parts = title
@@ -23,7 +23,7 @@ export function nameOf(title: string, directory = ""): PageName {
     .map((part) => part.replace(/[\s\u0085]+/g, " ").trim())
     .filter((part) => part !== "");
   if (parts.length === 0) throw invalid({ title: ["can't be blank"] });
-  // An address with "." or ".." in it is another address (RFC 3986 §5.2.4).
+  // URLs with "." or ".." segments are normalized to others (RFC 3986 §5.2.4).
   if (parts.some((part) => /^\.+$/.test(part))) throw invalid({ title: ["is invalid"] });
   const path = parts.join("/").replaceAll(" ", "-");
   const stays = directory !== "" && parts.length === 1 && !title.trimStart().startsWith("/");
@@ -40,7 +40,7 @@ export function directoryOf(slug: string): string {
 const LONGEST_NAME = 255;
 
 /**
- * The name an attachment is kept under (gitlab-facts §3).
+ * The name an attachment is stored under, with GitLab's replacements.
  *
  * @throws ApiError 400 for an empty one
  */
@@ -54,7 +54,7 @@ export function attachmentName(name: string): string {
   return clean.slice(0, LONGEST_NAME - extension.length) + extension;
 }
 
-/** What browsers show in the page they are in. SVG is not among them: it can hold scripts. */
+/** Images that browsers may show inline. SVG is not among them, since it can contain scripts. */
 const IMAGES: Readonly<Record<string, string>> = {
   ".avif": "image/avif",
   ".bmp": "image/bmp",
@@ -76,7 +76,7 @@ const VIDEOS: Readonly<Record<string, string>> = {
   ".webm": "video/webm",
 };
 
-/** What a page has to hold to show or link an attachment. */
+/** The Markdown that shows or links an attachment. */
 export function markdownOf(name: string, path: string): string {
   const extension = extname(name);
   const kind = extension.toLowerCase();
@@ -84,12 +84,12 @@ export function markdownOf(name: string, path: string): string {
   return `![${name.slice(0, -extension.length)}](${path})`;
 }
 
-/** The headers an attachment is sent with: by its name alone, whatever its sender called it. */
+/** The response headers of an attachment. They depend on its name, not on the type the uploader declared. */
 export function headersOf(name: string): Record<string, string> {
   const kind = extname(name).toLowerCase();
   return {
     "content-type": IMAGES[kind] ?? VIDEOS[kind] ?? "application/octet-stream",
-    // The name has no character that would need quoting.
+    // The name has no characters that need escaping.
     "content-disposition": `${IMAGES[kind] ? "inline" : "attachment"}; filename="${name}"`,
     "content-security-policy": "default-src 'none'; sandbox",
   };

@@ -1,9 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Wiki pages as they are now, and every state they were in. `content` comes last, so that listing pages does not read
- * it. What is uploaded is kept once per project and content (`wiki_blobs`), in pieces; a blob without a `sha256` is
- * still being sent.
+ * Wiki pages, and all their versions. `content` comes last, so that listing pages does not read it. Uploads are stored
+ * in pieces, once per project and content (`wiki_blobs`); a blob without a `sha256` is still being uploaded.
  */
 export const migrations: Migration[] = [
   {
