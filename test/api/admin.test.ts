@@ -10,7 +10,7 @@ afterEach(() => app.dispose());
 
 const ada = { username: "ada", name: "Ada Lovelace", email: "ada@example.com" };
 
-/** What operators did, the newest first. */
+/** Audited operator actions, newest first. */
 const audited = async () =>
   (await app.admin.listAuditEvents()).map(({ action, author, user, target }) => ({
     action,
@@ -20,7 +20,7 @@ const audited = async () =>
   }));
 
 describe("users", () => {
-  it("are made, found, changed and deleted, and all of it is audited", async () => {
+  it("are created, found, changed and deleted, and all of it is audited", async () => {
     const made = await app.admin.createUser({ ...ada, admin: true });
     expect(made).toMatchObject({ ...ada, state: "active", admin: true });
     expect(await app.admin.getUser("ADA")).toEqual(made);
@@ -43,7 +43,7 @@ describe("users", () => {
     ]);
   });
 
-  it("are audited through the API too, with who really did it", async () => {
+  it("are audited through the API too, with the real caller", async () => {
     const as = { as: "admin" } as const;
     const { json } = await app.call("POST /users", {
       ...as,

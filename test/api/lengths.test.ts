@@ -35,7 +35,7 @@ describe("texts", () => {
     expect((await send(`${"é".repeat(max - 1)}👩`)).status).toBeLessThan(300);
   });
 
-  it("are counted in characters, not in units of UTF-16", async () => {
+  it("are counted in characters, not in UTF-16 code units", async () => {
     const send = (title: string) => app.call(`POST ${ISSUES}`, { as: "owner", json: { title } });
     expect((await send("👩".repeat(255))).status).toBe(201);
     expect((await send("👩".repeat(256))).status).toBe(400);
@@ -78,14 +78,14 @@ describe("lists", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("hold no entry longer than a name", async () => {
+  it("limit each entry to the length of a name", async () => {
     const json = { labels: `a,${"x".repeat(256)}` };
     const answer = await app.call(`PUT ${ISSUES}/1`, { as: "owner", json });
     const message = { labels: ["is too long (maximum is 255 characters)"] };
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("of assignees ask one question, whatever their number, and find who has all of them", async () => {
+  it("of assignees take one query regardless of their number, and match issues assigned to all of them", async () => {
     const ids = await Promise.all(
       ["developer", "reporter"].map(
         async (name) => (await app.call(`GET /users?username=${name}`, { as: "admin" })).json[0].id,
@@ -120,7 +120,7 @@ describe("mentions", () => {
     expect(took.user + took.system).toBeLessThan(2_000_000);
   });
 
-  it("make a todo for who is named before dots and dashes", async () => {
+  it("create a todo for a user name followed by dots and dashes", async () => {
     const json = { title: "Asked", description: "Ask @reporter.-.-" };
     await app.call(`POST ${ISSUES}`, { as: "owner", json });
     const { json: todos } = await app.call("GET /todos?action=mentioned", { as: "reporter" });

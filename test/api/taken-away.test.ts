@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 
-/** In every text of the private project; who may not read it must never get to see it. */
+/** In every text of the private project; callers without access must never see it. */
 const MARK = "marked-text";
 const VAULT = "/projects/secret%2Fvault";
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** Changes of a description, sent with everything: what answers with a record has a reason to do so. */
+/** Changes a description with every request, so that those that answer with a record would. */
 const json = { body: "x", description: "x", name: "thumbsup" };
 
 it.each(
@@ -61,7 +61,7 @@ it.each(
   }
 });
 
-it("shows it all to who may read it", async () => {
+it("shows it all to callers with access", async () => {
   for (const path of ["/issues?scope=all", "/merge_requests?scope=all", "/events?scope=all"]) {
     expect((await app.call(`GET ${path}`, { as: "owner" })).text).toContain(MARK);
   }
