@@ -19,7 +19,7 @@ const MIB = 1024 * 1024;
 /** Maximum milliseconds of CPU time for an answer. */
 const MOST = 250;
 
-/** Inputs that slow down patterns with two open repetitions, or backtracking parsers: text, repeated text, and an end. */
+/** Slow inputs for backtracking patterns with two open repetitions: text before, text to repeat, and text after. */
 const SHAPES: readonly [before: string, repeated: string, after: string][] = [
   ["", "a", "!"],
   ["@a", ".", "b"],

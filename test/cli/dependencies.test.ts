@@ -29,7 +29,7 @@ afterAll(() => folder.remove());
 
 const inFolder = (name: string) => join(folder.path, name);
 
-it("scans a folder and those below, but for what others brought", async () => {
+it("scans a folder and its subfolders, except installed packages", async () => {
   const scanned = await run(["dependencies", "scan", inFolder("checkout"), ...site]);
   expect(scanned).toEqual({
     code: 0,
@@ -45,7 +45,7 @@ it("scans a folder and those below, but for what others brought", async () => {
   });
 });
 
-it("says that there is nothing to scan", async () => {
+it("reports that there is nothing to scan", async () => {
   const { stdout } = await run(["dependencies", "scan", inFolder("nothing"), ...site]);
   expect(stdout).toBe("Nothing that acme/site depends on was found.\n");
 });

@@ -32,14 +32,14 @@ describe("--help", () => {
     expect(examples).toContain(`pm-cli ${command}`.trimEnd());
   });
 
-  it("says where each option can be set", async () => {
+  it("shows where each option can be set", async () => {
     const { stdout } = await run(["serve", "--help"], at);
     for (const name of ["DB", "HOST", "PORT", "URL", "TIER", "TRUST_PROXY"]) {
       expect(stdout).toMatch(new RegExp(`env:\\s+PM_${name}\\b`));
     }
   });
 
-  it("doesn't show what the environment holds", async () => {
+  it("doesn't show values of the environment", async () => {
     const env = { PM_DB: "postgres://pm:top-secret@127.0.0.1/pm" };
     expect((await run(["serve", "--help"], { env })).stdout).not.toContain("top-secret");
   });
