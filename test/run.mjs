@@ -1,4 +1,4 @@
-// `npm test`: installs what is missing, then runs everything. It needs nothing but Node to start.
+// `npm test`: installs what is missing, then runs everything. It needs only Node to start.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "../cli/install.mjs";
@@ -8,7 +8,7 @@ installMissing();
 const { runtimes } = await import("./runtimes.mjs");
 const filters = process.argv.slice(2);
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** A runtime that hangs must not hang everything. */
+/** Limits a runtime that hangs. */
 const PATIENCE_MILLISECONDS = 30 * 60_000;
 
 const steps = [

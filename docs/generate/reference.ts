@@ -61,7 +61,7 @@ function section(of: Documented, known: Map<Shape, string>): string[] {
 
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
-/** Who may call, with which token, in which tier. */
+/** Who may call, with which tokens, in which tier. */
 export function rights({ route, scopes, takesTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
   const kind = /^\/(group|project)s\/:id/.exec(route.path)?.[1];
@@ -87,14 +87,14 @@ function row({ name, required, notes }: Parameter): string {
   return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${said} |`;
 }
 
-/** The maximum length of a text, or number of a list's entries. */
+/** The maximum length of a text, or number of entries of a list. */
 function bounds({ maxItems, maxLength }: AttributeNotes): string | undefined {
   const characters = maxLength && `at most ${maxLength} characters`;
   const entries = maxItems && `at most ${maxItems} entries`;
   return [entries, characters].filter(Boolean).join(" of ") || undefined;
 }
 
-/** Fields as the object they make, with types for values. */
+/** Fields as an object literal, with types for values. */
 function written(fields: Fields, indent: string): string {
   const inner = Object.entries(fields).map(([name, field]) => {
     const value =
@@ -111,7 +111,7 @@ function list(words: readonly string[], conjunction: string): string {
   return `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`;
 }
 
-/** The anchor GitHub gives a heading. */
+/** GitHub's anchor for a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** What the resources are, by their names. */
+/** Descriptions of the resources by name. */
 export const TAGS: Readonly<Record<string, string>> = {
   "Award emoji": "Reactions to issues, merge requests, snippets and notes.",
   Badges: "Pictures with a link, of groups and projects.",

@@ -1,5 +1,5 @@
-// Serves an application with the adapter for its runtime, and prints the address. The first line on standard input is the
-// seed; each further line asks how much was read of files; its end closes the server and, `linger` ms later, the process.
+// Serves an application with this runtime's adapter and prints the address. The first line on standard input is the
+// seed; each further one asks how much was read of files; the end closes the server and, `linger` ms later, exits.
 import { createInterface } from "node:readline";
 import { createApp } from "pm-api";
 

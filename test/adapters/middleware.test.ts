@@ -199,7 +199,7 @@ describe("behind a body parser", () => {
     expect(await response.json()).toMatchObject({ name: "token", scopes: ["api", "read_user"] });
   });
 
-  it("accepts a host's JSON and form parsers together, and multipart, which they skip", async () => {
+  it("works behind a host's JSON and form parsers, which skip multipart", async () => {
     const host = express()
       .use(express.json(), express.urlencoded(), express.text(), express.raw())
       .use("/pm", createMiddleware(app));

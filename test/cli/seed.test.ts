@@ -235,7 +235,7 @@ describe("seedData", () => {
     expect(Date.parse(now) - Date.parse(latest)).toBeLessThan(14 * 86_400_000);
   });
 
-  it("gives plausible names to milestones, branches and people", () => {
+  it("fills in all placeholders in texts and names", () => {
     const text = JSON.stringify(seedData("small", NOW));
     expect(text).not.toMatch(/[{}](thing|when|product|user|folder)/i);
     expect(text).not.toMatch(/undefined|NaN|null/);

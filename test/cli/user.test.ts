@@ -173,7 +173,7 @@ describe("user list", () => {
     expect(stdout).toMatch(/id +│ username .*\n.*\n.*1 +│ root +│ The root +│ root@example\.com/);
   });
 
-  it("escapes terminal control sequences", async () => {
+  it("replaces terminal control characters", async () => {
     const name = "Eve \u001b[31m\u0007";
     const data = ["--username", "eve", "--name", name, "--email", "eve@example.com"];
     await runJson(["user", "create", ...data], at);

@@ -358,7 +358,7 @@ describe("transactions", () => {
           if (index % 4 === 1) throw new Error("refused by the work");
           await new Promise((resolve) => setImmediate(resolve));
           await db.run("update things set number = ? where id = ?", [index, made?.[0] as number]);
-          // This transaction's own row already exists: the schema refuses another.
+          // Duplicates this transaction's own row, which the schema refuses.
           if (index % 4 === 3) {
             await db.run("insert into things (name) values (?)", [`first ${index}`]);
           }
