@@ -70,7 +70,7 @@ const ERROR: Json = {
   },
 };
 
-/** `Issue` for a resource's first shape, `IssueDetails` for the next, then by caller or purpose. */
+/** `Issue` for a resource's first shape, `IssueDetails` for the next, then the operation's id with `Answer`. */
 function nameOf({ name }: Resource, id: string, taken: Json): string {
   const words = name.replace(/^Group issue /, "").split(/\W+/);
   const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

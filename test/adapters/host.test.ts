@@ -152,7 +152,7 @@ describe("an Express app with its own sign-in", () => {
     expect(await (await form(csrf)).text()).toContain("pmat-");
   });
 
-  it("sends visitors who are not signed in to the host's page, and back", async () => {
+  it("redirects visitors who are not signed in to the host's page, and back", async () => {
     const answer = await ask("/-/profile?a=1");
     expect(answer.status).toBe(302);
     expect(answer.headers.get("location")).toBe(

@@ -305,7 +305,7 @@ describe("behind a proxy", () => {
   it.each([
     ["node:http", (middleware: Middleware) => listen(middleware)],
     ["Express", (middleware: Middleware) => listen(express().use(middleware))],
-  ])("believes it when told to, on %s", async (_, start) => {
+  ])("uses them if told to, on %s", async (_, start) => {
     const url = await start(createMiddleware(logging, { trustProxy: true }));
     const base = "https://pm.example.com/groups/acme";
     expect((await linksOf(`${url}/api/v4/groups`, forwarded))[1]).toBe(base);
@@ -407,7 +407,7 @@ describe("on the wire", () => {
     "http://u:p@pm.test/api/v4/projects",
     "pm.test:443",
     "//pm.test/api/v4/projects",
-  ])("the target %s is none", async (target) => {
+  ])("the target %s is invalid", async (target) => {
     const answer = await exchange(`GET ${target} HTTP/1.1`, "Host: pm.test");
     expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
   });

@@ -100,7 +100,7 @@ describe("users", () => {
 });
 
 describe("groups and members", () => {
-  it("are made, changed and removed", async () => {
+  it("are created, changed and removed", async () => {
     await app.admin.createUser(ada);
     const group = await app.admin.createGroup({ name: "Web", path: "web", owner: "ada" });
     expect(group).toMatchObject({ full_path: "web", visibility: "private", parent_id: null });
@@ -179,7 +179,7 @@ describe("groups and members", () => {
   });
 });
 
-describe("what can't be", () => {
+describe("an invalid call", () => {
   const wrong: [string, (admin: App["admin"]) => unknown, option: string, says: string][] = [
     [
       "no name",
@@ -282,7 +282,7 @@ describe("what can't be", () => {
 });
 
 describe("an invitation", () => {
-  it("says where its link leads, where that is known", async () => {
+  it("contains the full URL of its link, if the address is known", async () => {
     const { invitation, ...user } = await app.admin.inviteUser(ada);
     expect(user).toMatchObject(ada);
     expect(invitation).toMatchObject({ username: "ada", url: null });

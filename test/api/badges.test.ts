@@ -57,7 +57,7 @@ describe("group badges", () => {
     expect([badge.rendered_link_url, badge.rendered_image_url]).toEqual([LINK, IMAGE]);
   });
 
-  it("take no values from a project the caller can't see", async () => {
+  it("don't use values of a project the caller can't see", async () => {
     const { json: project } = await app.call("POST /groups", {
       as: "owner",
       json: { name: "Half", path: "half", visibility: "public" },
@@ -72,7 +72,7 @@ describe("group badges", () => {
     expect(json.rendered_image_url).toBe(IMAGE);
   });
 
-  it("are listed oldest first, with paging headers, to anyone who sees the group", async () => {
+  it("are listed oldest first, with pagination headers, to anyone who sees the group", async () => {
     const first = await newBadge("empty", { name: "Coverage" });
     const second = await newBadge("empty", { name: "Pipeline" });
     const { status, json, headers } = await app.call("GET /groups/empty/badges");
@@ -115,7 +115,7 @@ describe("group badges", () => {
     ["%{project_path}", "is blocked: Only allowed schemes are http, https"],
     ["", "must be a valid URL"],
     ["http://", "must be a valid URL"],
-  ])("take http and https only: %s", async (url, problem) => {
+  ])("accept only http and https: %s", async (url, problem) => {
     const { status, json } = await app.call("POST /groups/acme/badges", {
       as: "owner",
       json: { link_url: url, image_url: url },
@@ -198,7 +198,7 @@ describe("GET /groups/:id/badges/render", () => {
     expect(json.rendered_image_url).toBe("http://x.example/trunk");
   });
 
-  it("names what is missing", async () => {
+  it("names missing parameters", async () => {
     const { status, json } = await app.call("GET /groups/acme/badges/render?link_url=http://a", {
       as: "owner",
     });

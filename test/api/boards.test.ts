@@ -4,7 +4,7 @@ import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpe
 // Numbers in test names are case ids.
 
 let app: TestApp;
-/** Ids of what the seed made: labels, milestones, users, groups and projects by name. */
+/** Ids of seeded records: labels, milestones, users, groups and projects by name. */
 let ids: Record<string, number>;
 
 beforeAll(async () => {
@@ -417,7 +417,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     }
   });
 
-  it("takes labels as a JSON array, and replaces those there were", async () => {
+  it("accepts labels as a JSON array, and replaces previous ones", async () => {
     const board = await newBoard();
     await call(`PUT ${board.at}`, { json: { labels: ["UX", "Testing"] } });
     const { json } = await call(`PUT ${board.at}`, { json: { labels: ["Development"] } });
@@ -510,7 +510,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect(json.milestone.id).toBe(ids["v1"]);
   });
 
-  it.each([0, 9, "5"])("takes the weight %s", async (weight) => {
+  it.each([0, 9, "5"])("accepts the weight %s", async (weight) => {
     const board = await newBoard();
     const { status, json } = await call(`PUT ${board.at}`, { json: { weight } });
     expect([status, json.weight]).toEqual([200, Number(weight)]);

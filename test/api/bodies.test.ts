@@ -63,7 +63,7 @@ describe("a body", () => {
     ["application/json", "[".repeat(60_000)],
     ["text/plain", "x"],
     ["multipart/form-data", "x"],
-  ])("of nobody that can't be read is 401: %s", async (type, body) => {
+  ])("of an anonymous caller is 401 if malformed: %s", async (type, body) => {
     const headers = { "content-type": type };
     expect((await app.call("POST /groups/acme/labels", { headers, body })).status).toBe(401);
   });

@@ -321,7 +321,7 @@ describe("admin.importDependencies", () => {
     expect(json[0].vulnerabilities).toEqual([{ name: name.replace(/\s+/g, " "), severity: "low" }]);
   });
 
-  it("says what is wrong with a report", async () => {
+  it("reports what is wrong with a report", async () => {
     const refused = app.admin.importDependencies("secret/scanned", {
       path: "x.json",
       content: "{",

@@ -58,7 +58,7 @@ describe("forking", () => {
     ["stranger", vault, 404],
     ["guest", vault, 403],
     ["developer", vault, 201],
-  ] as const)("by %s of %s gives %i", async (as, from, status) => {
+  ] as const)("by %s of %s is %i", async (as, from, status) => {
     expect((await fork(as, from, { path: "tried", name: "Tried" })).status).toBe(status);
   });
 

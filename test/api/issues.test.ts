@@ -183,7 +183,7 @@ describe("an issue", () => {
     ["guest", 201],
     ["reporter", 201],
     ["admin", 201],
-  ])("in a public project is made by %s: %i", async (as, status) => {
+  ])("in a public project is created by %s: %i", async (as, status) => {
     const options: CallOptions = { as, json: { title: "by role" } };
     expect((await app.call(`POST /projects/${SITE}/issues`, options)).status).toBe(status);
   });
@@ -193,7 +193,7 @@ describe("an issue", () => {
     ["stranger", 404, 404],
     ["guest", 200, 201],
     ["admin", 200, 201],
-  ])("in a private project is for %s: list %i, make %i", async (as, list, make) => {
+  ])("in a private project is for %s: list %i, create %i", async (as, list, make) => {
     const path = "/projects/secret%2Fvault/issues";
     expect((await app.call(`GET ${path}`, { as })).status).toBe(list);
     expect((await app.call(`POST ${path}`, { as, json: { title: "x" } })).status).toBe(make);

@@ -26,7 +26,7 @@ describe("texts", () => {
     [`PUT ${SITE}`, 2000, "description", {}],
     ["PUT /groups/acme", 500, "description", {}],
     ["PUT /users/2", 255, "bio", {}],
-  ])("%s takes %i characters of %s", async (request, max, name, others) => {
+  ])("%s accepts %i characters of %s", async (request, max, name, others) => {
     const send = (text: string) =>
       app.call(request, { as: "admin", json: { ...others, [name]: text } });
     const { status, json } = await send("é".repeat(max + 1));
@@ -67,7 +67,7 @@ describe("lists", () => {
     ["labels", 100],
     ["assignee_username", 20],
     ["iids", 1000],
-  ])("?%s[] takes %i entries", async (name, max) => {
+  ])("?%s[] accepts %i entries", async (name, max) => {
     const list = (count: number) => {
       const pairs = Array.from({ length: count }, (_, at) => [`${name}[]`, String(at + 1)]);
       return app.call(`GET ${ISSUES}?${new URLSearchParams(pairs)}`);

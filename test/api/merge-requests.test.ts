@@ -137,7 +137,7 @@ describe("a merge request", () => {
     ["developer", 201],
     ["owner", 201],
     ["admin", 201],
-  ])("is made by %s: %i", async (as, status) => {
+  ])("is created by %s: %i", async (as, status) => {
     const json = { title: "t", source_branch: `by-${as}`, target_branch: "main" };
     const { status: got } = await app.call(`POST ${SITE}/merge_requests`, { as, json });
     expect(got).toBe(status);

@@ -207,7 +207,7 @@ describe("offset pagination", () => {
     });
   });
 
-  it("278: keeps the other parameters in every link, sorted by key", async () => {
+  it("278: repeats the other parameters in every link, sorted by key", async () => {
     const { headers } = await call(
       "GET /groups/full/labels?search=label&foo=bar&per_page=50&page=2&bar=baz&a[]=1&a[]=2,3&x=%C3%A9+%26",
     );

@@ -246,7 +246,7 @@ describe("scopes", () => {
     ["GET /projects", "api read_api"],
     ["POST /projects", "api"],
     ["DELETE /groups/acme", "api"],
-  ])("that don't reach %s are told which would", async (request, scope) => {
+  ])("that don't suffice for %s are refused, naming those that would", async (request, scope) => {
     const { status, json, headers } = await ask("read_user", request);
     expect([status, json]).toEqual([
       403,
@@ -1023,7 +1023,7 @@ describe("every answer", () => {
     ["POST /groups/acme/labels?name=UX&color=%23000", 409],
     ["GET /user?private_token=wrong", 401],
     ["GET /-/avatars/a-1.svg", 200],
-  ])("296: to %s has the headers that keep browsers safe", async (request, expected) => {
+  ])("296: to %s has security headers for browsers", async (request, expected) => {
     const { status, headers } = await app.call(request, { headers: TOKEN });
     expect(status).toBe(expected);
     expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
@@ -1183,7 +1183,7 @@ describe("an invalid id in a path", () => {
     ["board_id", "/groups/acme/boards/abc/lists"],
     ["list_id", "/groups/acme/boards/1/lists/abc"],
   ];
-  it.each(invalid)("is answered with the invalid name %s: %s", async (name, path, method = "GET") => {
+  it.each(invalid)("is 400 and names %s: %s", async (name, path, method = "GET") => {
     const { status, json } = await app.call(`${method} ${path}`, { as: "admin" });
     expect([status, json]).toEqual([400, { message: { [name]: ["is invalid"] } }]);
     // A number too large for an id is simply not found.
@@ -1201,7 +1201,7 @@ describe("an invalid id in a path", () => {
     "GET /personal_access_tokens/abc",
     "POST /projects/acme%2Fsite/fork/abc",
     "GET /groups/acme/labels/abc",
-  ])("is that of nothing where GitLab takes names too: %s", async (request) => {
+  ])("is not found where GitLab accepts names too: %s", async (request) => {
     expect((await app.call(request, { as: "admin" })).status).toBe(404);
   });
 });

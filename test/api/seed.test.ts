@@ -208,7 +208,7 @@ describe("an invalid seed", () => {
       project({ wiki: [{ title: "home", content: "x", author: "bob" }] }),
       "the seed has no user bob",
     ],
-  ])("is refused for %s, and nothing is kept", async (_name, data, message) => {
+  ])("is refused for %s, and nothing is stored", async (_name, data, message) => {
     const empty = await testApp({ seed: {} });
     const seeded = empty.admin.seed(data as Seed);
     await expect(seeded).rejects.toThrow(SeedError);

@@ -105,7 +105,7 @@ it.each([
   ["internal", site, [404, 200, 200, 200, 200, 200, 200, 200]],
   ["public", site, [200, 200, 200, 200, 200, 200, 200, 200]],
   ["public", vault, [404, 404, 200, 200, 200, 200, 200, 200]],
-])("a %s one in %s is read by whom it is for", async (visibility, at, expected) => {
+])("a %s one in %s is visible only to its audience", async (visibility, at, expected) => {
   const { id } = await newSnippet("owner", at, { visibility });
   for (const path of [`GET ${at}/${id}`, `GET ${at}/${id}/raw`]) {
     const got = await Promise.all(everyone.map((as) => status(path, as)));

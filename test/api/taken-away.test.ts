@@ -48,7 +48,7 @@ it.each(
   routes
     .filter(({ method, access }) => method !== "DELETE" && access !== "admin")
     .map((route) => [`${route.method} ${route.path}`, route] as const),
-)("%s shows nothing of what was taken away", async (_, route) => {
+)("%s shows nothing that the caller lost access to", async (_, route) => {
   const at = `${route.method} ${pathOf(route, places)}`;
   const requests = route.method === "GET" ? [at, `${at}?scope=all&all_available=true`] : [at];
   for (const request of requests) {

@@ -13,7 +13,7 @@ export interface Where {
 
 export const MANY = 1_000_000;
 export const FEW = 1_000;
-/** The number of the caller's projects, and of those only somebody else belongs to as well. */
+/** The number of the caller's projects, and of projects with other members only. */
 export const PROJECTS = 30;
 export const OTHERS = 970;
 /** A member of all of them. */

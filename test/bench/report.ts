@@ -162,7 +162,7 @@ function verdict(met: boolean): string {
   return met ? "met" : "NOT MET";
 }
 
-/** Rounds in which the bare server did not have its core: then the driver or other processes set the pace. */
+/** Warnings about operations in which the bare server did not have its core, so that other processes set the pace. */
 function disturbed(rates: Figures["rates"]): string[] {
   return rates
     .map(({ operation, rounds }) => ({

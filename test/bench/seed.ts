@@ -36,8 +36,8 @@ const areas = {
 };
 
 /**
- * 800 users, 60 groups with one board of 20 lists each, 500 projects, 10,000 labels. The three newest groups are public,
- * so that a server without access checks lists the same newest projects as one with them.
+ * 800 users, 60 groups with one board of 20 lists each, 500 projects, 10,000 labels. The newest three groups are
+ * public, so that a server without access checks lists the same newest projects as one with them.
  */
 export function mediumSeed(): Seed {
   return {

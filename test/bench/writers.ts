@@ -1,5 +1,5 @@
-// `npm run bench:writers`: how many issues twelve clients create on PostgreSQL relative to one, all in one project and each
-// in its own. `--postgres URL` uses another server than the tests' own. It never fails for being slow, but does for an
+// `npm run bench:writers`: how many issues twelve clients create on PostgreSQL relative to one, all in one project and
+// each in its own. `--postgres URL` uses another server than the tests'. It never fails for being slow, but does for an
 // answer other than 201.
 import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";

@@ -67,7 +67,7 @@ it.each([
   [["import", inFolder("none.json"), ...site], 1, /^error: cannot read it/],
   [["scan", inFolder("nothing"), "--db", db], 2, /^error: --project is required/],
   [["scan", inFolder("nothing"), "--project", "acme/none", "--db", db], 1, /no such project/],
-] as const)("says what is wrong: %j", async (args, code, line) => {
+] as const)("reports what is wrong: %j", async (args, code, line) => {
   const ended = await run(["dependencies", ...args]);
   expect(ended.code).toBe(code);
   expect(ended.stderr).toMatch(line);

@@ -211,7 +211,7 @@ const NOW = Date.parse("2026-11-21T15:00:00Z");
 
 describe("seedData", () => {
   // The large scale uses the same code, but takes long.
-  it.each(["small", "medium"] as const)("gives the same at every call: %s", (scale) => {
+  it.each(["small", "medium"] as const)("returns the same data at every call: %s", (scale) => {
     expect(JSON.stringify(seedData(scale, NOW))).toBe(JSON.stringify(seedData(scale, NOW)));
   });
 

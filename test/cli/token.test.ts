@@ -78,7 +78,7 @@ describe("token create", () => {
     expect((await server.get("/user", stdout.split("\n", 1)[0])).status).toBe(401);
   });
 
-  it("names what is missing", async () => {
+  it("names missing options", async () => {
     expect(await run(["token", "create", "--name", "x"], at)).toEqual({
       code: 2,
       stdout: "",
@@ -107,7 +107,7 @@ describe("token create", () => {
     });
   });
 
-  it.skipIf(process.platform !== "linux")("fails where the secret can't be written", async () => {
+  it.skipIf(process.platform !== "linux")("fails if the secret can't be written", async () => {
     const command = `${shellCommand} ${create("ada", "lost").join(" ")} --json > /dev/full`;
     const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
       execFile("sh", ["-c", command], { ...at, env: environment() }, (error, _, stderr) =>

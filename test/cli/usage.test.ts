@@ -71,7 +71,7 @@ describe("the command line", () => {
     ["token", "list"],
     ["token", "revoke", "1"],
     ["token", "create", "--user", "ada", "--name", "x", "--scopes", "api"],
-  ])("makes no database of a misspelt name: %s %s", async (...args) => {
+  ])("creates no database for a misspelt name: %s %s", async (...args) => {
     const { code, stdout, stderr } = await run([...args, "--db", "misspelt.db"], at);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^error: there is no database misspelt\.db: name another .*\n$/);

@@ -121,7 +121,7 @@ describe("user show, rename, promote, demote and delete", () => {
     expect((await run(["user", "show", "hopper"], at)).code).toBe(1);
   });
 
-  it("keeps the last administrator", async () => {
+  it("never removes the last administrator", async () => {
     for (const args of [["demote"], ["block"], ["delete", "--yes"]]) {
       const [verb, ...flags] = args as [string];
       const ran = await run(["user", verb, "root", ...flags], at);

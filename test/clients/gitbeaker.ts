@@ -15,7 +15,7 @@ export const users: Seed["users"] = [
 /**
  * Starts a server for a test file, reset after each test, with a gitbeaker client for each of its users.
  *
- * @param seed data to add to {@link users}
+ * @param seed must contain {@link users}
  * @param perPage items per page
  */
 export async function serving(seed: Seed, perPage: number) {

@@ -229,7 +229,7 @@ describe("an unreadable file", () => {
       "<project><dependencies><dependency><artifactId>a</artifactId></dependency></dependencies></project>",
       /has a dependency without groupId or artifactId$/,
     ],
-  ])("is named with what is wrong: %s %s", async (path, content, problem) => {
+  ])("is reported by name with the reason: %s %s", async (path, content, problem) => {
     expect(await problemOf(path, content)).toMatch(problem);
   });
 
@@ -329,7 +329,7 @@ describe("hostile files", () => {
     ["pom.xml", `<project ${'a="1" '.repeat(20_000)}></project>`],
     ["pom.xml", `<!DOCTYPE ${"[".repeat(100_000)}`],
     ["pom.xml", `<!--${"-".repeat(200_000)}`],
-  ])("take no time out of proportion: %s", async (path, content) => {
+  ])("are parsed in linear time: %s", async (path, content) => {
     await quickly(path, content);
   });
 
@@ -473,7 +473,7 @@ describe("CycloneDX", () => {
     [bom({ components: [{ purl: "pkg:npm/%zz@1" }] }), /has a malformed escape$/],
     [{ spdxVersion: "SPDX-2.3" }, /is neither a CycloneDX SBOM nor a dependency scanning report/],
     [{ scan: { type: "sast" }, dependency_files: [] }, /is neither/],
-  ])("is refused where it can't be read: %j", async (content, problem) => {
+  ])("is refused if it can't be read: %j", async (content, problem) => {
     await expect(report(content)).rejects.toThrow(problem);
   });
 

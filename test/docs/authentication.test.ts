@@ -28,7 +28,7 @@ it("is right that read_api reaches every GET, and api everything", () => {
   expect(narrower).toEqual([]);
 });
 
-it("lists the routes that take job tokens", () => {
+it("lists the routes that accept job tokens", () => {
   const list = /<!-- job tokens:[^>]*-->\n((?:- .*\n)+)/.exec(text)?.[1] ?? "";
   const taking = routes.filter(({ jobTokens }) => jobTokens);
   expect([...list.matchAll(/`([^`]*)`/g)].map(([, name]) => name).sort()).toEqual(

@@ -161,7 +161,7 @@ describe("examples/fetch", () => {
     ["Node", [process.execPath]],
     ["Bun", bun],
     ["Deno", deno],
-  ])("prints what it did on %s", async (_, command) => {
+  ])("prints the result on %s", async (_, command) => {
     if (!command) return;
     const example = start("examples/fetch/script.mjs", {}, command);
     expect([await example.line(), await example.line()]).toEqual(["201 urgent", "Development"]);

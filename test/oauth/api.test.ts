@@ -57,7 +57,7 @@ describe("access tokens in the API", () => {
     ["profile", { "GET /user": 403, "GET /events": 403, "GET /projects": 403 }],
     ["sudo", { "GET /user": 403, "GET /projects": 403 }],
     ["profile read_user", { "GET /user": 200, "GET /projects": 403 }],
-  ])("with the scope %s where that reaches", async (scope, expected) => {
+  ])("are limited to the routes of the scope %s", async (scope, expected) => {
     const headers = { authorization: `Bearer ${await tokenWith(scope)}` };
     const statuses: Record<string, number> = {};
     for (const request of Object.keys(expected)) {

@@ -136,7 +136,7 @@ describe("the answer", () => {
           }),
         ),
     ],
-  ])("tells of a denial: %s", async (_, deny) => {
+  ])("reports a denial: %s", async (_, deny) => {
     const fresh = await app.register();
     const page = await visitor.get(authorizePath(fresh, { state: "xyz" }));
     const answer = await deny(formOf(page).fields);

@@ -98,7 +98,7 @@ describe("revocation", () => {
     app.call("POST /oauth/revoke", { form, headers });
 
   it.each(["access_token", "refresh_token"])(
-    "of the %s revokes its whole family",
+    "of the %s revokes its whole token family",
     async (kind) => {
       const first = await pairOf(client);
       const { json: second } = await app.token({

@@ -106,7 +106,7 @@ describe("bundled with esbuild", () => {
     ["import", "esm", "mjs", imports + program],
     ["import", "cjs", "cjs", `${imports} (async () => { ${program} })();`],
     ["require", "cjs", "cjs", `${requires} (async () => { ${program} })();`],
-  ] as const)("what is loaded by %s runs as %s", async (kind, format, extension, code) => {
+  ] as const)("a program loaded by %s runs as %s", async (kind, format, extension, code) => {
     const entry = join(project.folder, `${kind}-${format}.js`);
     const bundle = join(project.folder, `${kind}-${format}.bundle.${extension}`);
     await writeFile(entry, code);
@@ -125,7 +125,7 @@ describe("bundled with esbuild", () => {
   });
 });
 
-describe("where better-sqlite3 cannot be loaded", () => {
+describe("without a loadable better-sqlite3", () => {
   const hasOwn = Number(process.versions.node.split(".")[0]) > 22;
   const opened = ["--input-type=module", "--eval", 'await (await import("pm-api")).createApp();'];
 
@@ -155,7 +155,7 @@ describe("where better-sqlite3 cannot be loaded", () => {
       make: async () => undefined,
       words: ["better-sqlite3 is not installed: npm install better-sqlite3"],
     },
-  ])("$state: says what to do", async ({ make, words }) => {
+  ])("$state: suggests what to do", async ({ make, words }) => {
     const other = await newProject({ without: ["better-sqlite3"] });
     await make(join(other.folder, "node_modules"));
     for (const wanted of hasOwn ? ["better-sqlite3"] : ["", "better-sqlite3"]) {

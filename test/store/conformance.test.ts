@@ -207,7 +207,7 @@ describe("values", () => {
     Number.MAX_SAFE_INTEGER,
     Number.MIN_SAFE_INTEGER,
     null,
-  ])("keep the integer %s", async (value) => {
+  ])("store the integer %s", async (value) => {
     expect(await roundTrip("number", value)).toBe(value);
   });
 
@@ -715,7 +715,7 @@ describe("contains", () => {
     ["?", []],
     ["%".repeat(10_000), []],
     ["x".repeat(1_000_000), []],
-  ])("finds %.20j where it stands, and nothing else", async (text, expected) => {
+  ])("finds exactly the rows containing %.20j", async (text, expected) => {
     for (const name of stored) await add(name);
     const { sql, values } = contains(["name"], text);
     const found = await store.rows(`select name from things where ${sql} order by name`, values);

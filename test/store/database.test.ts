@@ -408,7 +408,7 @@ describe("a check", () => {
     expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
   });
 
-  it.runIf(engine === "postgres")("finds what PostgreSQL was told not to look at", async () => {
+  it.runIf(engine === "postgres")("finds invalid constraints and indexes", async () => {
     const database = await fresh();
     await migrateDatabase(database);
     await change(database, async (db) => {

@@ -63,7 +63,7 @@ describe("docs/testing.md", () => {
   });
 
   it.concurrent.each(programs)(
-    "$section: its code runs unchanged",
+    "$section: its code runs without changes",
     async ({ section, code }) => {
       const folder = await mkdtemp(join(project, "block-"));
       for (const { code: seed } of blocks.filter(

@@ -132,7 +132,7 @@ describe("the seed", () => {
     await expect(startTestServer({ seed: file })).rejects.toThrow(/ENOENT/);
   });
 
-  it("gives its administrator's token, else its first user's", async () => {
+  it("uses its administrator's token, else its first user's", async () => {
     const tokens = [{ token: "mine" }];
     expect(await whose({ users: [{ ...ann, tokens }, root] })).toBe("ann");
     expect(
@@ -184,7 +184,7 @@ describe("the seed", () => {
     [{ users: [{ username: "ann", tokens: "none" }] }, /users\.0\.tokens/],
     [{ groups: [{ path: "acme", members: { nobody: "owner" } }] }, /no user nobody/],
     [null, /seed/],
-  ])("says what is wrong with %j", async (seed, message) => {
+  ])("reports what is wrong with %j", async (seed, message) => {
     const failure = startTestServer({ seed: seed as Seed });
     await expect(failure).rejects.toThrow(SeedError);
     await expect(failure).rejects.toThrow(message);

@@ -86,7 +86,7 @@ describe("access tokens", () => {
     [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
     // Only administrators may have the scope sudo.
     [{ "scopes[]": ["sudo"] }, [["scopes", "Scopes can only contain available scopes."]]],
-  ])("with %j are refused beside the field", async (change, errors) => {
+  ])("with %j are refused with an error at the field", async (change, errors) => {
     await owner.get(PATH);
     const answer = await owner.post(PATH, { ...good, ...change } as typeof good);
     expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
@@ -182,7 +182,7 @@ describe("applications", () => {
     [{ redirect_uri: "/here" }, [["redirect_uri", "Redirect URI must be an absolute URI."]]],
     [{ "scopes[]": [] }, [["scopes", "Scopes can&#39;t be blank."]]],
     [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
-  ])("with %j are refused beside the field, new or not", async (change, errors) => {
+  ])("with %j are refused with an error at the field, new or not", async (change, errors) => {
     await owner.get(PATH);
     const before = await app.admin.listApplications({ user: "owner" });
     for (const path of [PATH, `${PATH}/${before[0]?.id}`]) {

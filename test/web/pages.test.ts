@@ -170,7 +170,7 @@ describe("pages", () => {
     },
     { chosen: ["sign_in"] as const, leads: undefined },
     { chosen: false as const, leads: undefined },
-  ])("$chosen: / of a server of its own leads to $leads", async ({ chosen, leads }) => {
+  ])("$chosen: / of a standalone server leads to $leads", async ({ chosen, leads }) => {
     const other = await testApp({ pages: chosen, url: "https://pm.example.com/x" });
     const server = await serve(other, { port: 0 });
     const answer = await fetch(server.url, { redirect: "manual" });

@@ -198,7 +198,7 @@ describe("a key file", () => {
     await resumed.close();
   });
 
-  it.runIf(engine === "sqlite")("is made beside a SQLite file with its first secret", async () => {
+  it.runIf(engine === "sqlite")("is created beside a SQLite file when needed", async () => {
     const database = join(folder, "pm.db");
     const app = await start({ secretKey: undefined } as unknown as AppOptions);
     await app.close();
