@@ -262,7 +262,7 @@ describe("arbitrary input", () => {
     "__proto__=1",
     "__proto__[]=1",
     "a[constructor][prototype][polluted]=1",
-  ])("%s is a name like any other", (text) => {
+  ])("%s is an ordinary name", (text) => {
     behaves(() => parse(text));
     expect(Object.keys(parse(text))).toEqual([text.split(/[[=]/, 1)[0]]);
   });

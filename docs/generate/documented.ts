@@ -38,7 +38,10 @@ export interface Documented {
   isList: boolean;
 }
 
-const ID: AttributeNotes = { type: "string", about: "its id, or its full path with `/` as `%2F`" };
+const ID: AttributeNotes = {
+  type: "string",
+  about: "its id, or its full path with `/` encoded as `%2F`",
+};
 
 /** Documents a route. */
 export function documented({ door }: Resource, route: Route): Documented {

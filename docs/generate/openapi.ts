@@ -49,7 +49,7 @@ export function openapi(of: readonly Resource[] = described): Json {
       },
       responses: {
         Error: {
-          description: "What was wrong with the request.",
+          description: "The reason why the request failed.",
           content: { "application/json": { schema: ERROR } },
         },
       },
@@ -64,7 +64,7 @@ export function openapi(of: readonly Resource[] = described): Json {
 const ERROR: Json = {
   type: "object",
   properties: {
-    message: { description: "A text, or by attribute what is wrong with it." },
+    message: { description: "A text, or the errors of each attribute." },
     error: { type: "string" },
     error_description: { type: "string" },
   },

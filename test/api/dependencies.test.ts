@@ -112,7 +112,7 @@ describe("GET /projects/:id/dependencies", () => {
     ["package_manager=maven", []],
     ["package_manager=", ["Zope", "chalk", "debug", "rack"]],
     ["package_manager", ["Zope", "chalk", "debug", "rack"]],
-  ])("narrows by package manager: %s", async (query, expected) => {
+  ])("filters by package manager: %s", async (query, expected) => {
     expect(await names(`${VAULT}?${query}`)).toEqual(expected);
   });
 

@@ -81,7 +81,7 @@ describe("the events of many projects, most of them at one instant", () => {
     ["developer", `${DEVELOPERS}after=2026-10-31&before=2026-11-04`, 150],
     ["admin", `${DEVELOPERS}after=2026-10-31&before=2026-11-04`, 150],
     ["guest", "/users/reporter/events?", 50],
-  ])("%s gets those of %s, each once and in order", async (as, path, count) => {
+  ])("%s receives those of %s, each once and in order", async (as, path, count) => {
     for (const sort of ["desc", "asc"]) {
       const seen: Event[] = [];
       for (let next: string | null | undefined = "1"; next; ) {

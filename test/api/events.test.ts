@@ -304,7 +304,7 @@ describe("events of a project", () => {
     ["after=2026-3-1&before=2026-03-03", 2],
     ["before=", 10],
     ["scope=all", 10],
-  ])("narrow by %s to %i", async (query, count) => {
+  ])("filter by %s to %i", async (query, count) => {
     const answer = await list(query);
     expect(answer.status, answer.text).toBe(200);
     expect(answer.json).toHaveLength(count);

@@ -484,7 +484,7 @@ describe("lists of issues", () => {
     ["created_after=2020-01-01T00:00:00%2B02:00", ["four", "three", "two", "one"]],
     ["updated_after=2999-01-01", []],
     ["iid=1", ["four", "three", "two", "one"]],
-  ])("narrow and order by %j", async (query, expected) => {
+  ])("filter and sort by %j", async (query, expected) => {
     const answer = await app.call(`GET /projects/${project}/issues?${query}`, { as: "developer" });
     expect(answer.status, answer.text).toBe(200);
     expect(titles(answer)).toEqual(expected);
@@ -757,7 +757,7 @@ describe("a seed", () => {
       { pushes: [{ author: "ada", ref: "x", created_at: "yesterday" }] },
       "groups.0.projects.0.pushes.0.created_at: Invalid instant",
     ],
-  ])("that can't be used names the place: %j", async (project, message) => {
+  ])("that is invalid is refused with the location: %j", async (project, message) => {
     const own = await testApp({ seed: {} });
     await expect(own.admin.seed(seeded(project))).rejects.toThrow(message);
     await own.dispose();

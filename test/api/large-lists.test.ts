@@ -28,7 +28,7 @@ describe("a page too large to be read at once", () => {
   it.each([
     ["wiki pages", `${PROJECT}/wikis?with_content=true`, "slug"],
     ["issues", `${PROJECT}/issues?order_by=created_at&sort=asc`, "title"],
-  ])("has all its rows and headers: %s", async (_, path, name) => {
+  ])("contains all rows and headers: %s", async (_, path, name) => {
     app.statements.length = 0;
     const { status, headers, json, text } = await app.call(`GET ${path}&per_page=15`);
     expect(status).toBe(200);

@@ -323,7 +323,7 @@ describe("280: more items than the counting limit", () => {
     ["per_page=20", { items: 11, next: "", previous: "", links: "first" }],
     ["per_page=11", { items: 11, next: "", previous: "", links: "first" }],
     ["per_page=4&page=9", { items: 0, next: "", previous: "", links: "first" }],
-  ])("says nothing of them at ?%s", async (query, expected) => {
+  ])("omits them at ?%s", async (query, expected) => {
     expect(await paging(`GET /groups/eleven/labels?${query}`, counting)).toMatchObject({
       ...expected,
       total: undefined,

@@ -347,7 +347,7 @@ describe("paths", () => {
     "/projects/acme%2Fsite%",
     "/groups/acme/labels/%zz",
     "/users/%zz/impersonation_tokens",
-  ])("%s is 400: its escapes are malformed", async (path) => {
+  ])("%s is 400: malformed escapes", async (path) => {
     const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
     expect([status, json]).toEqual([400, { error: "malformed percent-encoding" }]);
   });
@@ -360,7 +360,7 @@ describe("paths", () => {
     ["/groups/%F0%9F%98%80", { message: "404 Group Not Found" }],
     ["/projects/%27%3B--", { message: "404 Project Not Found" }],
     ["/groups/acme/boards/%00", { message: "404 Not found" }],
-  ])("%s is 404: nothing is called that", async (path, body) => {
+  ])("%s is 404: unknown path", async (path, body) => {
     const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
     expect([status, json]).toEqual([404, body]);
   });
@@ -407,7 +407,7 @@ describe("queries", () => {
     ["&".repeat(4097), "too many parameters"],
     ["a=1&a[b]=1", "expected a hash for parameter 'a'"],
     ["a[b]=1&a[]=1", "expected an array for parameter 'a'"],
-  ])("that can't be read are 400 (%#)", async (query, error) => {
+  ])("are 400 if malformed (%#)", async (query, error) => {
     const { status, json } = await app.call(`GET /projects?${query}`);
     expect([status, json]).toEqual([400, { error }]);
   });
@@ -579,7 +579,7 @@ describe("bodies", () => {
       "expected a hash for parameter 'a'",
     ],
     [BOUNDARY, `${part("a", "1").repeat(4200)}--xx--\r\n`, "too many parameters"],
-  ])("%s %.20j that can't be read is 400", async (type, body, error) => {
+  ])("%s %.20j is 400 if malformed", async (type, body, error) => {
     const { status, json } = await send(type, body);
     expect([status, json]).toEqual([400, { error }]);
   });
@@ -757,7 +757,7 @@ describe("values", () => {
     ["9999-12-31", "9999-12-31"],
     ["", null],
     [null, null],
-  ])("%j is the day %j", async (sent, expected) => {
+  ])("%j is the date %j", async (sent, expected) => {
     const { status, json } = await due(sent);
     expect([status, json.due_date]).toEqual([200, expected]);
   });
@@ -778,7 +778,7 @@ describe("values", () => {
     true,
     [],
     {},
-  ])("%j is no day", async (sent) => {
+  ])("%j is not a date", async (sent) => {
     const { status, json } = await due(sent);
     expect([status, json]).toEqual([400, { message: { due_date: ["is invalid"] } }]);
   });
@@ -798,7 +798,7 @@ describe("values", () => {
     [],
     [1],
     {},
-  ])("%j is no integer", async (label_id) => {
+  ])("%j is not an integer", async (label_id) => {
     const { status, json } = await app.call("POST /groups/acme/boards/1/lists", {
       as: "owner",
       json: { label_id },

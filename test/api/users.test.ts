@@ -179,7 +179,7 @@ describe("GET /users", () => {
     ["blocked=true&search=the", ["blocked"]],
     ["active=true&search=blocked", []],
     ["username=blocked", ["blocked"]],
-  ])("?%s finds the same for everyone", async (query, expected) => {
+  ])("?%s finds the same users for everyone", async (query, expected) => {
     for (const as of ["guest", "admin"] as const) {
       const { status, json, headers } = await call(`GET /users?${query}`, { as });
       expect([status, usernames(json)]).toEqual([200, expected]);

@@ -67,8 +67,8 @@ could answer with its cores to itself.`,
     const workers = [await served(file, 1), { ...(await served(file, 2)), floor: () => 1.6 }];
     const driver = hasWrk
       ? "wrk"
-      : "autocannon, which takes a third of what they take (wrk takes less)";
-    console.log(`\nWorkers, which share the cores with what asks them: ${driver}.`);
+      : "autocannon, which uses a third of their CPU time (wrk uses less)";
+    console.log(`\nWorkers, which share the cores with the driver: ${driver}.`);
     console.log(await compared(reads, workers, hasWrk ? loadByWrk : load));
   }
   if (parts.includes("engines")) {
@@ -87,7 +87,7 @@ could answer with its cores to itself.`,
       if (command) engines.push(await start(name, file, { command, env }));
     }
     console.log(
-      "\nEngines and runtimes, on one core. PostgreSQL itself is on either, and not counted.",
+      "\nEngines and runtimes, on one core. PostgreSQL itself may run on any core, and is not counted.",
     );
     console.log(await compared(operations, engines));
   }

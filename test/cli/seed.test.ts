@@ -221,7 +221,7 @@ describe("seedData", () => {
     ["at noon", "2026-11-23T12:00:00Z"],
     ["between the years", "2026-12-31T12:00:00Z"],
     ["on a leap day", "2028-02-29T23:59:59Z"],
-  ])("has nothing of the future: %s", (_name, now) => {
+  ])("contains nothing in the future: %s", (_name, now) => {
     const instants = JSON.stringify(seedData("small", Date.parse(now))).matchAll(
       /"(?:created|ended|joined)_at":"([^"]+)"/g,
     );

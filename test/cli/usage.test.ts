@@ -59,7 +59,7 @@ describe("the command line", () => {
     [["serve", "--prot", "80"], "error: unknown option '--prot'"],
     [["serve", "--port"], "error: option '--port <port>' argument missing"],
     [["user", "list", "everybody"], "error: too many arguments"],
-  ])("that is wrong is a usage error: %j", async (args, message) => {
+  ])("that is invalid is a usage error: %j", async (args, message) => {
     const { code, stdout, stderr } = await run(args, at);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);

@@ -56,7 +56,7 @@ describe("files written by npm, Yarn, Bundler and Composer", () => {
     "npm-v3/package-lock.json",
     "yarn-1/yarn.lock",
     "yarn-4/yarn.lock",
-  ])("is read the same, aliases by their real name: %s", async (path) => {
+  ])("are read the same, with aliases resolved: %s", async (path) => {
     expect((await readFixture(path)).sort()).toEqual(SHOP);
   });
 

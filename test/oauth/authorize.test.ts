@@ -111,7 +111,7 @@ describe("the answer", () => {
     "äöü € 😀 \u2028",
     `"'<>\`\\|^{}`,
     "x".repeat(3000),
-  ])("echoes the state %j as it came", async (state) => {
+  ])("returns the state %j unchanged", async (state) => {
     const to = await approve(visitor, client, { state });
     expect(to.origin + to.pathname).toBe(CALLBACK);
     expect(to.searchParams.get("state")).toBe(state);

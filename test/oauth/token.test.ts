@@ -120,7 +120,7 @@ describe("a code", () => {
       () => ({ client_id: other.client_id, client_secret: other.client_secret as string }),
     ],
     ["a verifier nobody asked for", () => ({ code_verifier: "v".repeat(43) })],
-  ])("is refused with %s, and used up by that", async (_, change) => {
+  ])("is refused with %s, and invalidated by that", async (_, change) => {
     const sent = redemption(client, await codeFor(visitor, client));
     const wrong = await app.token({ ...sent, ...change() });
     expect([wrong.status, wrong.json]).toEqual([400, INVALID_GRANT]);
@@ -131,7 +131,7 @@ describe("a code", () => {
     ["wrong secret", () => ({ client_secret: "0".repeat(64) }), 401],
     ["no redirect URI", () => ({ redirect_uri: "" }), 400],
     ["unknown code", () => ({ code: "0".repeat(64) }), 400],
-  ])("is not used up by a request that does not reach it: %s", async (_, change, status) => {
+  ])("stays valid after a request that fails earlier: %s", async (_, change, status) => {
     const sent = redemption(client, await codeFor(visitor, client));
     expect((await app.token({ ...sent, ...change() })).status).toBe(status);
     expect((await app.token(sent)).status).toBe(200);
