@@ -8,7 +8,7 @@ const packageEntries = {
   testing: "src/testing.ts",
 };
 
-/** Started by its file's name, beside the others. */
+/** Started by file name, next to the others. */
 const worker = { "passwords-worker": "src/core/passwords-worker.mjs" };
 
 const shared = {
@@ -22,7 +22,7 @@ const shared = {
 export default defineConfig([
   // The CLI shares the package's chunks.
   { ...shared, entry: { ...packageEntries, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
-  // What stands for import.meta.url there.
+  // Replaces import.meta.url there.
   { ...shared, entry: packageEntries, format: "cjs", shims: true },
   {
     ...shared,

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** What talks to an application through requests runs on both engines; the rest once. */
+/** Tests that send requests to an application, and the store's, run on both engines; the rest once. */
 const onBothEngines = [
   "test/api/**/*.test.ts",
   "test/oauth/**/*.test.ts",

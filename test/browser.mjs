@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /**
- * Where the Chromium is that the tests use: the one that `CHROMIUM` names, else the first on the path.
+ * Finds the Chromium used by the tests: the one in `CHROMIUM`, else the first on the path.
  *
  * @returns {string | undefined}
  */

@@ -10,17 +10,17 @@ import type { Seed } from "../src/seed.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Database, Reader, Store } from "../src/store/port.ts";
 
-/** The engine the running project tests: see vitest.config.ts. */
+/** The database engine under test, set by vitest.config.ts. */
 export const engine = process.env["TEST_ENGINE"] === "postgres" ? "postgres" : "sqlite";
 
-/** A database of its own on the engine under test. */
+/** An empty database on the engine under test. */
 export interface TestDatabase {
-  /** What `createApp` takes. */
+  /** The `database` option of `createApp`. */
   database: string;
   drop(): Promise<void>;
 }
 
-/** Makes an empty database: a file in a folder of its own, or a database on the tests' PostgreSQL server. */
+/** Creates an empty database: a file in its own folder, or a database on the test PostgreSQL server. */
 export async function newDatabase(): Promise<TestDatabase> {
   if (engine === "sqlite") {
     const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
@@ -44,10 +44,10 @@ export async function newDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Who calls: a user of {@link people}, or `"anonymous"`. */
+/** The caller: a user of {@link people}, or `"anonymous"`. */
 export type Person = keyof typeof people | "anonymous";
 
-/** One user for each role. In the test group `acme` (public) and its private sibling `secret` they have what they are called. */
+/** One user for each role, named after their membership in the test groups `acme` (public) and `secret` (private). */
 const people = {
   admin: {},
   owner: {},
@@ -59,7 +59,7 @@ const people = {
   blocked: {},
 } as const;
 
-/** Everybody whose role decides, from none to all: the order of the columns in tables of statuses. */
+/** All callers, from no access to full access: the column order in tables of expected statuses. */
 export const everyone = [
   "anonymous",
   "stranger",
@@ -79,11 +79,11 @@ const members = {
   guest: "guest",
 } as const;
 
-/** The token of a person, as the seed sets it. */
+/** The person's token, as seeded. */
 export const tokenOf = (person: Exclude<Person, "anonymous">) => `token-of-${person}`;
 
 /**
- * What API tests start with: everybody of {@link people}, the public group `acme` (labels Development, Testing and UX,
+ * The seed API tests start with: all of {@link people}, the public group `acme` (labels Development, Testing and UX,
  * board `Board` with lists of the first two, milestone `v1`, public project `site`, private subgroup `team` with project
  * `core`) and the private group `secret` with project `vault`.
  */
@@ -131,14 +131,14 @@ export const baseSeed: Seed = {
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
   json: any;
   text: string;
 }
 
-/** How a request is made, beside method and path. */
+/** Request options beyond method and path. */
 export interface CallOptions {
-  /** Who calls. Default `"anonymous"`. */
+  /** The caller. Default `"anonymous"`. */
   as?: Person;
   /** Sent as JSON. */
   json?: unknown;
@@ -152,24 +152,24 @@ export interface CallOptions {
 
 /** An application under test. */
 export interface TestApp extends App {
-  /** What another process opens its database by. */
+  /** The `database` option with which another process opens the same database. */
   readonly database: string;
-  /** Its database, to look into or to open again. */
+  /** Its database, for inspecting or reopening. */
   readonly store: Store;
-  /** The texts of the statements it has sent since this was last emptied. */
+  /** SQL texts sent since this array was last emptied. */
   readonly statements: string[];
-  /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`, paths below `/api/v4` unless they say else. */
+  /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`; paths are below `/api/v4` by default. */
   call(request: string, options?: CallOptions): Promise<Answer>;
-  /** Another application on the same database, as a second server is, with other options where some are given. */
+  /** Another application on the same database, like a second server; `options` override the first one's. */
   another(options?: AppOptions): Promise<App & Pick<TestApp, "call">>;
   /** Closes the application and drops its database. */
   dispose(): Promise<void>;
 }
 
-/** What secrets are encrypted with, on both engines. */
+/** The key that encrypts secrets, on both engines. */
 export const SECRET_KEY = "00".repeat(32);
 
-/** Makes an application on the engine under test, filled with {@link baseSeed} or another seed. */
+/** Creates an application on the engine under test, filled with {@link baseSeed} or another seed. */
 export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promise<TestApp> {
   const { seed = baseSeed, ...given } = options;
   const { database, drop } = await newDatabase();
@@ -195,7 +195,7 @@ export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promi
   };
 }
 
-/** A store that notes the text of each statement, and does the same as before. */
+/** Wraps a store to record the text of each statement. */
 function watched(store: Store, statements: string[]): Store {
   const noting = <R extends Reader>(reader: R): R => ({
     ...reader,
@@ -261,7 +261,7 @@ export async function call(
   };
 }
 
-/** Sends a request from an address, as an adapter would. */
+/** Sends a request with a client address, as an adapter would. */
 export async function sendFrom(
   app: Pick<App, "handler">,
   ip: string,
@@ -277,7 +277,7 @@ export async function sendFrom(
   });
 }
 
-/** Waits, for some seconds at most, until something holds that happens by itself. */
+/** Waits a few seconds at most for a condition that becomes true on its own. */
 export async function waitFor(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     if (await holds()) return;

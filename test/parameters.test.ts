@@ -12,7 +12,7 @@ import {
 
 const parse = (text: string) => parseQuery(text, PARAMETER_LIMITS);
 
-/** The same with ordinary objects, so that it can be compared. */
+/** Converts to ordinary objects, for comparison. */
 const plain = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(plain)
@@ -20,7 +20,7 @@ const plain = (value: unknown): unknown =>
       ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
       : value;
 
-describe("a query or form is read as Rack does", () => {
+describe("a query or form is parsed like Rack does", () => {
   it.each<[string, unknown]>([
     ["", {}],
     ["&&", {}],
@@ -56,7 +56,7 @@ describe("a query or form is read as Rack does", () => {
     ["a[b][]=1&a[b][]=2", { a: { b: ["1", "2"] } }],
     ["a[b]=1&a=2", { a: "2" }],
     ["a[b c]=1", { a: { "b c": "1" } }],
-    // Arrays of hashes: a key that comes again opens a new one
+    // Arrays of hashes: a repeated key starts a new element
     ["v[][key]=A&v[][value]=1", { v: [{ key: "A", value: "1" }] }],
     [
       "v[][key]=A&v[][value]=1&v[][key]=B&v[][value]=2",
@@ -107,7 +107,7 @@ describe("a query or form is read as Rack does", () => {
     );
   });
 
-  it("goes up to its limits", () => {
+  it("may reach its limits", () => {
     expect(parse(Array.from({ length: 4096 }, (_, i) => `a${i}=1`).join("&"))).toHaveProperty(
       "a4095",
       "1",
@@ -123,7 +123,7 @@ describe("a query or form is read as Rack does", () => {
 describe("a JSON body", () => {
   const json = (text: string) => parseJson(text, PARAMETER_LIMITS);
 
-  it("is an object of whatever JSON has", () => {
+  it("may be an object with any JSON values", () => {
     const value = { a: 1, b: "x", c: [1, { d: null }], e: { f: true }, "g[h]": 2, "": 0 };
     expect(plain(json(JSON.stringify(value)))).toEqual(value);
     expect(plain(json('{"a":1,"a":2}'))).toEqual({ a: 2 });
@@ -165,7 +165,7 @@ describe("a JSON body", () => {
     expect(() => json(deep)).toThrow(expect.objectContaining({ status: 400 }));
   });
 
-  it("is taken over from a host's parser within the same limits", () => {
+  it("is accepted from a host's parser within the same limits", () => {
     expect(plain(fromParsed({ a: { b: [1] } }, PARAMETER_LIMITS))).toEqual({ a: { b: [1] } });
     for (const body of [[1], "a", null]) {
       expect(() => fromParsed(body, PARAMETER_LIMITS)).toThrow(ApiError);
@@ -176,14 +176,14 @@ describe("a JSON body", () => {
 });
 
 describe("a path segment", () => {
-  it("is decoded without taking + for a space", () => {
+  it("is decoded without treating + as a space", () => {
     expect(decodePath("a%2Fb+c%20d")).toBe("a/b+c d");
     expect(() => decodePath("%zz")).toThrow(expect.objectContaining({ status: 400 }));
     expect(() => decodePath("%c3")).toThrow(expect.objectContaining({ status: 400 }));
   });
 });
 
-/** What can be seen of a polluted prototype. */
+/** The visible state of the built-in prototypes, to detect pollution. */
 const prototypes = () =>
   [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
     (one) => Reflect.ownKeys(one).length,
@@ -209,7 +209,7 @@ const queryArbitrary = fc.oneof(
   fc.string({ unit: fc.constantFrom(..."ab[]=&%+0_;.5BD"), maxLength: 60 }),
 );
 
-/** Whether a value is made of nothing but what parameters can hold, and no object has a prototype. */
+/** Whether a value consists only of what parameters can contain, and no object has a prototype. */
 const isClean = (value: unknown): boolean =>
   typeof value === "object" && value !== null
     ? Array.isArray(value)
@@ -220,7 +220,7 @@ const isClean = (value: unknown): boolean =>
         )
     : ["string", "number", "boolean"].includes(typeof value) || value === null;
 
-/** Runs a parser: it gives parameters or throws a 400, and leaves every prototype alone. */
+/** Runs a parser: it returns parameters or throws a 400, and never changes a prototype. */
 const behaves = (run: () => unknown) => {
   const before = prototypes();
   try {
@@ -234,15 +234,15 @@ const behaves = (run: () => unknown) => {
   expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
 };
 
-describe("whatever is sent", () => {
-  it("as a query gives parameters or 400", () => {
+describe("arbitrary input", () => {
+  it("as a query yields parameters or 400", () => {
     fc.assert(
       fc.property(queryArbitrary, (text) => behaves(() => parse(text))),
       { numRuns: 3000 },
     );
   });
 
-  it("as JSON gives parameters or 400", () => {
+  it("as JSON yields parameters or 400", () => {
     const texts = fc.oneof(
       fc.json({ maxDepth: 5 }),
       fc.string(),
@@ -262,19 +262,19 @@ describe("whatever is sent", () => {
     "__proto__=1",
     "__proto__[]=1",
     "a[constructor][prototype][polluted]=1",
-  ])("%s is a name like any other", (text) => {
+  ])("%s is an ordinary name", (text) => {
     behaves(() => parse(text));
     expect(Object.keys(parse(text))).toEqual([text.split(/[[=]/, 1)[0]]);
   });
 
-  it("__proto__ in JSON is a name like any other", () => {
+  it("__proto__ in JSON is an ordinary name", () => {
     const parsed = parseJson('{"__proto__":{"polluted":1},"a":{"__proto__":2}}', PARAMETER_LIMITS);
     behaves(() => parsed);
     expect(Object.keys(parsed)).toEqual(["__proto__", "a"]);
   });
 });
 
-describe("what a client writes down", () => {
+describe("parameters encoded by a client", () => {
   type Tree = string | Tree[] | { [key: string]: Tree };
   const word = fc.string({ unit: fc.constantFrom(...'ab é&=+%[]"😀'), minLength: 1, maxLength: 5 });
   const key = fc.string({ unit: fc.constantFrom(..."abc_é"), minLength: 1, maxLength: 3 });
@@ -283,7 +283,7 @@ describe("what a client writes down", () => {
       { maxDepth: 4, withCrossShrink: true },
       word,
       fc.array(word, { minLength: 1, maxLength: 3 }),
-      // An element is told from the one before by its first key.
+      // An element is distinguished from the previous one by its first key.
       fc.array(
         fc.tuple(word, fc.option(word)).map(
           ([first, second]): Tree => ({
@@ -305,7 +305,7 @@ describe("what a client writes down", () => {
         ? value.flatMap((element) => written(`${name}[]`, element))
         : Object.entries(value).flatMap(([inner, one]) => written(`${name}[${inner}]`, one));
 
-  it("is what the server reads, in a form and in JSON", () => {
+  it("are decoded the same by the server, in a form and in JSON", () => {
     fc.assert(
       fc.property(tree, (value) => {
         const form = Object.entries(value).flatMap(([name, one]) => written(name, one));

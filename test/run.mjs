@@ -1,4 +1,4 @@
-// `npm test`: installs what is missing, then runs everything. It needs nothing but Node to start.
+// `npm test`: installs what is missing, then runs everything. It needs only Node to start.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "../cli/install.mjs";
@@ -8,7 +8,7 @@ installMissing();
 const { runtimes } = await import("./runtimes.mjs");
 const filters = process.argv.slice(2);
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** A runtime that hangs must not hang everything. */
+/** Limits a runtime that hangs. */
 const PATIENCE_MILLISECONDS = 30 * 60_000;
 
 const steps = [
@@ -22,14 +22,15 @@ const steps = [
 ];
 
 if (process.env.TEST_WITHOUT_POSTGRES) {
-  if (process.env.CI) fail("TEST_WITHOUT_POSTGRES is not for CI: PostgreSQL is required there");
+  if (process.env.CI)
+    fail("TEST_WITHOUT_POSTGRES is not allowed in CI, where PostgreSQL is required");
   warn("TEST_WITHOUT_POSTGRES is set: nothing is tested on PostgreSQL");
 }
 
 if (!findBrowser()) {
   const how = "install it (apt-get install chromium), or name one with CHROMIUM";
   if (process.env.CI) fail(`Chromium is required in CI: ${how}`);
-  warn(`there is no Chromium: the pages are tested in no browser. To test them too, ${how}`);
+  warn(`Chromium was not found, so the pages are not tested in a browser. To test them, ${how}`);
   process.env.TEST_WITHOUT_BROWSER = "1";
 }
 
@@ -41,8 +42,8 @@ for (const { name, command, env } of runtimes) {
     const vitest = `${root}node_modules/vitest/vitest.mjs`;
     run(`tests on ${name}`, [...command, vitest, "run", "--project", "sqlite"], env);
   } else {
-    if (process.env.CI) fail(`${name} is required in CI, and this platform hasn't got it`);
-    warn(`this platform has no ${name}: nothing is tested there`);
+    if (process.env.CI) fail(`${name} is required in CI, but not available on this platform`);
+    warn(`${name} is not available on this platform: nothing is tested on it`);
   }
 }
 

@@ -1,4 +1,4 @@
-// The other runtimes, each with a SQLite of its own, and how tests are run on them.
+// The other runtimes, each with its own SQLite, and how to run tests on them.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,14 +6,14 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const newerNode = `${root}test/newer-node`;
 
-/** Whether a Node has a `node:sqlite` that will do. */
+/** Whether a Node version has a usable `node:sqlite`. */
 const hasSqlite = (version) => {
   const [major, minor] = version.split(".").map(Number);
   return major > 22 || (major === 22 && minor >= 16);
 };
 
 /**
- * Every runtime that `npm test` promises to try. `command` is `undefined` where this platform hasn't got it.
+ * Every runtime that `npm test` covers. `command` is `undefined` if it is not available on this platform.
  *
  * @type {{ name: string, command: string[] | undefined, env?: Record<string, string> }[]}
  */
@@ -23,7 +23,7 @@ export const runtimes = [
   {
     name: "Node with node:sqlite",
     command: nodeWithSqlite(),
-    // It tells that SQLite is experimental there.
+    // Silences the warning that SQLite is experimental there.
     env: { PM_SQLITE: "node:sqlite", NODE_NO_WARNINGS: "1" },
   },
 ];

@@ -1,17 +1,17 @@
 import { Committed } from "../src/core/resource.ts";
 import type { Database, Store } from "../src/store/port.ts";
 
-/** A store that can be told to keep nothing, so that every request meets the same database. */
+/** A store that can roll everything back, so that every request finds the same database. */
 export interface UndoingStore extends Store {
-  /** Whether every transaction is undone, also those that succeed. Default false. */
+  /** Whether every transaction is rolled back, even successful ones. Default false. */
   undoes: boolean;
-  /** How many transactions would have been kept since this was last asked. */
+  /** How many transactions would have been committed since the last call. */
   accepted(): number;
 }
 
 class Undone extends Error {}
 
-/** Wraps a store that does what the other does, until it is told to undo. */
+/** Wraps a store; it behaves the same until told to undo. */
 export function undoing(store: Store): UndoingStore {
   let accepted = 0;
   const undone = async <T>(work: (db: Database) => T | Promise<T>): Promise<T> => {
@@ -20,7 +20,7 @@ export function undoing(store: Store): UndoingStore {
       await store.transaction(async (db) => {
         result = await work(db);
         if (result instanceof Committed) {
-          // Afterwards there would be nothing to read.
+          // Read now, since the rows are gone after the rollback.
           const read = await result.read(db);
           result = new Committed(() => read);
         }

@@ -1,14 +1,14 @@
-/** What a visitor calls the server. */
+/** The server's origin for visitors. */
 export const ORIGIN = "http://localhost";
 
-/** An answer with the text of its page. */
+/** An answer and its page's text. */
 export type Shown = Response & { page: string };
 
-/** A browser, as far as our pages need one: it keeps the cookie and the CSRF token of the last page that had one. */
+/** A minimal browser for our pages: it stores the cookie and the CSRF token of the last page with one. */
 export class Visitor {
   cookie = "";
   csrf = "";
-  /** Headers sent with everything. */
+  /** Headers sent with every request. */
   headers: Record<string, string> = {};
 
   constructor(private readonly app: { fetch(request: Request): Promise<Response> }) {}
@@ -17,7 +17,7 @@ export class Visitor {
     return this.send(path, {});
   }
 
-  /** Sends a form as its page would; several values of a name as it has them. */
+  /** Sends a form like its page would; arrays are sent as repeated values. */
   post(path: string, form: Record<string, string | string[]> = {}, csrf = this.csrf) {
     const body = new URLSearchParams({ authenticity_token: csrf });
     for (const [name, values] of Object.entries(form)) {
@@ -26,13 +26,13 @@ export class Visitor {
     return this.send(path, { method: "POST", body });
   }
 
-  /** Signs in with a password, from the form on. */
+  /** Signs in with a password, using the form. */
   async signIn(login: string, password: string): Promise<Shown> {
     await this.get("/users/sign_in");
     return this.post("/users/sign_in", { login, password });
   }
 
-  /** Goes where an answer sends. */
+  /** Follows an answer's redirect. */
   follow(answer: Response): Promise<Shown> {
     return this.get((answer.headers.get("location") ?? "").replace(ORIGIN, ""));
   }

@@ -1,9 +1,9 @@
-// Which columns are never null, by the schema that the migrations make.
+// Determines which columns are never null, from the schema created by the migrations.
 import { everything } from "../../src/doors.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 
-/** What queries call their tables. */
+/** Aliases of tables in queries. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   a: ["audit_events", "oauth_applications"],
   ae: ["award_emoji"],
@@ -45,7 +45,7 @@ for (const { name } of await store.all<{ name: string }>(
 }
 await store.close();
 
-/** Whether a column of a query, as presenters name it, is never null where its table's row is there. */
+/** Whether a query's column, as presenters name it, is never null if its table's row exists. */
 export function isFilled(column: string): boolean {
   if (/^coalesce\(.*, '[^']*'\)$/.test(column) || column.startsWith("(select count(")) return true;
   const [, alias = "", name = ""] = /^(\w+)\.(\w+)$/.exec(column) ?? [];
@@ -53,7 +53,7 @@ export function isFilled(column: string): boolean {
   return known.length > 0 && known.every(Boolean);
 }
 
-/** Of the tables named here, those that are none. */
+/** Tables named here that don't exist. */
 export const unknownTables = Object.values(TABLES)
   .flat()
   .filter((table) => !tables.has(table));

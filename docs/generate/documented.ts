@@ -1,16 +1,16 @@
-// What the documents say of a route, from the route.
+// Derives a route's documentation from the route.
 import type { Caller } from "../../src/core/auth.ts";
 import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
 import type { Shape } from "../../src/core/present.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { everything } from "../../src/doors.ts";
 
-/** What programs call: pages are for people. */
+/** The resources for programs; pages are for people. */
 export const described: readonly Resource[] = everything.filter(
   ({ door, routes }) => door?.credentials !== "session" && routes.length > 0,
 );
 
-/** An attribute of a route: where it is sent and what it may be. */
+/** An attribute of a route: where it is sent and its possible values. */
 export interface Parameter {
   name: string;
   place: "path" | "query" | "body";
@@ -18,13 +18,13 @@ export interface Parameter {
   notes: AttributeNotes;
 }
 
-/** What a caller gets: a shape, and who gets it where that differs. */
+/** An answer's shape, and who receives it if that differs. */
 interface Answer {
   to: string | undefined;
   shape: Shape;
 }
 
-/** A route with what the documents say of it. */
+/** A route with its documentation. */
 export interface Documented {
   route: Route;
   operationId: string;
@@ -32,15 +32,18 @@ export interface Documented {
   scopes: readonly string[];
   status: number;
   answers: Answer[];
-  /** Whether the API's tokens say who calls; else the route sees to that itself. */
+  /** Whether callers authenticate with the API's tokens; else the route handles that itself. */
   takesTokens: boolean;
-  /** Whether a page of them is answered. */
+  /** Whether the answer is a page of a list. */
   isList: boolean;
 }
 
-const ID: AttributeNotes = { type: "string", about: "its id, or its full path with `/` as `%2F`" };
+const ID: AttributeNotes = {
+  type: "string",
+  about: "its id, or its full path with `/` encoded as `%2F`",
+};
 
-/** What is to be said of a route. */
+/** Documents a route. */
 export function documented({ door }: Resource, route: Route): Documented {
   return {
     route,
@@ -95,7 +98,7 @@ const CALLERS: { to: string; caller: Caller | undefined; access: Route["access"]
   { to: "administrators", caller: { ...USER, admin: true }, access: ["anyone", "user", "admin"] },
 ];
 
-/** Where the presenter depends on the caller, what each kind of caller gets who sends nothing optional. */
+/** If the presenter depends on the caller: the answer for each kind of caller, without optional parameters. */
 function answersOf({ present, access = "user" }: Route): Answer[] {
   if (present === undefined) return [];
   if (typeof present !== "function") return [{ to: undefined, shape: present }];

@@ -1,10 +1,10 @@
-// `npm run docs`: writes reference.md and openapi.json from the routes. test/docs fails while they are not current.
+// `npm run docs`: generates reference.md and openapi.json from the routes. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openapi } from "./openapi.ts";
 import { reference } from "./reference.ts";
 
-/** The generated documents by their place in the folder above. */
+/** The generated documents by their path in the parent folder. */
 export const documents: Record<string, () => string> = {
   "reference.md": reference,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,

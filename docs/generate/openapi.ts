@@ -1,4 +1,4 @@
-// The same for machines.
+// The reference for machines.
 
 import type { Shape } from "../../src/core/present.ts";
 import type { Resource } from "../../src/core/resource.ts";
@@ -8,7 +8,7 @@ import { rights } from "./reference.ts";
 import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 
-/** The same as an OpenAPI 3.1 document. */
+/** The reference as an OpenAPI 3.1 document. */
 export function openapi(of: readonly Resource[] = described): Json {
   const schemas: Json = {};
   const names = new Map<Shape, string>();
@@ -49,7 +49,7 @@ export function openapi(of: readonly Resource[] = described): Json {
       },
       responses: {
         Error: {
-          description: "What was wrong with the request.",
+          description: "The reason why the request failed.",
           content: { "application/json": { schema: ERROR } },
         },
       },
@@ -64,13 +64,13 @@ export function openapi(of: readonly Resource[] = described): Json {
 const ERROR: Json = {
   type: "object",
   properties: {
-    message: { description: "A text, or by attribute what is wrong with it." },
+    message: { description: "A text, or the errors of each attribute." },
     error: { type: "string" },
     error_description: { type: "string" },
   },
 };
 
-/** `Issue` for what a resource shows first, `IssueDetails` for the next, then by who or what it is for. */
+/** `Issue` for a resource's first shape, `IssueDetails` for the next, then the operation's id with `Answer`. */
 function nameOf({ name }: Resource, id: string, taken: Json): string {
   const words = name.replace(/^Group issue /, "").split(/\W+/);
   const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
@@ -78,7 +78,7 @@ function nameOf({ name }: Resource, id: string, taken: Json): string {
   return [one, `${one}Details`].find((word) => taken[word] === undefined) ?? `${id}Answer`;
 }
 
-/** Puts a reference to a schema that has a name wherever the same stands. */
+/** Replaces inlined copies of named schemas by references. */
 function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof parts {
   const names = new Map(
     Object.entries(parts.schemas).map(([name, schema]) => [JSON.stringify(schema), name]),

@@ -8,15 +8,15 @@ import { type Documented, described, documented, type Parameter } from "./docume
 export function reference(of: readonly Resource[] = described): string {
   const known = new Map<Shape, string>();
   return [
-    "<!-- Generated from the routes by `npm run docs`: change those. -->",
+    "<!-- Generated from the routes by `npm run docs`: do not edit. -->",
     "",
     "# Reference",
     "",
-    "Paths are below `/api/v4`, but for those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
-    "the query or, except with GET, as a JSON object, a form or multipart. `null` and, but for text, an empty value count",
-    "as not sent, or clear what can be cleared. Lists take `page` and `per_page`, and answer with `Link` and the `X-`",
-    "headers. `search` and `query` match texts that contain the words, whatever the case of their letters. Errors are",
-    "described in [errors.md](errors.md). [openapi.json](openapi.json) has the same for machines.",
+    "Paths are below `/api/v4`, except those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
+    "the query or, except with GET, as a JSON object, a form or multipart. `null` and, except for text, an empty value",
+    "count as not sent, or clear an attribute that can be cleared. Lists accept `page` and `per_page`, and answer with",
+    "`Link` and the `X-` headers. `search` and `query` match texts that contain the words, in any case. Errors are",
+    "described in [errors.md](errors.md). [openapi.json](openapi.json) is the machine-readable version.",
     "",
     ...of.map(({ name }) => `- [${name}](#${anchor(name)})`),
     "",
@@ -46,10 +46,13 @@ function section(of: Documented, known: Map<Shape, string>): string[] {
   } else if (of.answers.length === 0) lines.push(`Answers ${status}.`, "");
   for (const { to, shape } of of.answers) {
     const whom = to === undefined ? "" : ` to ${to}`;
-    const what = isList ? "a page of what" : "what";
+    const what = isList ? "a page of objects" : "an object";
     const before = known.get(shape);
     if (before !== undefined) {
-      lines.push(`Answers ${status}${whom} with ${what} [${before}](#${anchor(before)}) has.`, "");
+      lines.push(
+        `Answers ${status}${whom} with ${what} as in [${before}](#${anchor(before)}).`,
+        "",
+      );
     } else {
       lines.push(`Answers ${status}${whom}${isList ? " with a page of" : " with"}`, "");
       lines.push("```", written(shape.fields, ""), "```", "");
@@ -61,19 +64,19 @@ function section(of: Documented, known: Map<Shape, string>): string[] {
 
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
-/** Who may call, with which token, in which tier. */
+/** Who may call, with which tokens, in which tier. */
 export function rights({ route, scopes, takesTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
   const kind = /^\/(group|project)s\/:id/.exec(route.path)?.[1];
   const needed =
     typeof role === "string"
-      ? ` who are at least ${role} of the ${kind}`
+      ? ` with at least the role ${role} in the ${kind}`
       : role
-        ? `, whose role in the ${kind} depends on what is asked`
+        ? `; the required role in the ${kind} depends on the request`
         : kind
-          ? ` who may read the ${kind}`
+          ? ` who can read the ${kind}`
           : "";
-  const token = access === "anyone" ? "A token, where one is sent, has" : "The token has";
+  const token = access === "anyone" ? "A token, if sent, needs" : "The token needs";
   return [
     `${WHO[access]}${needed}.`,
     ...(takesTokens ? [`${token} the scope ${list(scopes.map(code), "or")}.`] : []),
@@ -87,14 +90,14 @@ function row({ name, required, notes }: Parameter): string {
   return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${said} |`;
 }
 
-/** The maximum length of a text, or number of a list's entries. */
+/** The maximum length of a text, or number of entries of a list. */
 function bounds({ maxItems, maxLength }: AttributeNotes): string | undefined {
   const characters = maxLength && `at most ${maxLength} characters`;
   const entries = maxItems && `at most ${maxItems} entries`;
   return [entries, characters].filter(Boolean).join(" of ") || undefined;
 }
 
-/** Fields as the object they make, with types for values. */
+/** Fields as an object literal, with types for values. */
 function written(fields: Fields, indent: string): string {
   const inner = Object.entries(fields).map(([name, field]) => {
     const value =
@@ -111,7 +114,7 @@ function list(words: readonly string[], conjunction: string): string {
   return `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`;
 }
 
-/** The anchor GitHub gives a heading. */
+/** GitHub's anchor for a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-// JSON schemas of what is sent and answered.
+// JSON schemas of requests and answers.
 import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Field, Fields } from "../../src/core/present.ts";
 import { isFilled } from "./columns.ts";
@@ -31,10 +31,10 @@ export function objectSchema(fields: Fields): Json {
   };
 }
 
-/** What a query calls the table that a field's first column is of. */
+/** The query's alias for the table of a field's first column. */
 const aliasOf = (field: Field | undefined) => /^(\w+)\.\w+$/.exec(field?.columns[0] ?? "")?.[1];
 
-/** @param own what the query calls the table that the object is about; others may be joined to nothing */
+/** @param own the query's alias of the object's own table; columns of outer-joined tables may be null */
 function fieldSchema(field: Field, own: string | undefined): Json {
   const { type, columns } = field;
   if (columns.length === 0 && !field.fields) return { const: JSON.parse(type) };
@@ -68,7 +68,7 @@ function nullable(schema: Json): Json {
   return { ...schema, type: [schema["type"], "null"] };
 }
 
-/** The schema that all these examples have; what one of them lacks is optional. */
+/** The schema common to all these examples; properties missing in some are optional. */
 export function exampleSchema(examples: readonly unknown[]): Json {
   const kinds = [...new Set(examples.map(kindOf))];
   if (kinds.length > 1 || (kinds[0] !== "object" && kinds[0] !== "array")) {

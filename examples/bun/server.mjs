@@ -10,7 +10,7 @@ await pm.admin.seed({
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: Number(process.env.PORT ?? 3000),
-  // Seconds without a byte; Bun's 10 are few for a slow client's upload.
+  // Seconds without a byte; Bun's default of 10 is short for a slow client's upload.
   idleTimeout: 120,
   routes: {
     "/": () => new Response("The shop's front page"),

@@ -12,10 +12,10 @@ const app = express();
 app.use(express.json(), express.urlencoded());
 app.get("/", (_req, res) => res.send("The shop's front page"));
 
-// The API is at /tools/pm/api/v4, and its links say so.
+// The API is at /tools/pm/api/v4, and its links include the prefix.
 app.use("/tools/pm", createMiddleware(pm));
 
-// What is outside the API goes on to the app's own routes, also below the prefix.
+// Other paths are passed on to the app's own routes, also below the prefix.
 app.get("/tools/pm/about", (_req, res) => res.send("About our project management"));
 app.use((req, res) => res.status(404).json({ error: `There is no ${req.originalUrl}` }));
 

@@ -12,10 +12,10 @@ await pm.admin.seed({
 const app = Fastify();
 await app.register(middie);
 
-// The API is at /tools/pm/api/v4, and its links say so. It reads bodies itself, before Fastify's parsers would.
+// The API is at /tools/pm/api/v4, and its links include the prefix. It reads bodies before Fastify's parsers would.
 app.use("/tools/pm", createMiddleware(pm));
 
-// What is outside the API goes on to the app's own routes, also below the prefix.
+// Other paths are passed on to the app's own routes, also below the prefix.
 app.get("/", async () => "The shop's front page");
 app.get("/tools/pm/about", async () => "About our project management");
 app.addHook("onClose", () => pm.close());

@@ -6,7 +6,7 @@ await pm.admin.seed({
   groups: [{ path: "acme", members: { ada: "owner" }, boards: [{ name: "Development" }] }],
 });
 
-/** Like fetch, but nothing leaves the process. */
+/** Like fetch, but in process, without a network. */
 function call(path, init = {}) {
   const headers = { "private-token": "ada-token", ...init.headers };
   return pm.fetch(new Request(`http://localhost/api/v4${path}`, { ...init, headers }));

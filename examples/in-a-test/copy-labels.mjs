@@ -1,6 +1,6 @@
 import { Gitlab } from "@gitbeaker/rest";
 
-/** The tool under test: gives a group the labels of another that it lacks, and says how many those were. */
+/** The tool under test: copies the labels one group has and another lacks, and returns their number. */
 export async function copyLabels({ host, token, from, to }) {
   const gitlab = new Gitlab({ host, token });
   const wanted = await gitlab.GroupLabels.all(from);

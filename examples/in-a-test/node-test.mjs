@@ -13,7 +13,7 @@ after(() => server.close());
 const run = (options) =>
   copyLabels({ host: server.url, token: server.token, from: "template", to: "acme", ...options });
 
-test("copies what is missing", async () => {
+test("copies missing labels", async () => {
   assert.equal(await run(), 2);
 });
 
@@ -21,7 +21,7 @@ test("starts from the seed again", async () => {
   assert.equal(await run(), 2);
 });
 
-test("gives up on a broken server", async () => {
+test("gives up if the server is broken", async () => {
   server.faults.add({ status: 500 });
   await assert.rejects(run(), /500 Internal Server Error/);
 });

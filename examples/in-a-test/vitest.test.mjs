@@ -16,7 +16,7 @@ afterAll(() => server.close());
 const run = (options) =>
   copyLabels({ host: server.url, token: server.token, from: "template", to: "acme", ...options });
 
-test("copies what is missing, from all pages", async () => {
+test("copies missing labels from all pages", async () => {
   expect(await run()).toBe(2);
   const gitlab = new Gitlab({ host: server.url, token: server.token });
   const labels = await gitlab.GroupLabels.all("acme");
@@ -28,13 +28,13 @@ test("copies nothing twice", async () => {
   expect(await run()).toBe(0);
 });
 
-test("tries again when it is told to slow down", async () => {
+test("retries when rate-limited", async () => {
   server.faults.add({ method: "POST", path: "/api/v4/groups/acme/labels", status: 429 });
   expect(await run()).toBe(2);
   const posts = server.requests.filter(({ method }) => method === "POST");
   expect(posts.map(({ status }) => status)).toEqual([429, 201, 201]);
 });
 
-test("says what it may not do", async () => {
+test("reports missing permissions", async () => {
   await expect(run({ token: "guest-token" })).rejects.toThrow("403 Forbidden");
 });

@@ -13,7 +13,7 @@ if ((await pm.admin.listUsers()).length === 0) {
 const server = await serve(pm, { port: Number(process.env.PORT ?? 3000) });
 console.log(`The API is at ${server.url}/api/v4`);
 
-// Answers what is running, then closes the database.
+// Finishes running requests, then closes the database.
 process.once("SIGTERM", async () => {
   await server.close();
   await pm.close();

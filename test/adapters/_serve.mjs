@@ -1,5 +1,5 @@
-// Serves an application by the adapter of the runtime it is run on, and prints where. Of the lines on standard input the
-// first is the seed; each other asks what was read of files; the end closes it, and the process `linger` milliseconds later.
+// Serves an application with this runtime's adapter and prints the address. The first line on standard input is the
+// seed; each further one asks how much was read of files; the end closes the server and, `linger` ms later, exits.
 import { createInterface } from "node:readline";
 import { createApp } from "pm-api";
 

@@ -17,20 +17,20 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** An adapter to be checked. */
+/** An adapter under test. */
 export interface Adapter {
   name: string;
   start(): Promise<Served>;
-  /** Whether it serves alone, with no host to pass anything on to. */
+  /** Whether it serves alone, without a host for other requests. */
   alone?: boolean;
-  /** The method whose answers don't say how long a file is: of a stream Bun tells no length, hattip on Node none of nothing. */
+  /** The method whose answers lack a file's length: GET on Bun (it streams), HEAD with hattip on Node. */
   withoutLength?: "GET" | "HEAD";
 }
 
 const TOKEN = { "private-token": "token-of-owner" };
 const FIVE_MEGABYTES = 5 * 1024 * 1024;
 
-/** What every way of serving an application has to do. */
+/** The tests every adapter has to pass. */
 export function adapterTests({ name, start, alone = false, withoutLength }: Adapter): void {
   describe(name, () => {
     let served: Served;
@@ -56,7 +56,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
     };
 
     describe("answers", () => {
-      it("are JSON, with links that begin where it is mounted", async () => {
+      it("are JSON, with links that begin with the mount", async () => {
         const response = await get("/projects?per_page=1");
         expect(response.status).toBe(200);
         expect(response.headers.get("content-type")).toBe("application/json");
@@ -68,7 +68,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(group.web_url).toBe(`${served.url}/groups/acme`);
       });
 
-      it("have all bytes of a large one", async () => {
+      it("are complete when large", async () => {
         const description = "größer 👩‍🚀 ".repeat(20_000);
         const response = await newLabel({ name: "large", description });
         expect(response.status).toBe(201);
@@ -102,7 +102,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(options.headers.get("allow")).toBe("DELETE, GET, HEAD, OPTIONS, PUT");
       });
 
-      it("to mistakes are the API's own", async () => {
+      it("to invalid requests are the API's own errors", async () => {
         const anonymous = await fetch(`${api}/user`);
         expect(anonymous.status).toBe(401);
         expect(anonymous.headers.get("www-authenticate")).toBe("Bearer");
@@ -114,7 +114,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(malformed.status).toBe(400);
       });
 
-      it("outside the API are not its own", async () => {
+      it("outside the API are the host's", async () => {
         for (const path of ["/apis/v4/user", "/api", "/index.html?x=/api/v4/user", "//"]) {
           expect([path, (await fetch(served.url + path)).status]).toEqual([path, 404]);
         }
@@ -137,14 +137,14 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
     });
 
     describe("requests", () => {
-      it("keep their path as it was encoded", async () => {
+      it("keep the encoding of their path", async () => {
         const team = await get("/groups/acme%2Fteam");
         expect((await team.json()).full_path).toBe("acme/team");
         expect((await get("/groups/acme%2fteam")).status).toBe(200);
         expect((await get("/groups/%zz")).status).toBe(400);
       });
 
-      it("keep their query as it was encoded", async () => {
+      it("keep the encoding of their query", async () => {
         await newLabel({ name: "a+b c&d" });
         for (const search of ["a%2Bb+c%26d", "a%2Bb%20c%26d"]) {
           const found = await (await get(`/groups/acme/labels?search=${search}`)).json();
@@ -154,7 +154,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect((await token.json()).username).toBe("guest");
       });
 
-      it("bring a body as JSON, form, multipart or query", async () => {
+      it("can have a body of JSON, form or multipart, or parameters in the query", async () => {
         const form = new URLSearchParams({ name: "by form", color: "#123456" });
         const multipart = new FormData();
         multipart.set("name", "by multipart ü");
@@ -176,7 +176,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         ]);
       });
 
-      it("come in chunks of any size", async () => {
+      it("can arrive in chunks of any size", async () => {
         const bytes = new TextEncoder().encode(JSON.stringify({ name: "in größeren chunks" }));
         const { status, body } = await send(`${api}/groups/acme/labels?color=%23123456`, {
           method: "POST",
@@ -186,7 +186,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect([status, JSON.parse(body).name]).toEqual([201, "in größeren chunks"]);
       });
 
-      it("share a connection", async () => {
+      it("can share a connection", async () => {
         const agent = new Agent({ keepAlive: true, maxSockets: 1 });
         const sockets = new Set<unknown>();
         const json = { "content-type": "application/json" };
@@ -212,7 +212,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         agent.destroy();
       });
 
-      it("are answered side by side", async () => {
+      it("are answered concurrently", async () => {
         const names = Array.from({ length: 30 }, (_, at) => `side ${at}`);
         const made = await Promise.all(names.map((label) => newLabel({ name: label })));
         expect(made.every(({ status }) => status === 201)).toBe(true);
@@ -238,7 +238,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
           client,
           length,
         ]);
-        // Ten that are answered late, after what is read past at most, would take ten seconds.
+        // Ten late answers, after reading the maximum of the body, would take ten seconds.
         expect(performance.now() - started).toBeLessThan(8000);
         expect(stdout.trim().split("\n")).toEqual(
           Array.from({ length: 10 }, () => '413 {"message":"413 Request Entity Too Large"}'),
@@ -275,7 +275,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         return get(`${wiki}/attachments`, { method: "POST", body });
       };
 
-      it("is taken and given as it is", async () => {
+      it("is uploaded and downloaded unchanged", async () => {
         const taken = await upload(content);
         expect(taken.status).toBe(201);
         const path = `${wiki}/${(await taken.json()).link.url}`;
@@ -299,7 +299,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(await isHealthy()).toBe(true);
       });
 
-      it("that breaks off is not kept", async () => {
+      it("is discarded if the upload breaks off", async () => {
         const start = [
           `POST ${new URL(api).pathname}${wiki}/attachments HTTP/1.1`,
           "Host: pm.test",
@@ -328,7 +328,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
           "name=unfinished&color=%23123456",
         ].join("\r\n");
 
-      it("keeps nobody else from writing", async () => {
+      it("does not block others from writing", async () => {
         const stalled = await Promise.all(
           Array.from({ length: 5 }, () => raw(api, half("/groups/acme/labels"))),
         );
@@ -337,7 +337,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(await isHealthy()).toBe(true);
       });
 
-      it("waits for no answer and holds up nobody", async () => {
+      it("may disconnect before the answer, without blocking others", async () => {
         for (let round = 0; round < 20; round += 1) {
           const ended = new AbortController();
           const asked = get("/projects?per_page=100", { signal: ended.signal });
@@ -347,7 +347,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(await isHealthy()).toBe(true);
       });
 
-      it("has written nothing", async () => {
+      it("writes nothing", async () => {
         for (let round = 0; round < 20; round += 1) {
           const socket = await raw(api, half("/groups/acme/labels"));
           if (round % 2 === 0) socket.destroy();
@@ -368,7 +368,7 @@ const hasCurl = await run("curl", ["--version"]).then(
   () => false,
 );
 
-/** A socket on which something was sent as it is. */
+/** Opens a socket and sends a raw text on it. */
 export async function raw(url: string, text: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -378,7 +378,7 @@ export async function raw(url: string, text: string): Promise<Socket> {
   return socket;
 }
 
-/** A request of Node's own client, its body in the given chunks. */
+/** Sends a request with Node's own client, its body in the given chunks. */
 export async function send(
   url: string,
   { chunks = [], ...options }: RequestOptions & { chunks?: (Uint8Array | string)[] },
@@ -390,7 +390,7 @@ export async function send(
 }> {
   const outgoing = request(url, options);
   const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
-  // What comes after an early answer may meet a closed connection.
+  // After an early answer, further writes may meet a closed connection.
   answered.then(() => outgoing.on("error", () => undefined)).catch(() => undefined);
   for (const chunk of chunks) outgoing.write(chunk);
   outgoing.end();

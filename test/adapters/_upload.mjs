@@ -1,5 +1,5 @@
-// Sends 20 MB to a URL several times and prints what became of each, from a process of its own: within the server's
-// own, a client never meets a connection that closes while it still writes.
+// Sends 20 MB to a URL several times and prints each outcome. It runs in its own process: in the server's process a
+// client never sees the connection close while it is still writing.
 import { request } from "node:http";
 
 const [url, token, client, length] = process.argv.slice(2);

@@ -21,7 +21,7 @@ async function groupsOf(response: Response) {
 }
 
 describe("fetch", () => {
-  it("takes what the Fetch API's takes: an address or a URL, with the rest beside it", async () => {
+  it("accepts the arguments of the Fetch API: a string or a URL, with an init", async () => {
     const address = "http://pm.test/api/v4/groups/acme/labels";
     expect((await app.fetch("http://pm.test/api/v4/groups")).status).toBe(200);
     const made = await app.fetch(new URL(address), {
@@ -54,7 +54,7 @@ describe("fetch", () => {
     }
   });
 
-  it("knows the prefix by the application's own address, whether or not it was cut off", async () => {
+  it("takes the prefix from the application's own URL, whether or not it was cut off", async () => {
     const mounted = await testApp({ url: "https://pm.example.com/pm/" });
     for (const path of ["/pm/api/v4/groups", "/api/v4/groups"]) {
       const response = await mounted.fetch(`http://10.0.0.1:8080${path}`, { headers: TOKEN });
@@ -63,7 +63,7 @@ describe("fetch", () => {
     await mounted.dispose();
   });
 
-  it("reads nothing but the prefix of what frameworks pass beside a request", async () => {
+  it("reads only the prefix from a framework's second argument", async () => {
     const request = new Request("http://pm.test/api/v4/user", { headers: TOKEN });
     const others = { method: "DELETE", body: "x", incoming: {}, waitUntil: () => undefined };
     expect((await app.fetch(request, others as RequestInit)).status).toBe(200);
@@ -88,16 +88,16 @@ describe("Hono on Node, which replaces the global Request and Response", () => {
     Object.assign(globalThis, globals);
   });
 
-  it("has replaced them", () => {
+  it("really replaces them", () => {
     expect(globalThis.Response).not.toBe(globals.Response);
   });
 
-  it("is answered with links below the prefix", async () => {
+  it("receives links below the prefix", async () => {
     const { web_url } = await groupsOf(await fetch(`${url}/pm/api/v4/groups`, { headers: TOKEN }));
     expect(web_url).toBe(`${url}/pm/groups/acme`);
   });
 
-  it("takes bodies, and says what is wrong", async () => {
+  it("can send bodies, and receives errors", async () => {
     const labels = `${url}/pm/api/v4/groups/acme/labels`;
     const headers = { ...TOKEN, "content-type": "application/json" };
     const body = JSON.stringify({ name: "by-hono", color: "#123456" });
@@ -107,13 +107,13 @@ describe("Hono on Node, which replaces the global Request and Response", () => {
     expect((await fetch(`${url}/pm/api/v4/user`)).status).toBe(401);
   });
 
-  it("can have it mounted", async () => {
+  it("can mount it", async () => {
     expect((await fetch(`${url}/mounted/api/v4/groups`, { headers: TOKEN })).status).toBe(200);
     expect(await (await fetch(url)).text()).toBe("The shop's front page");
   });
 });
 
-describe("what is not there", () => {
+describe("unknown paths", () => {
   it.each(["/acme/site", "/groups/acme", "/-/nowhere", "/oauth/nowhere", "/nowhere"])(
     "%s is a page for browsers, and JSON for programs",
     async (path) => {
@@ -126,7 +126,7 @@ describe("what is not there", () => {
     },
   );
 
-  it("is JSON below the API, where pages are off, and for other methods", async () => {
+  it("are JSON below the API, with pages switched off, and for other methods", async () => {
     const isJson = async (response: Response) => {
       expect(response.status).toBe(404);
       expect(await response.json()).toEqual({ error: "404 Not Found" });
@@ -135,7 +135,7 @@ describe("what is not there", () => {
     await isJson(await app.fetch("http://pm.test/nowhere", { headers: HTML, method: "POST" }));
   });
 
-  it("below a prefix, the mount itself leads browsers to the account page", async () => {
+  it("below a prefix, the mount itself redirects browsers to the account page", async () => {
     for (const path of ["/pm", "/pm/", "/pm/?x=1"]) {
       const page = await app.fetch(`http://pm.test${path}`, { headers: HTML, prefix: "/pm" });
       expect([path, page.status, page.headers.get("location")]).toEqual([

@@ -7,12 +7,12 @@ import { createMiddleware } from "../../src/node.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
-/** A request as the host's own session middleware leaves it. */
+/** A request as the host's own session middleware passes it on. */
 interface HostRequest extends express.Request {
   member?: string;
 }
 
-/** Who is signed in at the host, by its own cookie. */
+/** The host's signed-in user, from its own cookie. */
 const cookieOf = (header: string | null | undefined) => /host=([\w-]+)/.exec(header ?? "")?.[1];
 
 describe("an Express app with its own sign-in", () => {
@@ -65,12 +65,12 @@ describe("an Express app with its own sign-in", () => {
     expect(await (await ask("/api/v4/user", "three")).json()).toMatchObject({ id: 3 });
   });
 
-  it("takes nobody for nobody", async () => {
+  it("treats no user as anonymous", async () => {
     expect((await ask("/api/v4/user")).status).toBe(401);
     expect((await ask("/api/v4/groups/acme")).status).toBe(200);
   });
 
-  it("says so where the host knows somebody who has no account here, and who is blocked", async () => {
+  it("answers 403 with a reason to the host's users without an account here, and to blocked ones", async () => {
     const unknown = await ask("/api/v4/groups/acme", "nobody");
     expect([unknown.status, await unknown.json()]).toEqual([
       403,
@@ -88,7 +88,7 @@ describe("an Express app with its own sign-in", () => {
     ]);
   });
 
-  it("asks a token first", async () => {
+  it("prefers a token", async () => {
     const headers = { "private-token": "token-of-guest" };
     const answer = await ask("/api/v4/user", "owner", { headers });
     expect(await answer.json()).toMatchObject({ username: "guest" });
@@ -96,12 +96,12 @@ describe("an Express app with its own sign-in", () => {
     expect(wrong.status).toBe(401);
   });
 
-  it("lets its own pages change something, and no other site's", async () => {
+  it("allows changes from its own pages, but not from other sites", async () => {
     const path = "/api/v4/projects?name=";
     const host = new URL(url).host;
     expect((await post(`${path}a`, "owner", { "sec-fetch-site": "same-origin" })).status).toBe(201);
     expect((await post(`${path}b`, "owner", { origin: `http://${host}` })).status).toBe(201);
-    // What is no browser has no cookies that it sends by mistake.
+    // Clients other than browsers don't send cookies by mistake.
     expect((await post(`${path}c`, "owner")).status).toBe(201);
     for (const headers of [
       { "sec-fetch-site": "cross-site" },
@@ -114,7 +114,7 @@ describe("an Express app with its own sign-in", () => {
     }
   });
 
-  it("takes no session of ours, and has no page that makes one", async () => {
+  it("ignores our own sessions, and has no page that creates one", async () => {
     expect((await ask("/users/sign_in")).status).toBe(404);
     for (const path of ["active_sessions", "password/edit"]) {
       expect(await (await ask(`/-/user_settings/${path}`, "owner")).text()).toBe("the host's");
@@ -130,7 +130,7 @@ describe("an Express app with its own sign-in", () => {
     expect((await ask("/api/v4/user", undefined, { headers })).status).toBe(401);
   });
 
-  it("shows its pages below the mount, with forms that need their token", async () => {
+  it("shows its pages below the mount, with forms protected by their token", async () => {
     const answer = await ask("/-/user_settings/personal_access_tokens", "owner");
     const page = await answer.text();
     const links = [...page.matchAll(/(?:href|action)="(\/[^"]*)"/g)].map(([, path]) => path);
@@ -152,7 +152,7 @@ describe("an Express app with its own sign-in", () => {
     expect(await (await form(csrf)).text()).toContain("pmat-");
   });
 
-  it("sends who is not signed in to the host's page, and back", async () => {
+  it("redirects visitors who are not signed in to the host's page, and back", async () => {
     const answer = await ask("/-/profile?a=1");
     expect(answer.status).toBe(302);
     expect(answer.headers.get("location")).toBe(
@@ -160,14 +160,14 @@ describe("an Express app with its own sign-in", () => {
     );
   });
 
-  it("is told of by 500 where the host's own function fails", async () => {
+  it("answers 500 if the host's own function fails", async () => {
     expect((await ask("/api/v4/user", "broken")).status).toBe(500);
     expect(failures).toEqual(["Error: the host's own"]);
   });
 });
 
 describe("an app called by fetch", () => {
-  it("gives the request as it came, and a promise will do", async () => {
+  it("receives the original request, and may return a promise", async () => {
     const app = await testApp({
       authenticate: async (request) =>
         request instanceof Request ? cookieOf(request.headers.get("cookie")) : undefined,
@@ -182,7 +182,7 @@ describe("an app called by fetch", () => {
     await app.dispose();
   });
 
-  it("refuses pages of our own sign-in beside the host's", async () => {
+  it("refuses our own sign-in pages beside the host's", async () => {
     const options = { authenticate: () => undefined, pages: ["sign_in"] as const };
     await expect(testApp(options)).rejects.toThrow(/^pages: sign_in is ours alone/);
   });

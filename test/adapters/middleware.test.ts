@@ -22,7 +22,7 @@ afterEach(async () => {
   expect(failures).not.toHaveBeenCalled();
 });
 
-/** Listens with a host application, until the test is over. */
+/** Listens with a host application until the end of the test. */
 async function listen(
   host: Express | ((req: IncomingMessage, res: ServerResponse) => void),
 ): Promise<string> {
@@ -32,7 +32,7 @@ async function listen(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** All that still comes. */
+/** Reads a socket to its end. */
 async function read(socket: Socket): Promise<string> {
   let text = "";
   for await (const chunk of socket.setEncoding("utf8")) text += chunk;
@@ -41,7 +41,7 @@ async function read(socket: Socket): Promise<string> {
 
 const closed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
 
-/** Hosts that look like hosts, and of which no URL can be made. */
+/** Plausible hosts that do not form a valid URL. */
 const NO_URL = ["a:99999", "[::::]", "999.999.999.999", "xn--"];
 
 const TOKEN = { "private-token": "token-of-owner" };
@@ -53,7 +53,7 @@ async function linksOf(url: string, headers: Record<string, string> = {}): Promi
   return [String(response.headers["link"]).split(">")[0]?.slice(1) as string, web_url];
 }
 
-/** Mounts as Connect 3 does: the prefix is cut off `url`, and `originalUrl` keeps it. */
+/** Mounts like Connect 3: the prefix is cut off `url`, and `originalUrl` keeps it. */
 function connectStyle(prefix: string, middleware: Middleware) {
   return (req: IncomingMessage & { originalUrl?: string }, res: ServerResponse) => {
     req.originalUrl ??= req.url as string;
@@ -67,7 +67,7 @@ function connectStyle(prefix: string, middleware: Middleware) {
 
 describe("mounted", () => {
   it.each(["/pm", "/a/b/c", "/with%20space", "/:anything"])(
-    "at %s of Express, its links begin there",
+    "at %s in Express, its links begin there",
     async (prefix) => {
       const url = await listen(express().use(prefix, createMiddleware(app)));
       const base = `${url}${prefix.replace(":", "")}`;
@@ -78,7 +78,7 @@ describe("mounted", () => {
     },
   );
 
-  it("in a router in a router of Express, its links begin there", async () => {
+  it("in nested routers of Express, its links begin there", async () => {
     const inner = express.Router().use("/inner", createMiddleware(app));
     const base = `${await listen(express().use("/outer", inner))}/outer/inner`;
     expect((await linksOf(`${base}/api/v4/groups`))[1]).toBe(`${base}/groups/acme`);
@@ -89,13 +89,13 @@ describe("mounted", () => {
     expect((await linksOf(`${url}/api/v4/groups`))[1]).toBe(`${url}/groups/acme`);
   });
 
-  it("as Connect does, its links begin there", async () => {
+  it("in the style of Connect, its links begin there", async () => {
     const url = await listen(connectStyle("/pm", createMiddleware(app)));
     expect((await linksOf(`${url}/pm/api/v4/groups`))[1]).toBe(`${url}/pm/groups/acme`);
     expect(await (await fetch(`${url}/pm/elsewhere`)).text()).toBe("nothing at /elsewhere");
   });
 
-  it("passes on what is outside the API, and nothing else", async () => {
+  it("passes on only requests outside the API", async () => {
     const host = express()
       .use("/pm", createMiddleware(app))
       .use((req, res) => {
@@ -130,7 +130,7 @@ describe("mounted", () => {
     expect(await ask("/pm/-/health")).toBe(200);
   });
 
-  it("leads browsers that ask for the mount itself to the pages", async () => {
+  it("redirects browsers from the mount itself to the pages", async () => {
     const url = await listen(express().use("/pm", createMiddleware(app)));
     for (const path of ["/pm", "/pm/", "/pm?x=1", "/pm/?x=1"]) {
       const init = { headers: { accept: "text/html" }, redirect: "manual" } as const;
@@ -139,7 +139,7 @@ describe("mounted", () => {
     }
   });
 
-  it("answers browsers with a page where there is no host to pass on to", async () => {
+  it("answers browsers with a page if there is no host to pass on to", async () => {
     const server = await serve(app, { port: 0 });
     ends.push(() => server.close());
     for (const url of [server.url, await listen(createMiddleware(app))]) {
@@ -153,7 +153,7 @@ describe("mounted", () => {
     }
   });
 
-  it("gives the host what goes wrong in it", async () => {
+  it("passes errors on to the host", async () => {
     const broken = { respond: () => Promise.reject(new Error("broken")) };
     const host = express()
       .use(createMiddleware(broken))
@@ -164,7 +164,7 @@ describe("mounted", () => {
     expect([response.status, await response.text()]).toEqual([500, "broken"]);
   });
 
-  it("leaves alone what the host has answered meanwhile", async () => {
+  it("does nothing if the host has answered meanwhile", async () => {
     const slow = { respond: () => new Promise<undefined>((resolve) => setTimeout(resolve, 30)) };
     const url = await listen((req: IncomingMessage, res: ServerResponse) => {
       createMiddleware(slow)(req, res);
@@ -199,7 +199,7 @@ describe("behind a body parser", () => {
     expect(await response.json()).toMatchObject({ name: "token", scopes: ["api", "read_user"] });
   });
 
-  it("takes both a host's JSON and form parser, and multipart past them", async () => {
+  it("works behind a host's JSON and form parsers, which skip multipart", async () => {
     const host = express()
       .use(express.json(), express.urlencoded(), express.text(), express.raw())
       .use("/pm", createMiddleware(app));
@@ -216,7 +216,7 @@ describe("behind a body parser", () => {
     expect(gone.status).toBe(204);
   });
 
-  it("keeps elements of a form together", async () => {
+  it("keeps the attributes of an array's elements together", async () => {
     const seen = vi.fn();
     const url = await listen(
       express()
@@ -256,7 +256,7 @@ describe("behind a body parser", () => {
     });
   });
 
-  it("does not hang where somebody read the body and kept nothing", async () => {
+  it("does not hang if the body was read and discarded", async () => {
     const url = await listen(async (req: IncomingMessage, res: ServerResponse) => {
       for await (const _ of req);
       createMiddleware(app)(req, res);
@@ -266,7 +266,7 @@ describe("behind a body parser", () => {
     expect(response.status).toBe(400);
   });
 
-  it("prefers the bytes that some hosts keep", async () => {
+  it("prefers the raw bytes that some hosts store", async () => {
     const url = await listen(async (req: IncomingMessage, res: ServerResponse) => {
       const chunks: Buffer[] = [];
       for await (const chunk of req) chunks.push(chunk);
@@ -296,7 +296,7 @@ describe("behind a proxy", () => {
     addresses.length = 0;
   });
 
-  it("is not told so by just anybody", async () => {
+  it("ignores its headers by default", async () => {
     const url = await listen(createMiddleware(logging));
     expect((await linksOf(`${url}/api/v4/groups`, forwarded))[1]).toBe(`${url}/groups/acme`);
     expect(addresses).toEqual(["127.0.0.1"]);
@@ -305,7 +305,7 @@ describe("behind a proxy", () => {
   it.each([
     ["node:http", (middleware: Middleware) => listen(middleware)],
     ["Express", (middleware: Middleware) => listen(express().use(middleware))],
-  ])("believes it when told to, on %s", async (_, start) => {
+  ])("uses them if told to, on %s", async (_, start) => {
     const url = await start(createMiddleware(logging, { trustProxy: true }));
     const base = "https://pm.example.com/groups/acme";
     expect((await linksOf(`${url}/api/v4/groups`, forwarded))[1]).toBe(base);
@@ -313,7 +313,7 @@ describe("behind a proxy", () => {
     expect(addresses).toEqual(["203.0.113.9", "127.0.0.1"]);
   });
 
-  it("takes Express's word for the protocol and the address", async () => {
+  it("uses Express's protocol and address", async () => {
     const host = express().set("trust proxy", true).use(createMiddleware(logging));
     const url = await listen(host);
     const [, link] = await linksOf(`${url}/api/v4/groups`, forwarded);
@@ -321,7 +321,7 @@ describe("behind a proxy", () => {
     expect(addresses).toEqual(["203.0.113.9"]);
   });
 
-  it("refuses what can't be an address of it", async () => {
+  it("refuses forwarded values that can't form its URL", async () => {
     const url = await listen(createMiddleware(logging, { trustProxy: true }));
     for (const headers of [
       ...["a b", ...NO_URL].map((host) => ({ "x-forwarded-host": host })),
@@ -346,7 +346,7 @@ describe("on the wire", () => {
     url = server.url;
   });
 
-  /** All that comes back for what is sent as it is. */
+  /** Sends raw lines and returns the complete answer. */
   async function exchange(...lines: string[]): Promise<string> {
     return read(await raw(url, `${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`));
   }
@@ -377,7 +377,7 @@ describe("on the wire", () => {
   );
 
   it.each(["pm.test", "pm.test:8080", "[::1]:80", "xn--mnchen-3ya", "a_b"])(
-    "the host %s is where links lead",
+    "links begin with the host %s",
     async (host) => {
       const answer = await exchange("GET /api/v4/projects HTTP/1.1", `Host: ${host}`);
       expect(answer).toContain(`"web_url":"http://${host}/acme/site"`);
@@ -389,7 +389,7 @@ describe("on the wire", () => {
     expect(answer).toContain('"web_url":"http://localhost/acme/site"');
   });
 
-  it("a target in absolute form says the host itself", async () => {
+  it("a target in absolute form provides the host", async () => {
     const target = "http://proxy.test:81/api/v4/projects?per_page=1";
     const answer = await exchange(`GET ${target} HTTP/1.1`, "Host: pm.test");
     expect(answer).toContain('"web_url":"http://proxy.test:81/acme/site"');
@@ -407,7 +407,7 @@ describe("on the wire", () => {
     "http://u:p@pm.test/api/v4/projects",
     "pm.test:443",
     "//pm.test/api/v4/projects",
-  ])("the target %s is none", async (target) => {
+  ])("the target %s is invalid", async (target) => {
     const answer = await exchange(`GET ${target} HTTP/1.1`, "Host: pm.test");
     expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
   });
@@ -428,7 +428,7 @@ describe("on the wire", () => {
     expect((await read(socket)).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(5);
   });
 
-  it("uploads that break off are no failures and leave nothing behind", async () => {
+  it("interrupted uploads are no errors and leave nothing behind", async () => {
     const open = () =>
       process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = open();
@@ -447,7 +447,7 @@ describe("on the wire", () => {
     await expect.poll(open).toBeLessThanOrEqual(before + 4);
   });
 
-  it("a refused body is read past for a moment only", async () => {
+  it("a refused body is drained only for a moment", async () => {
     const socket = await raw(
       url,
       [
@@ -496,7 +496,7 @@ describe.each([
     "Content-Type: application/json",
   ];
 
-  it("that reads nothing is cut, and one that reads slowly is not", async () => {
+  it("is cut if it reads nothing, but not if it reads slowly", async () => {
     const url = await start(answering);
     const get = "GET /large HTTP/1.1\r\nHost: pm.test\r\nConnection: close\r\n\r\n";
     const [idle, slow] = [await raw(url, get), await raw(url, get)];
@@ -518,7 +518,7 @@ describe.each([
     expect(idle.bytesRead).toBeLessThan(large.length);
   });
 
-  it("that sends nothing more is cut, and one that sends slowly is not", async () => {
+  it("is cut if it sends nothing more, but not if it sends slowly", async () => {
     const url = await start(answering);
     const body = JSON.stringify({ name: `slow ${url}`, color: "#123456" });
     const head = [...post, `Content-Length: ${body.length}`, "Connection: close", "", ""];
@@ -545,8 +545,8 @@ describe.each([
   });
 });
 
-describe("connections of one address", () => {
-  it("are closed beyond a number, and those that say nothing soon", async () => {
+describe("connections from one address", () => {
+  it("are closed above a limit, and idle new ones soon", async () => {
     const server = await serve(app, { port: 0, connectionsPerAddress: 3 });
     ends.push(server.close);
     const silent = await Promise.all([1, 2, 3].map(() => raw(server.url, "")));
@@ -579,7 +579,7 @@ describe("closing a server", () => {
       done.then(() => resolve(performance.now() - started));
     });
 
-  it("answers what is running, and ends connections that are kept", async () => {
+  it("finishes running requests, and ends keep-alive connections", async () => {
     let finish: (value: undefined) => void = () => undefined;
     const waiting = new Promise<undefined>((resolve) => {
       finish = resolve;
@@ -602,7 +602,7 @@ describe("closing a server", () => {
     expect(await closing).toBeLessThan(1000);
   });
 
-  it("does not wait for those who stall longer than they are given", async () => {
+  it("does not wait longer than allowed for stalled clients", async () => {
     const server = await serve(app, { port: 0, grace: 100 });
     const stalled = await Promise.all([
       raw(server.url, ""),
@@ -616,7 +616,7 @@ describe("closing a server", () => {
     await Promise.all(ends);
   });
 
-  it("can be asked for twice", async () => {
+  it("can be requested twice", async () => {
     const server = await serve(app, { port: 0 });
     await Promise.all([server.close(), server.close()]);
     await server.close();
@@ -624,7 +624,7 @@ describe("closing a server", () => {
 });
 
 describe("listening", () => {
-  it("fails where the address is taken", async () => {
+  it("fails if the address is in use", async () => {
     const server = await serve(app, { port: 0 });
     ends.push(server.close);
     const port = Number(new URL(server.url).port);

@@ -13,12 +13,12 @@ const script = fileURLToPath(new URL("_serve.mjs", import.meta.url));
 const TOKEN = { "private-token": "token-of-owner" };
 const MEBIBYTE = 1024 * 1024;
 
-/** An application on another runtime, by that runtime's adapter of what was built. */
+/** An application on another runtime, served by that runtime's adapter from the build. */
 interface Served {
   url: string;
-  /** What is read of files until now. */
+  /** How much was read of files until now. */
   read(): Promise<{ pieces: number; ended: number }>;
-  /** Closes it, and gives the milliseconds that took. */
+  /** Closes it, and returns the milliseconds that took. */
   close(): Promise<number>;
   /** Resolves when its process has ended. */
   ended: Promise<unknown>;
@@ -54,7 +54,7 @@ async function start(
   };
 }
 
-/** The first line of what is answered, or nothing. */
+/** The first line of an answer, or nothing. */
 async function answerTo(url: string, ...lines: string[]): Promise<string> {
   const socket = await raw(url, [...lines, "Connection: close", "", ""].join("\r\n"));
   let text = "";
@@ -67,7 +67,7 @@ const closed = (socket: Socket) => new Promise((resolve) => socket.once("close",
 for (const { name, command } of runtimes) {
   if (name !== "Bun" && name !== "Deno") continue;
   if (!command) {
-    describe.skip(`${name}, which this platform hasn't got`);
+    describe.skip(`${name}, which is not available on this platform`);
     continue;
   }
   adapterTests({
@@ -93,16 +93,16 @@ for (const { name, command } of runtimes) {
     };
     afterEach(close);
 
-    it("refuses a Host that is none", async () => {
+    it("refuses an invalid Host", async () => {
       const { url } = await serve();
       for (const host of ["a b", "x/y", "%%", "[::1", "a,b", "user@x"]) {
         const answer = await answerTo(url, "GET /api/v4/version HTTP/1.1", `Host: ${host}`);
-        // Deno takes what is behind a slash for the path.
+        // Deno takes the part after a slash for the path.
         expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
       }
     });
 
-    it("believes a proxy only where it is told to", async () => {
+    it("trusts a proxy only if told to", async () => {
       const headers = {
         ...TOKEN,
         "x-forwarded-proto": "https",
@@ -127,7 +127,7 @@ for (const { name, command } of runtimes) {
       expect(await (await fetch(`${other.url}/ip`, { headers })).text()).toBe("203.0.113.9");
     });
 
-    it("reads no further of a file for who reads slowly or goes away", async () => {
+    it("stops reading a file if the client reads slowly or disconnects", async () => {
       const { url, read } = await serve();
       const wiki = `${url}/api/v4/projects/secret%2Fvault/wikis`;
       const body = new FormData();
@@ -146,11 +146,11 @@ for (const { name, command } of runtimes) {
         });
       }
       await expect.poll(async () => (await read()).ended).toBe(5);
-      // 36 pieces are in the file.
+      // The file has 36 chunks.
       expect((await read()).pieces).toBeLessThan(5 * 36);
     });
 
-    it("answers what is running when it is closed, and ends connections that are kept", async () => {
+    it("finishes running requests when closed, and ends keep-alive connections", async () => {
       const { url } = await serve();
       const [slow, idle] = await Promise.all([
         raw(url, "GET /slow HTTP/1.1\r\nHost: pm.test\r\n\r\n"),
@@ -165,10 +165,10 @@ for (const { name, command } of runtimes) {
       await Promise.all(ends);
     });
 
-    it("does not wait for those who stall longer than they are given", async () => {
+    it("does not wait longer than allowed for stalled clients", async () => {
       const { url, ended } = await serve({ grace: 100, linger: 1000 });
       const stalled = await Promise.all([
-        // For Bun a connection begins with its first byte.
+        // On Bun a connection only counts from its first byte.
         ...(name === "Bun" ? [] : [raw(url, "")]),
         raw(url, "GET /-/health HT"),
         raw(url, "POST /api/v4/groups HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"),
@@ -179,7 +179,7 @@ for (const { name, command } of runtimes) {
       expect(await took).toBeLessThan(2000);
     });
 
-    it("takes all of a body that is on its way when it is closed", async () => {
+    it("reads the rest of a body being sent when it is closed", async () => {
       const { url } = await serve();
       const body = JSON.stringify({ name: "on its way", color: "#123456" });
       const socket = await raw(
@@ -195,12 +195,12 @@ for (const { name, command } of runtimes) {
         ].join("\r\n"),
       );
       const answer = once(socket, "data");
-      // Nothing tells from outside that the request has come in.
+      // There is no way to see from outside that the request has come in.
       await new Promise((resolve) => setTimeout(resolve, 200));
       const took = close();
       await new Promise((resolve) => setTimeout(resolve, 300));
       const late = fetch(`${url}/-/health`).then(({ status }) => status);
-      // Deno can't stop listening alone.
+      // Deno can't stop listening separately.
       expect(await late.catch(() => "refused")).toBe(name === "Deno" ? 503 : "refused");
       socket.write(body.slice(10));
       expect(String(await answer)).toMatch(/^HTTP\/1\.1 201 /);

@@ -1,4 +1,4 @@
-// Sends the mail of the database it is given, in a process of its own, until it is killed; begins with a line when ready.
+// Sends the mail of the given database in its own process until killed; prints a line when ready.
 import { createApp } from "../../src/app.ts";
 
 const [database, smtp] = process.argv.slice(2) as [string, string];

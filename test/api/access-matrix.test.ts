@@ -8,25 +8,25 @@ import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpe
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
-// What each route says of itself decides who is let in: a route that is added is in here by being there. Answers are
-// told apart by 401, 403 and the parent's 404; requests are made so that they change little where they are let in.
+// Access is tested from each route's own declaration, so new routes are covered automatically. Answers are
+// told apart by 401, 403 and the parent's 404; requests are built to change little when they are allowed.
 
 const LEVELS: Partial<Record<Person, number>> = { admin: 100, ...ROLES };
 const levelOf = (person: Person) => LEVELS[person] ?? 0;
 
-/** Everybody who has a token. */
+/** Everybody with a token. */
 const signedIn = everyone.filter((person) => person !== "anonymous");
 
 let app: TestApp;
-/** Of the lowest tier, and with impersonation switched off. */
+/** An application on the free tier with impersonation switched off. */
 let free: TestApp;
-/** Headers of those who are signed in, by user name; `csrf` where they have the token of their cookie. */
+/** Headers of signed-in users by user name; `csrf` includes the token of their cookie. */
 const accessTokens: Record<string, string> = {};
 const sessions = { plain: {}, csrf: {} } as Record<
   "plain" | "csrf",
   Record<string, Record<string, string>>
 >;
-/** Tokens of CI jobs by project and user name. */
+/** CI job tokens by project and user name. */
 const jobs: Record<string, Record<string, string>> = {};
 const places: Record<"public" | "private", Places> = {} as Record<"public" | "private", Places>;
 
@@ -88,7 +88,7 @@ afterAll(async () => {
   await free.dispose();
 });
 
-/** Child records that no one has, where no `before` looks them up ahead of the role. */
+/** Ids of child records that don't exist, unless a `before` hook looks them up ahead of the role check. */
 const nowhere = (route: Route, { params, ...place }: Places): Places => ({
   ...place,
   params: route.before
@@ -109,7 +109,7 @@ const VALUES: Record<string, unknown> = {
   "comma-separated string": "x",
 };
 
-/** The least a route asks for, in values that its own rules refuse or that change nothing of note. */
+/** The minimal parameters of a route, with values that fail validation or change nothing of note. */
 function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const sent: Record<string, unknown> = {};
@@ -119,10 +119,10 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
     if (!needed || inPath.includes(name)) continue;
     sent[name] = params[name] ?? values?.[0] ?? VALUES[type];
   }
-  // What the handler itself reserves for owners is not the route's.
+  // Some fields are reserved for owners by the handler, not by the route's access.
   if (route.path === "/projects/:id") return { description: "x" };
   if (route.path === "/users/:user_id" && route.method === "PUT") return {};
-  // A token that is rotated is gone.
+  // Rotating would invalidate the token.
   if (route.path.endsWith("/rotate")) return { expires_at: "never" };
   return sent;
 }
@@ -132,7 +132,7 @@ function requestOf(route: Route, place: Places) {
   const sent = leastOf(route, place);
   return {
     request: `${route.method} ${path}${route.method === "GET" ? `?${new URLSearchParams(sent as Record<string, string>)}` : ""}`,
-    // Nothing is deleted by who may.
+    // Keeps allowed callers from deleting anything.
     headers: { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" },
     ...(route.upload
       ? { body: uploadOf(route.upload.part) }
@@ -155,15 +155,15 @@ const parentOf = (route: Route) =>
       ? "Project"
       : undefined;
 
-/** Routes whose handlers refuse anonymous callers although the route is open, with what. */
+/** Open routes whose handlers refuse anonymous callers, with the status. */
 const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
   "GET /users": 403,
-  // Without scope=all they list the caller's own (gitlab-facts §13).
+  // Without scope=all they list the caller's own.
   "GET /issues": 401,
   "GET /merge_requests": 401,
 };
 
-/** Routes where others than administrators are told nothing of what isn't theirs (gitlab-facts §9). */
+/** Routes that hide other users' records from everybody but administrators. */
 const OWN: Record<string, 401> = { "GET /personal_access_tokens/:token_id": 401 };
 
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
@@ -178,7 +178,7 @@ function roleOf(route: Route, visibility: "public" | "private"): Role | undefine
   return route.role(context as unknown as Context<never, never> & Parameters<typeof route.role>[0]);
 }
 
-/** What a route's own data says a person gets: a status that refuses, or nothing. */
+/** The refusal status a route's declaration implies for a person, or undefined. */
 function refusalOf(
   route: Route,
   as: Person,
@@ -194,7 +194,7 @@ function refusalOf(
   return as === "admin" ? undefined : OWN[name];
 }
 
-/** What an answer says, as far as access goes. */
+/** The access-related part of an answer. */
 function refusalIn(status: number, json: { message?: unknown } | undefined, route: Route) {
   if (status === 401 || status === 403) return status;
   if (status === 404 && json?.message === `404 ${parentOf(route)} Not Found`) return 404;
@@ -202,15 +202,15 @@ function refusalIn(status: number, json: { message?: unknown } | undefined, rout
 }
 
 describe("the table of routes", () => {
-  it("has a role for every write below a group or project, or a reason why not", () => {
+  it("declares a role for every write below a group or project, with the exceptions listed here", () => {
     const open = routes
       .filter((route) => parentOf(route) && route.method !== "GET" && !route.role)
       .map((route) => `${route.method} ${route.path}`)
-      // Issues, merge requests and what is on them are decided by the record: its author, whether it is
-      // confidential, whether it is locked (gitlab-facts §13). Their own tests go through the roles.
+      // Access to issues, merge requests and their children depends on the record: its author, whether it is
+      // confidential, whether it is locked. Their own tests cover the roles.
       .filter((name) => !/ \/projects\/:id\/(issues|merge_requests)/.test(name));
     expect(open.sort()).toEqual([
-      // Each for themselves, on what they can read
+      // Every user for themselves, on what they can read
       "POST /groups/:id/labels/:label_id/subscribe",
       "POST /groups/:id/labels/:label_id/unsubscribe",
       "POST /projects/:id/labels/:label_id/subscribe",
@@ -222,19 +222,19 @@ describe("the table of routes", () => {
     ]);
   });
 
-  it("has no write open to anyone, but where a role is needed anyway", () => {
+  it("has no write open to anyone, except where the handler requires a role", () => {
     const open = routes
       .filter(({ method, access, role }) => method !== "GET" && access === "anyone" && !role)
       .map(({ method, path }) => `${method} ${path}`);
     expect(open).toEqual([]);
   });
 
-  it("leaves to handlers what makes groups and projects, and who calls", () => {
+  it("leaves access to handlers only for creating groups and projects and for the caller's own records", () => {
     const open = routes
       .filter((route) => !parentOf(route) && !route.access && !route.role)
       .map((route) => `${route.method} ${route.path}`);
     expect(open.sort()).toEqual([
-      // What the caller did, wants to hear of, has to do, and keeps; the caller's own tokens
+      // The caller's own activity, subscriptions, todos, snippets and tokens
       "DELETE /personal_access_tokens/:token_id",
       "DELETE /personal_access_tokens/self",
       "DELETE /snippets/:snippet_id",
@@ -264,7 +264,7 @@ describe("the table of routes", () => {
     ]);
   });
 
-  it("has job tokens only where something is read below a project", () => {
+  it("accepts job tokens only for reads below a project", () => {
     const opted = routes.filter(({ jobTokens }) => jobTokens);
     expect(opted.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "GET /projects/:id",
@@ -274,7 +274,7 @@ describe("the table of routes", () => {
     ]);
   });
 
-  it("has other scopes than reading and writing only on users, events, versions and the token itself", () => {
+  it("accepts scopes other than api and read_api only for users, events, versions and the token itself", () => {
     const other = routes.filter(({ scopes }) => scopes);
     const of = (scope: Scope) =>
       other
@@ -305,7 +305,7 @@ describe("the table of routes", () => {
   });
 });
 
-/** A way to call as somebody: headers, and whose rights they have on a route. */
+/** A way to authenticate: headers, and the person whose rights apply on a route. */
 interface Way {
   headers(as: Exclude<Person, "anonymous">, place: Places): Record<string, string>;
   rights(as: Exclude<Person, "anonymous">, route: Route): Person;
@@ -352,7 +352,7 @@ describe.each(["public", "private"] as const)("in a %s place", (visibility) => {
     return refusalIn(answer.status, answer.json, route);
   };
 
-  it.each(named(routes))("%s lets in whom it says", async (_, route) => {
+  it.each(named(routes))("%s allows exactly the declared callers", async (_, route) => {
     const found: Record<string, unknown> = { anonymous: await told(route, {}) };
     const expected: Record<string, unknown> = {
       anonymous: refusalOf(route, "anonymous", visibility),
@@ -368,14 +368,14 @@ describe.each(["public", "private"] as const)("in a %s place", (visibility) => {
   });
 });
 
-describe("whoever calls", () => {
+describe("callers", () => {
   const ask = async (route: Route, token: string, on: TestApp = app) => {
     const { request, headers, ...options } = requestOf(route, places.public);
     return on.call(request, { ...options, headers: { ...headers, "private-token": token } });
   };
 
   it.each(named(routes))(
-    "%s is 403 to the blocked, 401 with a token that is none",
+    "%s is 403 for blocked users, 401 with an invalid token",
     async (_, route) => {
       expect((await ask(route, "token-of-blocked")).status).toBe(403);
       const { request, headers, ...options } = requestOf(route, places.public);
@@ -395,7 +395,7 @@ describe("whoever calls", () => {
     },
   );
 
-  it.each(named(routes))("%s is reached by the scopes it says", async (_, route) => {
+  it.each(named(routes))("%s accepts exactly the declared scopes", async (_, route) => {
     const accepted: readonly Scope[] =
       route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]);
     for (const [scope, token] of [
@@ -413,13 +413,13 @@ describe("whoever calls", () => {
   });
 
   it.each(named(routes))(
-    "%s is 401 by impersonation where that is switched off",
+    "%s is 401 with an impersonation token if these are switched off",
     async (_, route) => {
       expect((await ask(route, "impersonates-owner", free)).status).toBe(401);
     },
   );
 
-  it.each(named(routes))("%s keeps a CI job in its project", async (_, route) => {
+  it.each(named(routes))("%s confines a CI job to its project", async (_, route) => {
     const { request, ...options } = requestOf(route, places.private);
     const call = (token: string) =>
       app.call(request, { ...options, headers: { ...options.headers, "job-token": token } });
@@ -436,7 +436,7 @@ describe("whoever calls", () => {
   });
 
   it.each(named(routes))("%s is 403 below its tier", async (_, route) => {
-    // One who is let in otherwise.
+    // A caller who would otherwise be allowed.
     const { status } = await ask(route, "token-of-admin", free);
     if ((route.tier ?? "free") === "free") expect(status).not.toBe(403);
     else expect(status).toBe(403);

@@ -10,7 +10,7 @@ afterEach(() => app.dispose());
 
 const ada = { username: "ada", name: "Ada Lovelace", email: "ada@example.com" };
 
-/** What operators did, the newest first. */
+/** Audited operator actions, newest first. */
 const audited = async () =>
   (await app.admin.listAuditEvents()).map(({ action, author, user, target }) => ({
     action,
@@ -20,7 +20,7 @@ const audited = async () =>
   }));
 
 describe("users", () => {
-  it("are made, found, changed and deleted, and all of it is audited", async () => {
+  it("are created, found, changed and deleted, and all of it is audited", async () => {
     const made = await app.admin.createUser({ ...ada, admin: true });
     expect(made).toMatchObject({ ...ada, state: "active", admin: true });
     expect(await app.admin.getUser("ADA")).toEqual(made);
@@ -43,7 +43,7 @@ describe("users", () => {
     ]);
   });
 
-  it("are audited through the API too, with who really did it", async () => {
+  it("are audited through the API too, with the real caller", async () => {
     const as = { as: "admin" } as const;
     const { json } = await app.call("POST /users", {
       ...as,
@@ -100,7 +100,7 @@ describe("users", () => {
 });
 
 describe("groups and members", () => {
-  it("are made, changed and removed", async () => {
+  it("are created, changed and removed", async () => {
     await app.admin.createUser(ada);
     const group = await app.admin.createGroup({ name: "Web", path: "web", owner: "ada" });
     expect(group).toMatchObject({ full_path: "web", visibility: "private", parent_id: null });
@@ -181,7 +181,7 @@ describe("groups and members", () => {
   });
 });
 
-describe("what can't be", () => {
+describe("an invalid call", () => {
   const wrong: [string, (admin: App["admin"]) => unknown, option: string, says: string][] = [
     [
       "no name",
@@ -284,7 +284,7 @@ describe("what can't be", () => {
 });
 
 describe("an invitation", () => {
-  it("says where its link leads, where that is known", async () => {
+  it("contains the full URL of its link, if the address is known", async () => {
     const { invitation, ...user } = await app.admin.inviteUser(ada);
     expect(user).toMatchObject(ada);
     expect(invitation).toMatchObject({ username: "ada", url: null });

@@ -48,7 +48,7 @@ function file(): FormData {
   return form;
 }
 
-/** What changes a part of a project that others see. */
+/** Requests that change a part of a project visible to others. */
 const writes = (): Record<string, CallOptions> => ({
   [`POST ${SITE}/issues`]: { json: { title: "x" } },
   [`PUT ${SITE}/issues/1`]: { json: { title: "x" } },
@@ -81,7 +81,7 @@ const counted = async () => {
 };
 
 describe("an archived project", () => {
-  it("is kept as it is, by its owner and by administrators too", async () => {
+  it("is read-only, for its owner and administrators too", async () => {
     await archive();
     const before = await counted();
     for (const [request, options] of Object.entries(writes())) {
@@ -93,7 +93,7 @@ describe("an archived project", () => {
     expect(await counted()).toEqual(before);
   });
 
-  it("asks first who calls, and whether they may see it", async () => {
+  it("checks the caller and visibility first", async () => {
     await archive();
     const json = { title: "x", content: "x" };
     expect(await status(`POST ${SITE}/wikis`, { as: "anonymous", json })).toBe(401);
@@ -101,7 +101,7 @@ describe("an archived project", () => {
     expect(await status(`POST ${SITE}/issues`, { as: "stranger", json })).toBe(404);
   });
 
-  it("can be read, and everyone goes on with what is theirs", async () => {
+  it("can be read, starred, subscribed to and muted", async () => {
     await archive();
     for (const path of ["", "/issues", "/issues/1/notes", "/merge_requests", "/labels", "/wikis"]) {
       expect([path, await status(`GET ${SITE}${path}`)]).toEqual([path, 200]);
@@ -114,7 +114,7 @@ describe("an archived project", () => {
     expect(await status(`PUT ${SITE}/notification_settings`, mute)).toBe(200);
   });
 
-  it("still has its members and settings changed, and comes back", async () => {
+  it("can still have its members and settings changed, and be unarchived", async () => {
     await archive();
     const { json: stranger } = await app.call("GET /users?username=stranger", { as });
     const member = { json: { user_id: stranger[0].id, access_level: 30 } };
@@ -124,7 +124,7 @@ describe("an archived project", () => {
     expect(await status(`POST ${SITE}/issues`, { json: { title: "x" } })).toBe(201);
   });
 
-  it("is no place to move an issue to, or from", async () => {
+  it("does not allow moving an issue to it or from it", async () => {
     await archive();
     const ids = await Promise.all(
       ["site", "other"].map(
@@ -141,7 +141,7 @@ describe("an archived project", () => {
   });
 });
 
-/** Titles of a list, or what refuses it. */
+/** Titles of a list, or the status that refuses it. */
 const titles = async (path: string) => {
   const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
   return status === 200 ? json.map(({ title }: { title: string }) => title) : status;
@@ -150,7 +150,7 @@ const projectsOf = async (path: string) => {
   const { json } = await app.call(`GET ${path}`, { as: "admin" });
   return new Set(json.map((one: { project_id: number }) => one.project_id)).size;
 };
-/** What its events are about. */
+/** Target types of the project's events. */
 const told = async () => {
   const { json } = await app.call(`GET ${SITE}/events`, { as });
   return [
@@ -161,7 +161,7 @@ const told = async () => {
 describe("a project without issues", () => {
   beforeEach(() => change({ issues_enabled: false }));
 
-  it("shows none, and takes none", async () => {
+  it("lists none, and accepts none", async () => {
     expect(await titles(`${SITE}/issues`)).toEqual([]);
     expect(await status(`GET ${SITE}/issues/1`)).toBe(404);
     expect(await status(`GET ${SITE}/issues/1/notes`)).toBe(404);
@@ -176,7 +176,7 @@ describe("a project without issues", () => {
     );
   });
 
-  it("is left out where issues of many projects are listed, and tells nothing of its own", async () => {
+  it("is left out of lists across projects, and its events are hidden", async () => {
     expect(await projectsOf("/issues?scope=all")).toBe(1);
     expect(await projectsOf("/groups/acme/issues")).toBe(1);
     expect(await told()).toEqual(["MergeRequest", "Note", null]);
@@ -211,7 +211,7 @@ it("issues that are off are not counted in the project", async () => {
 describe("a project without merge requests", () => {
   beforeEach(() => change({ merge_requests_enabled: false }));
 
-  it("refuses to list or make them", async () => {
+  it("refuses to list or create them", async () => {
     expect(await titles(`${SITE}/merge_requests`)).toBe(403);
     expect(await status(`GET ${SITE}/merge_requests/1`)).toBe(403);
     for (const [request, options] of Object.entries(writes())) {
@@ -220,7 +220,7 @@ describe("a project without merge requests", () => {
     expect(await status(`GET ${SITE}/issues/1`)).toBe(200);
   });
 
-  it("is left out of other lists, but pushes are told of", async () => {
+  it("is left out of other lists, but push events still show", async () => {
     expect(await projectsOf("/merge_requests?scope=all")).toBe(1);
     expect(await told()).toEqual(["Issue", "Note", null]);
   });

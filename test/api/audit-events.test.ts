@@ -37,7 +37,7 @@ describe("GET /audit_events", () => {
     expect(statuses).toEqual([401, 403, 403, 403, 403, 403, 403, 200]);
   });
 
-  it("lists who did what to whom, the newest first, in pages", async () => {
+  it("lists who did what to whom, newest first, paginated", async () => {
     const { json, headers } = await app.call("GET /audit_events?per_page=1&page=4", {
       as: "admin",
     });
@@ -82,7 +82,7 @@ describe("GET /audit_events", () => {
     }
   });
 
-  it("holds no secret", async () => {
+  it("contains no secret", async () => {
     const { text } = await app.call("GET /audit_events", { as: "admin" });
     expect(text).not.toContain("pmat-");
     expect(text).not.toContain("token-of");
@@ -90,7 +90,7 @@ describe("GET /audit_events", () => {
 });
 
 describe("admin.listAuditEvents", () => {
-  it("finds what somebody did, and what was done to them", async () => {
+  it("finds what a user did, and what was done to them", async () => {
     const of = async (filter: Parameters<TestApp["admin"]["listAuditEvents"]>[0]) =>
       (await app.admin.listAuditEvents(filter)).map(({ action }) => action);
     expect(await of({})).toEqual(ALL);
@@ -105,7 +105,7 @@ describe("admin.listAuditEvents", () => {
     );
   });
 
-  it("keeps the names of those who are gone", async () => {
+  it("keeps the names of deleted users", async () => {
     const { id } = await app.admin.createUser({ username: "x", name: "X", email: "x@x.test" });
     await app.admin.createToken({ user: "x", name: "t", scopes: ["api"] });
     await app.call(`DELETE /users/${id}`, { as: "admin" });
@@ -120,7 +120,7 @@ describe("admin.listAuditEvents", () => {
   });
 });
 
-it("is kept as long as events are, and not purged with those of a given age", async () => {
+it("is retained as long as events, and not purged with events of a given age", async () => {
   clock = START + 1.5 * DAY + 2 * 365 * DAY;
   const before = (await list("?per_page=100")).length;
   expect((await app.admin.purgeEvents({ olderThan: "1d" })).audit_events).toBe(0);

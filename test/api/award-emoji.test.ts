@@ -31,7 +31,7 @@ describe.each([
 ])("emoji on %s", (where, type) => {
   const award = (as: Person, json: object = {}) => app.call(`POST ${paths[where]}`, { as, json });
 
-  it("are given once by each", async () => {
+  it("can be awarded once per user", async () => {
     const made = await award("guest", { name: "blowfish" });
     expect(made.status, made.text).toBe(201);
     expect(made.json).toEqual({
@@ -62,7 +62,7 @@ describe.each([
     expect((await award("guest", { name: "-1" })).json.name).toBe("thumbsdown");
   });
 
-  it("need a name that is one", async () => {
+  it("need a known name", async () => {
     const missing = await award("guest");
     expect([missing.status, missing.json]).toEqual([
       400,
@@ -75,12 +75,12 @@ describe.each([
     ]);
   });
 
-  it("are not for nobody", async () => {
+  it("are not available to anonymous callers", async () => {
     expect((await award("anonymous", { name: "tada" })).status).toBe(401);
     expect((await app.call(`GET ${paths[where]}`)).status).toBe(401);
   });
 
-  it("are taken back by whoever gave them, and by administrators", async () => {
+  it("can be removed by the user who awarded them, and by administrators", async () => {
     const mine = (await award("guest", { name: "tada" })).json;
     const path = `DELETE ${paths[where]}/${mine.id}`;
     const other = await app.call(path, { as: "owner" });
@@ -104,7 +104,7 @@ it("thumbs count as votes", async () => {
   }
 });
 
-it("what isn't there answers 404", async () => {
+it("answers 404 for a missing record", async () => {
   const options = { as: "guest" as const, json: { name: "tada" } };
   expect((await app.call(`POST ${SITE}/issues/999/award_emoji`, options)).status).toBe(404);
   const note = await app.call(`POST ${SITE}/issues/1/notes/999/award_emoji`, options);

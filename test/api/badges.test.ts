@@ -40,7 +40,7 @@ async function newBadge(group = "acme", extra: Record<string, string> = {}) {
 }
 
 describe("group badges", () => {
-  it("are added by owners, and shown with the values of the group's first project", async () => {
+  it("are added by owners, and rendered with the values of the group's first project", async () => {
     expect(await newBadge()).toEqual({
       id: expect.any(Number),
       name: null,
@@ -52,12 +52,12 @@ describe("group badges", () => {
     });
   });
 
-  it("stay as they are in a group without projects", async () => {
+  it("keep their placeholders in a group without projects", async () => {
     const badge = await newBadge("empty");
     expect([badge.rendered_link_url, badge.rendered_image_url]).toEqual([LINK, IMAGE]);
   });
 
-  it("take no values from a project the caller can't see", async () => {
+  it("don't use values of a project the caller can't see", async () => {
     const { json: project } = await app.call("POST /groups", {
       as: "owner",
       json: { name: "Half", path: "half", visibility: "public" },
@@ -72,7 +72,7 @@ describe("group badges", () => {
     expect(json.rendered_image_url).toBe(IMAGE);
   });
 
-  it("are listed oldest first, with paging headers, to anyone who sees the group", async () => {
+  it("are listed oldest first, with pagination headers, to anyone who sees the group", async () => {
     const first = await newBadge("empty", { name: "Coverage" });
     const second = await newBadge("empty", { name: "Pipeline" });
     const { status, json, headers } = await app.call("GET /groups/empty/badges");
@@ -90,7 +90,7 @@ describe("group badges", () => {
     expect((await app.call("GET /groups/empty/badges?name=deploys")).json).toEqual([]);
   });
 
-  it("answer 404 and 400 to ids that are none", async () => {
+  it("answer 404 and 400 to invalid ids", async () => {
     const unknown = await app.call("GET /groups/acme/badges/123456", { as: "owner" });
     expect([unknown.status, unknown.json]).toEqual([404, { message: "404 Not found" }]);
     const malformed = await app.call("GET /groups/acme/badges/abc", { as: "owner" });
@@ -115,7 +115,7 @@ describe("group badges", () => {
     ["%{project_path}", "is blocked: Only allowed schemes are http, https"],
     ["", "must be a valid URL"],
     ["http://", "must be a valid URL"],
-  ])("take http and https only: %s", async (url, problem) => {
+  ])("accept only http and https: %s", async (url, problem) => {
     const { status, json } = await app.call("POST /groups/acme/badges", {
       as: "owner",
       json: { link_url: url, image_url: url },
@@ -126,7 +126,7 @@ describe("group badges", () => {
     ]);
   });
 
-  it("are changed in what is sent", async () => {
+  it("change only the attributes sent", async () => {
     const badge = await newBadge();
     const path = `/groups/acme/badges/${badge.id}`;
     const changed = await app.call(`PUT ${path}`, {
@@ -179,7 +179,7 @@ describe("group badges", () => {
 });
 
 describe("GET /groups/:id/badges/render", () => {
-  it("gives exactly the four URLs", async () => {
+  it("returns exactly the four URLs", async () => {
     const query = "link_url=http://www.example.com&image_url=http://www.example1.com";
     const { json } = await app.call(`GET /groups/acme/badges/render?${query}`, { as: "owner" });
     expect(json).toEqual({
@@ -190,7 +190,7 @@ describe("GET /groups/:id/badges/render", () => {
     });
   });
 
-  it("fills in encoded placeholders", async () => {
+  it("fills in URL-encoded placeholders", async () => {
     const query =
       "link_url=http://x.example/%25%7Bproject_path%7D&image_url=http://x.example/%25%7Bdefault_branch%7D";
     const { json } = await app.call(`GET /groups/acme/badges/render?${query}`, { as: "owner" });
@@ -198,7 +198,7 @@ describe("GET /groups/:id/badges/render", () => {
     expect(json.rendered_image_url).toBe("http://x.example/trunk");
   });
 
-  it("names what is missing", async () => {
+  it("names missing parameters", async () => {
     const { status, json } = await app.call("GET /groups/acme/badges/render?link_url=http://a", {
       as: "owner",
     });
@@ -207,7 +207,7 @@ describe("GET /groups/:id/badges/render", () => {
 });
 
 describe("project badges", () => {
-  it("are shown with those of the groups above, by the project's own values", async () => {
+  it("are listed with those of the groups above, rendered with the project's own values", async () => {
     const own = await app.call("POST /projects/acme%2Flater/badges", {
       as: "maintainer",
       json: { link_url: LINK, image_url: IMAGE },
@@ -221,7 +221,7 @@ describe("project badges", () => {
     expect(shown.rendered_image_url).toBe("https://acme/later.example.com/b.svg");
   });
 
-  it("leave the group's badges to the group", async () => {
+  it("refuse to delete a group's badge", async () => {
     const group = await newBadge();
     const { status, json } = await app.call(`DELETE /projects/acme%2Flater/badges/${group.id}`, {
       as: "maintainer",

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let app: TestApp;
-/** Ids of what the seed made: labels, milestones, users, groups and projects by name. */
+/** Ids of seeded records: labels, milestones, users, groups and projects by name. */
 let ids: Record<string, number>;
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ afterAll(() => app.dispose());
 
 const call: TestApp["call"] = (request, options) => app.call(request, { as: "owner", ...options });
 
-/** Makes a board in a group, with a list for each label, and gives its id and those of its lists. */
+/** Creates a board in a group, with a list for each label; returns the board's path and the ids. */
 async function newBoard(group = "acme", labels = ["Development", "Testing"]) {
   const board = await app.call(`POST /groups/${group}/boards`, {
     as: "admin",
@@ -157,12 +157,12 @@ describe("who may do what", () => {
     expect(await listNames(board.at)).toEqual(["Development", "Testing"]);
   });
 
-  it("004: a private group is not there for a stranger", async () => {
+  it("004: a private group is 404 for a stranger", async () => {
     const { status, json } = await call("GET /groups/secret/boards", { as: "stranger" });
     expect([status, json]).toEqual([404, { message: "404 Group Not Found" }]);
   });
 
-  it("an internal group can be read by every user, and is changed by its members only", async () => {
+  it("an internal group can be read by every user, and changed by its members only", async () => {
     const { json } = await call("GET /groups/inside/boards", { as: "stranger" });
     expect(json.map(({ name }: { name: string }) => name)).toEqual(["Internal"]);
     const changed = await call("POST /groups/inside/boards", {
@@ -192,7 +192,7 @@ describe("who may do what", () => {
   });
 });
 
-describe("what the group of a path may be", () => {
+describe("the group in a path", () => {
   it("an id, a path in any case, a subgroup's path with an encoded slash", async () => {
     const byPath = await call("GET /groups/acme/boards");
     for (const id of [ids["acme"], "ACME"]) {
@@ -210,14 +210,14 @@ describe("what the group of a path may be", () => {
     },
   );
 
-  it("is 400 before it is 404: parameters are looked at first", async () => {
+  it("400 comes before 404: parameters are validated first", async () => {
     const { status, json } = await call("POST /groups/nothing/boards", { json: {} });
     expect([status, json]).toEqual([400, { message: '400 (Bad request) "name" not given' }]);
   });
 });
 
 describe("GET /groups/:id/boards", () => {
-  it("002: lists the boards with their lists, and nothing else", async () => {
+  it("002: lists only the boards with their lists", async () => {
     const { status, json, headers } = await call("GET /groups/elsewhere/boards");
     expect(status).toBe(200);
     expect(json).toEqual([
@@ -298,7 +298,7 @@ describe("GET /groups/:id/boards", () => {
 });
 
 describe("GET /groups/:id/boards/:board_id", () => {
-  it("gives one board with its lists", async () => {
+  it("returns one board with its lists", async () => {
     const board = await newBoard();
     const { status, json } = await call(`GET ${board.at}`);
     expect(status).toBe(200);
@@ -341,7 +341,7 @@ describe("GET /groups/:id/boards/:board_id", () => {
 });
 
 describe("POST /groups/:id/boards", () => {
-  it("makes an empty board", async () => {
+  it("creates an empty board", async () => {
     const { status, json } = await call("POST /groups/acme/boards", { form: { name: "Neu & 新" } });
     expect(status).toBe(201);
     expect(json).toEqual({
@@ -371,7 +371,7 @@ describe("POST /groups/:id/boards", () => {
     expect((await call("GET /groups/acme/boards")).headers.get("x-total")).toBe(before);
   });
 
-  it("takes 255 characters, whatever their length in bytes, and a number's digits", async () => {
+  it("allows 255 characters, whatever their length in bytes, and digits as a name", async () => {
     for (const name of ["x".repeat(255), "😀".repeat(255)]) {
       const { status, json } = await call("POST /groups/acme/boards", { json: { name } });
       expect([status, json.name]).toEqual([201, name]);
@@ -399,7 +399,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect(await listNames(board.at)).toEqual(["Development", "Testing"]);
   });
 
-  it("013: changes name, weight and labels, making those that are missing", async () => {
+  it("013: changes name, weight and labels, creating missing labels", async () => {
     const board = await newBoard();
     const { status, json } = await call(`PUT ${board.at}`, {
       form: "name=new+name&weight=4&labels=foo,+bar, UX ,,foo",
@@ -417,14 +417,14 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     }
   });
 
-  it("takes labels as a JSON array, and replaces those there were", async () => {
+  it("accepts labels as a JSON array, and replaces previous ones", async () => {
     const board = await newBoard();
     await call(`PUT ${board.at}`, { json: { labels: ["UX", "Testing"] } });
     const { json } = await call(`PUT ${board.at}`, { json: { labels: ["Development"] } });
     expect(json.labels.map(({ name }: { name: string }) => name)).toEqual(["Development"]);
   });
 
-  it("finds labels of the groups above instead of making them again", async () => {
+  it("finds labels of the groups above instead of creating them again", async () => {
     const board = await newBoard("acme%2Fteam", []);
     const { json } = await call(`PUT ${board.at}`, { form: { labels: "Of the subgroup,UX" } });
     expect(json.labels.map(({ id }: { id: number }) => id)).toEqual([
@@ -440,7 +440,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     weight: 3,
   });
 
-  it("014: leaves alone what isn't sent", async () => {
+  it("014: leaves unsent attributes alone", async () => {
     const board = await newBoard();
     const before = (await call(`PUT ${board.at}`, { json: full() })).json;
     for (const sent of [{ name: "new name" }, {}]) {
@@ -497,7 +497,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect([status, json]).toEqual([200, { ...before, ...cleared }]);
   });
 
-  it("017: leaves the milestone alone where the new one isn't of the group or above it", async () => {
+  it("017: keeps the milestone if the new one belongs to neither the group nor its ancestors", async () => {
     const board = await newBoard();
     await call(`PUT ${board.at}`, { json: { milestone_id: ids["v1"] } });
     const ofSubgroup = await call("POST /groups/acme%2Fteam/milestones", { json: { title: "t1" } });
@@ -510,7 +510,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect(json.milestone.id).toBe(ids["v1"]);
   });
 
-  it.each([0, 9, "5"])("takes the weight %s", async (weight) => {
+  it.each([0, 9, "5"])("accepts the weight %s", async (weight) => {
     const board = await newBoard();
     const { status, json } = await call(`PUT ${board.at}`, { json: { weight } });
     expect([status, json.weight]).toEqual([200, Number(weight)]);
@@ -540,7 +540,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect((await call(`PUT ${board.at}`, { json: {} })).json).toEqual(before.json);
   });
 
-  it("makes no labels where the change is refused", async () => {
+  it("creates no labels if the change is refused", async () => {
     const board = await newBoard();
     const labels = `first ${board.id},${"x".repeat(256)}`;
     expect((await call(`PUT ${board.at}`, { form: { labels } })).status).toBe(400);
@@ -548,7 +548,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect(found.json).toEqual([]);
   });
 
-  it("is 404 for an unknown board, and one of another group", async () => {
+  it("is 404 for an unknown board or one of another group", async () => {
     const other = await newBoard("elsewhere", []);
     for (const id of [22343, "abc", other.id]) {
       const { status, json } = await call(`PUT /groups/acme/boards/${id}`, { form: { name: "x" } });
@@ -557,7 +557,7 @@ describe("PUT /groups/:id/boards/:board_id", () => {
     expect((await call(`GET ${other.at}`)).json.name).toBe("A board");
   });
 
-  it("loses milestone, assignee and labels with them", async () => {
+  it("is unscoped when its milestone, assignee and labels are deleted", async () => {
     const group = (await call("POST /groups", { json: { name: "Scope", path: "scope" } })).json.id;
     const milestone = await call(`POST /groups/${group}/milestones`, { json: { title: "m" } });
     const user = await call("POST /users", {
@@ -600,14 +600,14 @@ describe("DELETE /groups/:id/boards/:board_id", () => {
     expect((await call(`GET /groups/${group}/boards`)).json).toEqual([]);
   });
 
-  it("022: is 412 where the board was changed since", async () => {
+  it("022: is 412 if the board was changed since", async () => {
     const board = await newBoard();
     const { status, json } = await call(`DELETE ${board.at}`, { headers: UNMODIFIED_1990 });
     expect([status, json]).toEqual([412, { message: "412 Precondition Failed" }]);
     expect((await call(`GET ${board.at}`)).status).toBe(200);
   });
 
-  it("goes on where If-Unmodified-Since is now, or is no date", async () => {
+  it("goes on if If-Unmodified-Since is now, or not a date", async () => {
     for (const since of [new Date().toUTCString(), "yesterday or so"]) {
       const board = await newBoard();
       const headers = { "if-unmodified-since": since };
@@ -615,7 +615,7 @@ describe("DELETE /groups/:id/boards/:board_id", () => {
     }
   });
 
-  it("is 404 for an unknown board, and one of another group", async () => {
+  it("is 404 for an unknown board or one of another group", async () => {
     const other = await newBoard("elsewhere", []);
     for (const id of [22343, "abc", other.id]) {
       const { status, json } = await call(`DELETE /groups/acme/boards/${id}`);
@@ -626,7 +626,7 @@ describe("DELETE /groups/:id/boards/:board_id", () => {
 });
 
 describe("GET /groups/:id/boards/:board_id/lists", () => {
-  it("025: gives the lists by position, paged, and neither the open nor the closed one", async () => {
+  it("025: returns the lists by position, paginated, without the open and closed ones", async () => {
     const board = await newBoard();
     const { status, json, headers } = await call(`GET ${board.at}/lists`);
     expect(status).toBe(200);
@@ -653,7 +653,7 @@ describe("GET /groups/:id/boards/:board_id/lists", () => {
     expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
   });
 
-  it("026: is 404 for an unknown board, and one of another group", async () => {
+  it("026: is 404 for an unknown board or one of another group", async () => {
     const other = await newBoard("elsewhere", []);
     for (const id of [22343, other.id]) {
       const { status, json } = await call(`GET /groups/acme/boards/${id}/lists`);
@@ -663,7 +663,7 @@ describe("GET /groups/:id/boards/:board_id/lists", () => {
 });
 
 describe("GET /groups/:id/boards/:board_id/lists/:list_id", () => {
-  it("028: gives one list", async () => {
+  it("028: returns one list", async () => {
     const board = await newBoard();
     const { status, json } = await call(`GET ${board.at}/lists/${board.lists[1]}`);
     expect(status).toBe(200);
@@ -674,7 +674,7 @@ describe("GET /groups/:id/boards/:board_id/lists/:list_id", () => {
     });
   });
 
-  it("029: is 404 for an unknown list, and one of another board or group", async () => {
+  it("029: is 404 for an unknown list or one of another board or group", async () => {
     const [board, other] = [await newBoard(), await newBoard()];
     const foreign = await newBoard("elsewhere", ["Foreign"]);
     for (const path of [
@@ -689,7 +689,7 @@ describe("GET /groups/:id/boards/:board_id/lists/:list_id", () => {
   });
 });
 
-describe("ids that are none", () => {
+describe("invalid ids", () => {
   it.each([
     ["GET /groups/acme/boards/abc/lists", { board_id: ["is invalid"] }],
     ["GET /groups/acme/boards/abc/lists/1", { board_id: ["is invalid"] }],
@@ -708,7 +708,7 @@ describe("ids that are none", () => {
 });
 
 describe("POST /groups/:id/boards/:board_id/lists", () => {
-  it("031: adds the first list at 0, the next behind it", async () => {
+  it("031: adds the first list at 0, the next after it", async () => {
     const board = await newBoard("acme", []);
     const first = await call(`POST ${board.at}/lists`, { form: { label_id: String(ids["UX"]) } });
     expect(first.status).toBe(201);
@@ -733,12 +733,12 @@ describe("POST /groups/:id/boards/:board_id/lists", () => {
   });
 
   it.each(["nothing", "Of the project", "Of the subgroup", "Foreign"])(
-    "032: refuses the label %s, which isn't of the group or above it",
+    "032: refuses the label %s, which belongs to neither the group nor its ancestors",
     async (name) => {
       const board = await newBoard("acme", []);
       const label_id = ids[name] ?? 23423;
       for (const as of ["owner", "guest"] as const) {
-        // 038: the label is looked for before the role is checked
+        // 038: the label is looked up before the role is checked
         const { status, json } = await call(`POST ${board.at}/lists`, { as, json: { label_id } });
         expect([status, json]).toEqual([400, { message: { error: "Label not found!" } }]);
       }
@@ -746,7 +746,7 @@ describe("POST /groups/:id/boards/:board_id/lists", () => {
     },
   );
 
-  it("035: refuses a label that has a list on the board", async () => {
+  it("035: refuses a label that already has a list on the board", async () => {
     const board = await newBoard();
     const again = { json: { label_id: ids["Testing"] } };
     const { status, json } = await call(`POST ${board.at}/lists`, again);
@@ -756,7 +756,7 @@ describe("POST /groups/:id/boards/:board_id/lists", () => {
     expect((await call(`POST ${other.at}/lists`, again)).status).toBe(201);
   });
 
-  it("adds a label once when it is asked for several times at once", async () => {
+  it("adds a label once if asked several times concurrently", async () => {
     const board = await newBoard("acme", []);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -780,7 +780,7 @@ describe("POST /groups/:id/boards/:board_id/lists", () => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("is 404 for an unknown board, and one of another group", async () => {
+  it("is 404 for an unknown board or one of another group", async () => {
     const other = await newBoard("elsewhere", []);
     for (const id of [22343, other.id]) {
       const { status, json } = await call(`POST /groups/acme/boards/${id}/lists`, {
@@ -860,7 +860,7 @@ describe("PUT /groups/:id/boards/:board_id/lists/:list_id", () => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("043: is 404 for an unknown list, to a guest too, and one of another board or group", async () => {
+  it("043: is 404 for an unknown list, for a guest too, and for one of another board or group", async () => {
     const [board, other] = [await newBoard(), await newBoard()];
     const foreign = await newBoard("elsewhere", ["A", "B"]);
     for (const path of [
@@ -877,7 +877,7 @@ describe("PUT /groups/:id/boards/:board_id/lists/:list_id", () => {
     expect(await listNames(foreign.at)).toEqual(["A", "B"]);
   });
 
-  it("keeps the positions whole when lists are moved at once", async () => {
+  it("keeps the positions contiguous when lists are moved concurrently", async () => {
     const board = await newBoard("elsewhere", labels);
     await Promise.all(
       board.lists.map((list, index) =>
@@ -891,7 +891,7 @@ describe("PUT /groups/:id/boards/:board_id/lists/:list_id", () => {
 });
 
 describe("DELETE /groups/:id/boards/:board_id/lists/:list_id", () => {
-  it("050: removes the list, and those behind it move up", async () => {
+  it("050: removes the list, and closes the gap in positions", async () => {
     const board = await newBoard("acme", ["Development", "Testing", "UX"]);
     const answer = await call(`DELETE ${board.at}/lists/${board.lists[0]}`);
     expect([answer.status, answer.text]).toEqual([204, ""]);
@@ -910,7 +910,7 @@ describe("DELETE /groups/:id/boards/:board_id/lists/:list_id", () => {
     expect([again.status, again.json.position]).toEqual([201, 2]);
   });
 
-  it("049: is 403 to a guest before the list is looked up, and 404 to an owner", async () => {
+  it("049: is 403 for a guest before the list is looked up, and 404 for an owner", async () => {
     const board = await newBoard();
     const guest = await call(`DELETE ${board.at}/lists/44444`, { as: "guest" });
     expect([guest.status, guest.json]).toEqual([403, { message: "403 Forbidden" }]);
@@ -922,7 +922,7 @@ describe("DELETE /groups/:id/boards/:board_id/lists/:list_id", () => {
     expect(await listNames(other.at)).toEqual(["Development", "Testing"]);
   });
 
-  it("053: is 412 where the list was changed since", async () => {
+  it("053: is 412 if the list was changed since", async () => {
     const board = await newBoard();
     const { status, json } = await call(`DELETE ${board.at}/lists/${board.lists[0]}`, {
       headers: UNMODIFIED_1990,
@@ -931,7 +931,7 @@ describe("DELETE /groups/:id/boards/:board_id/lists/:list_id", () => {
     expect(await listNames(board.at)).toEqual(["Development", "Testing"]);
   });
 
-  it("happens to the lists of a label that is deleted", async () => {
+  it("also removes the lists of a deleted label", async () => {
     const board = await newBoard("acme", ["Development"]);
     const label = await call("POST /groups/acme/labels", {
       json: { name: "Short-lived", color: "#000000" },

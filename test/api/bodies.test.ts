@@ -9,7 +9,7 @@ afterAll(() => app.dispose());
 
 const LABELS = "http://pm.test/api/v4/groups/acme/labels";
 
-/** Sends a body that is made as it is read; tells how much of it was. */
+/** Sends a body generated while it is read; returns how much of it was read. */
 async function sendStream(headers: Record<string, string>, query = "", url = LABELS) {
   let pulled = 0;
   const body = new ReadableStream<Uint8Array>(
@@ -40,13 +40,13 @@ describe("a body", () => {
     expect([answer.status, answer.pulled]).toEqual([status, 0]);
   });
 
-  it("of whom a route lets nobody but administrators call is not read of others", async () => {
+  it("of an administrators-only request is not read for other callers", async () => {
     const headers = { ...JSON_TYPE, "private-token": "token-of-owner" };
     const answer = await sendStream(headers, "", "http://pm.test/api/v4/users");
     expect([answer.status, answer.pulled]).toEqual([403, 0]);
   });
 
-  it("of nobody is read up to 64 KiB, since it may hold a token", async () => {
+  it("of an anonymous caller is read up to 64 KiB, since it may contain a token", async () => {
     expect((await sendStream(JSON_TYPE)).status).toBe(401);
     const small = { name: "from the body", color: "#123456", private_token: "token-of-owner" };
     expect((await app.call("POST /groups/acme/labels", { json: small })).status).toBe(201);
@@ -63,18 +63,18 @@ describe("a body", () => {
     ["application/json", "[".repeat(60_000)],
     ["text/plain", "x"],
     ["multipart/form-data", "x"],
-  ])("of nobody that can't be read is 401: %s", async (type, body) => {
+  ])("of an anonymous caller is 401 if malformed: %s", async (type, body) => {
     const headers = { "content-type": type };
     expect((await app.call("POST /groups/acme/labels", { headers, body })).status).toBe(401);
   });
 
-  it("decides who calls where it holds a token that comes before the header's", async () => {
+  it("decides the caller if it contains a token that takes precedence over the header's", async () => {
     const headers = { "private-token": "token-of-owner" };
     const form = { name: "x", color: "#123456", private_token: "no token" };
     expect((await app.call("POST /groups/acme/labels", { headers, form })).status).toBe(401);
   });
 
-  it("of deep JSON costs nothing", async () => {
+  it("of deeply nested JSON is cheap", async () => {
     for (const body of ["[".repeat(1_000_000), '{"a":'.repeat(200_000), '"\\\\'.repeat(300_000)]) {
       const headers = JSON_TYPE;
       const { status } = await app.call("POST /groups/acme/labels", { as: "owner", headers, body });
@@ -96,7 +96,7 @@ describe("a body", () => {
   });
 });
 
-describe("many requests of one address", () => {
+describe("many requests from one address", () => {
   const ip = "203.0.113.7";
   const request = (path: string, init: RequestInit = {}) =>
     new Request(`http://pm.test${path}`, {
@@ -104,7 +104,7 @@ describe("many requests of one address", () => {
       ...init,
     });
 
-  it("wait for each other, up to a number, and nobody waits for them", async () => {
+  it("queue up to a limit, and don't delay other clients", async () => {
     let answered = 0;
     const sent = Array.from({ length: 1100 }, async (_, at) => {
       const path = `/api/v4/groups/acme/labels?name=many-${at}&color=%23123456`;
@@ -127,7 +127,7 @@ describe("many requests of one address", () => {
     for (const { status, headers } of refused) {
       expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
     }
-    // All that was taken has been done with.
+    // All accepted requests have finished.
     expect((await sendFrom(app, ip, request("/api/v4/user"))).status).toBe(200);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
 
-/** Cases of the contract by their numbers, where no other test has them: one request, and what it gives. */
+/** Numbered cases not covered by other tests: one request and its expected answer. */
 type Case = [
   number: string,
   request: string,
@@ -12,7 +12,7 @@ type Case = [
 ];
 
 let app: TestApp;
-/** Ids that requests name: `{badge}` is replaced by the badge's. */
+/** Ids used in requests: `{badge}` is replaced by the badge's. */
 const ids: Record<string, number> = {};
 
 beforeAll(async () => {
@@ -411,7 +411,7 @@ const cases: Record<string, Case[]> = {
 };
 
 describe.each(Object.entries(cases))("%s", (_, rows) => {
-  it.each(rows)("%s: %s as %s gives %i", async (_number, request, as, status, body, options) => {
+  it.each(rows)("%s: %s as %s is %i", async (_number, request, as, status, body, options) => {
     const answer = await app.call(
       request.replace(/\{(\w+)\}/g, (_match, name: string) => String(ids[name])),
       { as, ...options },
@@ -422,7 +422,7 @@ describe.each(Object.entries(cases))("%s", (_, rows) => {
   });
 });
 
-/** What has at least these keys, at any depth. */
+/** Matches any value with at least these keys, at any depth. */
 function matching(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(matching);
   if (body === null || typeof body !== "object" || "asymmetricMatch" in body) return body;

@@ -5,7 +5,7 @@ import { createMiddleware } from "../../src/node.ts";
 import { testApp, waitFor } from "../helpers.ts";
 
 describe("close()", () => {
-  it("answers what is under way, refuses what comes then, and fails nobody", async () => {
+  it("finishes running requests, refuses later ones, and reports no error", async () => {
     const errors: unknown[] = [];
     const app = await testApp({ onError: (error) => errors.push(error) });
     onTestFinished(() => app.dispose());
@@ -17,13 +17,13 @@ describe("close()", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
     for (const { status } of await Promise.all(running)) expect(status).toBe(201);
     await closed;
-    // A second time it ends nothing else.
+    // Closing again has no effect.
     await app.close();
     expect((await create("Much too late")).status).toBe(503);
     expect(errors).toEqual([]);
   });
 
-  it("sends a file to its end", async () => {
+  it("sends a started file to its end", async () => {
     const app = await testApp();
     onTestFinished(() => app.dispose());
     const bytes = Buffer.alloc(4 * 1024 * 1024, 7);
@@ -48,7 +48,7 @@ describe("close()", () => {
 });
 
 describe("an application", () => {
-  it("removes what is too old by itself, unless it is told not to", async () => {
+  it("purges old events on its own, unless this is switched off", async () => {
     const swept: unknown[] = [];
     const resting = await testApp({ onSwept: (what) => swept.push(what) });
     onTestFinished(() => resting.dispose());

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 let requests = 0;
-/** Asks the two servers in turn. */
+/** Sends requests to the two servers in turn. */
 const ask = (request: string, options: CallOptions = {}): Promise<Answer> => {
   requests += 1;
   return (requests % 2 === 0 ? app : other).call(request, { as: "owner", ...options });
@@ -38,7 +38,7 @@ const many = <T>(count: number, work: (at: number) => Promise<T>): Promise<T[]> 
 
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
-/** What is written to, once for each round. */
+/** Creates the records one round writes to. */
 async function preparedFor(round: number) {
   const group = await made("POST /groups", { name: `G${round}`, path: `g-${round}` });
   const inGroup = { namespace_id: group.id, visibility: "private" };
@@ -89,7 +89,7 @@ async function preparedFor(round: number) {
 }
 
 it.each(Array.from({ length: ROUNDS }, (_, round) => [round]))(
-  "mixed writes that contradict each other have one winner each, and nothing is broken by them (%i)",
+  "conflicting concurrent writes have one winner each and leave the data consistent (%i)",
   async (round) => {
     const on = await preparedFor(round);
     const { at, labels, board, lists, pair, group, open } = on;

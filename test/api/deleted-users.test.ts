@@ -16,7 +16,7 @@ const ok = async (app: TestApp, request: string, as: Person, json?: object) => {
 const idOf = async (app: TestApp, username: string) =>
   (await app.call(`GET /users?username=${username}`)).json[0].id;
 
-describe("what a deleted user leaves", () => {
+describe("records of a deleted user", () => {
   let app: TestApp;
   let developer: number;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("what a deleted user leaves", () => {
   });
   afterAll(() => app.dispose());
 
-  it("is the ghost user's, and is never without an author", async () => {
+  it("belong to the ghost user, and always have an author", async () => {
     const issue = await ok(app, `GET ${site}/issues/1`, "owner");
     expect(issue).toMatchObject({ author: GHOST, closed_by: GHOST, user_notes_count: 1 });
     const [note] = await ok(app, `GET ${site}/issues/1/notes?sort=asc`, "owner");
@@ -61,20 +61,20 @@ describe("what a deleted user leaves", () => {
     ]);
   });
 
-  it("is counted no longer", async () => {
+  it("are no longer counted", async () => {
     expect((await ok(app, site.replace("/", "GET /"), "owner")).star_count).toBe(1);
     expect((await ok(app, `GET ${site}/issues/1`, "owner")).upvotes).toBe(2);
     expect(await ok(app, `GET ${site}/events`, "owner")).toEqual([]);
     expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
   });
 
-  it("is handed over by a number of statements that doesn't depend on how much it is", () => {
+  it("are reassigned by a constant number of statements", () => {
     expect(app.statements.filter((sql) => /^(update|delete|insert)/.test(sql)).length).toBeLessThan(
       25,
     );
   });
 
-  it("goes to one ghost, whose emoji are each given once", async () => {
+  it("go to one ghost, with each emoji awarded once", async () => {
     await ok(app, `DELETE /users/${await idOf(app, "maintainer")}`, "admin");
     const awards = await ok(app, `GET ${site}/issues/1/award_emoji`, "owner");
     expect(awards).toMatchObject([{ user: GHOST, name: "thumbsup" }]);
@@ -82,7 +82,7 @@ describe("what a deleted user leaves", () => {
     expect(await ok(app, "GET /users?search=ghost&active=true", "owner")).toEqual([]);
   });
 
-  it("is nobody's to use", async () => {
+  it("leave a ghost user that nobody can use", async () => {
     const ghost = await idOf(app, "ghost");
     for (const request of [
       `PUT /users/${ghost}?name=x`,
@@ -108,7 +108,7 @@ describe("what a deleted user leaves", () => {
   });
 });
 
-it("is the ghost's under another name where that is taken", async () => {
+it("belong to a ghost of another name if the user name is taken", async () => {
   const app = await testApp();
   await ok(app, "POST /groups", "owner", { name: "Ghost", path: "Ghost" });
   await ok(app, `POST ${site}/issues`, "developer", { title: "Theirs" });
@@ -119,13 +119,13 @@ it("is the ghost's under another name where that is taken", async () => {
   await app.dispose();
 });
 
-it("is handed over in databases of older versions too", async () => {
+it("are reassigned in databases of older versions too", async () => {
   const app = await testApp();
   await ok(app, `POST ${site}/issues`, "developer", { title: "Theirs" });
   await ok(app, `PUT ${site}/issues/1?state_event=close`, "developer");
   await ok(app, `POST ${site}/star`, "guest");
   await ok(app, "POST /groups", "owner", { name: "Ghost", path: "Ghost" });
-  // What an older version did when a user was deleted.
+  // What an older version did on deleting a user.
   await app.store.transaction(async (db) => {
     await db.run("update issues set author_id = null, closed_by_id = null");
     await db.run("update projects set star_count = 5");

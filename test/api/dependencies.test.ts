@@ -64,7 +64,7 @@ const names = async (path: string) =>
   (await list(path, "developer")).json.map(({ name }: { name: string }) => name);
 
 describe("GET /projects/:id/dependencies", () => {
-  it("lists all that the project depends on, by name", async () => {
+  it("lists all dependencies of the project, by name", async () => {
     const { status, json } = await list(VAULT, "developer");
     expect(status).toBe(200);
     expect(json).toEqual([
@@ -99,7 +99,7 @@ describe("GET /projects/:id/dependencies", () => {
     ]);
   });
 
-  it("is empty where nothing was scanned", async () => {
+  it("is empty if nothing was scanned", async () => {
     expect(await names("/projects/secret%2Fempty/dependencies")).toEqual([]);
   });
 
@@ -112,12 +112,12 @@ describe("GET /projects/:id/dependencies", () => {
     ["package_manager=maven", []],
     ["package_manager=", ["Zope", "chalk", "debug", "rack"]],
     ["package_manager", ["Zope", "chalk", "debug", "rack"]],
-  ])("narrows by package manager: %s", async (query, expected) => {
+  ])("filters by package manager: %s", async (query, expected) => {
     expect(await names(`${VAULT}?${query}`)).toEqual(expected);
   });
 
   it.each(["nray,yarn", "yarn,nray", "Yarn", "__proto__", "yarn%20bundler"])(
-    "knows no package manager %s",
+    "rejects the package manager %s",
     async (word) => {
       const { status, json } = await list(`${VAULT}?package_manager=${word}`, "developer");
       expect([status, json]).toEqual([
@@ -127,7 +127,7 @@ describe("GET /projects/:id/dependencies", () => {
     },
   );
 
-  it("is paged", async () => {
+  it("is paginated", async () => {
     const { json, headers } = await list(`${VAULT}?per_page=1&page=2`, "developer");
     expect(json.map(({ name }: { name: string }) => name)).toEqual(["chalk"]);
     expect(
@@ -154,7 +154,7 @@ describe("GET /projects/:id/dependencies", () => {
     ["owner", 200, undefined, 200, undefined],
     ["admin", 200, undefined, 200, undefined],
   ])(
-    "needs to read the repository: %s gets %i of a public project",
+    "requires access to the repository: %s gets %i of a public project",
     async (as, open, openBody, closed, closedBody) => {
       const publicly = await list(SITE, as);
       expect(publicly.status).toBe(open);
@@ -165,7 +165,7 @@ describe("GET /projects/:id/dependencies", () => {
     },
   );
 
-  it("treats internal projects as private ones where users are external", async () => {
+  it("treats internal projects as private for external users", async () => {
     const path = "/projects/acme%2Finner/dependencies";
     expect((await list(path, "stranger")).status).toBe(200);
     const { status } = await app.call(`GET ${path}`, {
@@ -194,7 +194,7 @@ describe("GET /projects/:id/dependencies", () => {
     await lesser.dispose();
   });
 
-  it("checks what is asked before who may", async () => {
+  it("validates parameters before it checks access", async () => {
     expect((await list(`${VAULT}?package_manager=nray`, "stranger")).status).toBe(400);
     expect((await app.call(`GET ${VAULT}?package_manager=nray`)).status).toBe(401);
     expect((await list("/projects/acme%2Fnone/dependencies", "owner")).json).toEqual(notFound);
@@ -216,7 +216,7 @@ describe("admin.scanDependencies", () => {
         `${one.dependency_file_path} ${one.name} ${one.version}`,
     );
 
-  it("puts what a file says in place of what it said, and leaves other files alone", async () => {
+  it("replaces what was stored for the file, and leaves other files alone", async () => {
     const first = await app.admin.scanDependencies(PROJECT, [
       { path: "package-lock.json", content: npm({ a: "1", b: "1" }) },
       { path: "./web/package-lock.json", content: npm({ c: "1" }) },
@@ -236,7 +236,7 @@ describe("admin.scanDependencies", () => {
     expect(await shown()).toEqual(["web/package-lock.json c 1"]);
   });
 
-  it("changes nothing where one file can't be read", async () => {
+  it("changes nothing if one file can't be parsed", async () => {
     const before = await shown();
     const refused = app.admin.scanDependencies(PROJECT, [
       { path: "package-lock.json", content: npm({ d: "1" }) },
@@ -255,7 +255,7 @@ describe("admin.scanDependencies", () => {
     await expect(app.admin.scanDependencies("acme/none", [])).rejects.toThrow(ApiError);
   });
 
-  it("takes hundreds, listed by page", async () => {
+  it("takes hundreds, listed in pages", async () => {
     const content = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
     const { files } = await app.admin.scanDependencies(PROJECT, [
       { path: "package-lock.json", content },
@@ -270,7 +270,7 @@ describe("admin.scanDependencies", () => {
 describe("admin.importDependencies", () => {
   const PATH = "/projects/secret%2Fscanned/dependencies";
 
-  it("brings vulnerabilities, which a later scan of the file takes away", async () => {
+  it("imports vulnerabilities, which a later scan of the file removes", async () => {
     const report = {
       path: "gl-dependency-scanning-report.json",
       content: await fixture("reports/gl-dependency-scanning-report.json"),
@@ -304,7 +304,7 @@ describe("admin.importDependencies", () => {
     ).toEqual([[], []]);
   });
 
-  it("keeps any text of a vulnerability as it is", async () => {
+  it("stores any text of a vulnerability unchanged", async () => {
     const name = 'a "quoted" \\ \u{1f4a3} \u2028 name';
     const bom = {
       bomFormat: "CycloneDX",
@@ -321,7 +321,7 @@ describe("admin.importDependencies", () => {
     expect(json[0].vulnerabilities).toEqual([{ name: name.replace(/\s+/g, " "), severity: "low" }]);
   });
 
-  it("says what is wrong with a report", async () => {
+  it("reports what is wrong with a report", async () => {
     const refused = app.admin.importDependencies("secret/scanned", {
       path: "x.json",
       content: "{",

@@ -17,7 +17,7 @@ interface Event {
   created_at: string;
 }
 
-describe("the events of many projects, most of them of one instant", () => {
+describe("the events of many projects, most of them at one instant", () => {
   const SIZE = 7;
   let app: TestApp;
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe("the events of many projects, most of them of one instant", () => {
             ],
           })),
         },
-        // All that is newer or older is of a project that the guest has nothing to do with.
+        // All newer and older events belong to a project the guest can't see.
         {
           path: "loud",
           members: { developer: "developer" },
@@ -81,7 +81,7 @@ describe("the events of many projects, most of them of one instant", () => {
     ["developer", `${DEVELOPERS}after=2026-10-31&before=2026-11-04`, 150],
     ["admin", `${DEVELOPERS}after=2026-10-31&before=2026-11-04`, 150],
     ["guest", "/users/reporter/events?", 50],
-  ])("%s gets those of %s, each once and in order", async (as, path, count) => {
+  ])("%s receives those of %s, each once and in order", async (as, path, count) => {
     for (const sort of ["desc", "asc"]) {
       const seen: Event[] = [];
       for (let next: string | null | undefined = "1"; next; ) {
@@ -147,7 +147,7 @@ describe("totals", () => {
       "x-total",
     );
 
-  /** The totals of each list, which the pairs of projects and authors tell; all of them counted one by one too. */
+  /** The totals of each list, from counters by project and author; each is checked against a row count. */
   const totals = async () => {
     const lists: [Person, string][] = [
       ["maintainer", "/events?scope=all"],
@@ -188,7 +188,7 @@ describe("totals", () => {
     expect(await totalOf("maintainer", `${path}/events?after=2000-01-01`)).toBe("1");
   });
 
-  it("stop where they are no longer told", async () => {
+  it("are omitted beyond the counting limit", async () => {
     const { json: project } = await app.call("GET /projects/many%2Fproject-2");
     const { json: user } = await app.call("GET /user", { as: "developer" });
     const push = {

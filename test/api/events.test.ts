@@ -137,7 +137,7 @@ const list = (query: string, as: Person = "developer", path = "/projects/acme%2F
   app.call(`GET ${path}?${query}`, { as });
 
 describe("events of a project", () => {
-  it("are worded, newest first", async () => {
+  it("have the right action names, newest first", async () => {
     expect(said(await list("", "reporter"))).toEqual([
       "deleted",
       "pushed",
@@ -152,7 +152,7 @@ describe("events of a project", () => {
     ]);
   });
 
-  it("have the fields of the contract", async () => {
+  it("have GitLab's fields", async () => {
     const { json } = await list("action=closed");
     const { json: project } = await app.call("GET /projects/acme%2Fsite");
     const { json: issue } = await app.call("GET /projects/acme%2Fsite/issues/1");
@@ -183,7 +183,7 @@ describe("events of a project", () => {
     ]);
   });
 
-  it("tell of pushes", async () => {
+  it("include pushes", async () => {
     const { json } = await list("action=pushed");
     expect(json.map((event: { push_data: object }) => event.push_data)).toEqual([
       {
@@ -218,7 +218,7 @@ describe("events of a project", () => {
     expect(json[0]).not.toHaveProperty("note");
   });
 
-  it("tell of notes", async () => {
+  it("include notes", async () => {
     const { json } = await list("action=commented", "stranger");
     expect(json).toHaveLength(1);
     expect(json[0]).toMatchObject({ target_type: "Note", target_title: null });
@@ -250,7 +250,7 @@ describe("events of a project", () => {
     async (as, count) => {
       const answer = await list("", as);
       expect(answer.json).toHaveLength(count);
-      // What is hidden is counted, as in GitLab.
+      // Hidden events are counted, as in GitLab.
       expect(answer.headers.get("x-total")).toBe("10");
       expect(answer.text.includes("Secret issue")).toBe(count === 10);
       expect(answer.text.includes("Psst")).toBe(count === 10);
@@ -264,7 +264,7 @@ describe("events of a project", () => {
     ["reporter", 200, 4],
     ["admin", 200, 4],
   ])(
-    "of a private one answer %s %i, and show %i: code is not for guests",
+    "of a private one answer %s %i and show %i: guests may not read code",
     async (as, status, count) => {
       const answer = await list("", as, "/projects/secret%2Fvault/events");
       expect(answer.status).toBe(status);
@@ -304,7 +304,7 @@ describe("events of a project", () => {
     ["after=2026-3-1&before=2026-03-03", 2],
     ["before=", 10],
     ["scope=all", 10],
-  ])("narrow by %s to %i", async (query, count) => {
+  ])("filter by %s to %i", async (query, count) => {
     const answer = await list(query);
     expect(answer.status, answer.text).toBe(200);
     expect(answer.json).toHaveLength(count);
@@ -325,7 +325,7 @@ describe("events of a project", () => {
     }
   });
 
-  it("are sorted and paged", async () => {
+  it("are sorted and paginated", async () => {
     const up = (await list("sort=asc")).json.map((event: Event) => event.created_at);
     expect(up).toEqual([...up].sort());
     const down = (await list("sort=desc")).json.map((event: Event) => event.created_at);
@@ -338,8 +338,8 @@ describe("events of a project", () => {
   });
 });
 
-describe("events of people", () => {
-  it("are the caller's own, and nobody has none", async () => {
+describe("events of users", () => {
+  it("are the caller's own; anonymous callers get none", async () => {
     expect((await app.call("GET /events")).status).toBe(401);
     const answer = await list("", "guest", "/events");
     expect(said(answer)).toEqual(["commented on Note"]);
@@ -347,7 +347,7 @@ describe("events of people", () => {
     expect(answer.json[0]).not.toHaveProperty("data");
   });
 
-  it("with scope=all are those of everybody in the caller's projects", async () => {
+  it("with scope=all cover everybody in the caller's projects", async () => {
     const all = await list("scope=all&per_page=100", "reporter", "/events");
     const names = new Set(
       all.json.map((event: { author_username: string }) => event.author_username),
@@ -370,7 +370,7 @@ describe("events of people", () => {
     expect([unknown.status, unknown.json]).toEqual([404, { message: "404 User Not Found" }]);
   });
 
-  it("are shown as far as the caller may see the projects", async () => {
+  it("are limited to projects the caller can see", async () => {
     expect((await list("", "stranger", "/users/owner/events")).json).toEqual([]);
     expect((await list("", "guest", "/users/owner/events")).json).toHaveLength(1);
     expect((await list("", "owner", "/users/owner/events")).json).toHaveLength(4);
@@ -398,12 +398,12 @@ describe("events of people", () => {
   });
 });
 
-describe("what is done through the API is told", () => {
+describe("changes through the API create events", () => {
   const LIVE = "/projects/acme%2Flive";
   const latest = async (count: number) =>
     said(await list(`per_page=${count}`, "developer", `${LIVE}/events`));
 
-  it("of issues: opened, closed, reopened; not of mere changes", async () => {
+  it("for issues: opened, closed, reopened; not for other changes", async () => {
     await app.call(`POST ${LIVE}/issues`, { as: "guest", json: { title: "First" } });
     for (const query of [
       "title=Renamed",
@@ -423,7 +423,7 @@ describe("what is done through the API is told", () => {
     expect(said(reopened)).toEqual(["opened Issue"]);
   });
 
-  it("of milestones: opened, closed, reopened, destroyed", async () => {
+  it("for milestones: opened, closed, reopened, destroyed", async () => {
     const as = "developer";
     const { json } = await app.call(`POST ${LIVE}/milestones`, { as, json: { title: "v2" } });
     const path = `${LIVE}/milestones/${json.id}`;
@@ -444,7 +444,7 @@ describe("what is done through the API is told", () => {
     expect((await latest(1))[0]).toBe("destroyed Milestone");
   });
 
-  it("of members: joined and left, by themselves", async () => {
+  it("for members: joined and left, with the member as author", async () => {
     const { json: user } = await app.call("GET /user", { as: "stranger" });
     await app.call(`POST ${LIVE}/members`, {
       as: "maintainer",
@@ -457,7 +457,7 @@ describe("what is done through the API is told", () => {
     expect(json[0]).toMatchObject({ author_username: "stranger", target_type: null });
   });
 
-  it("of projects: created", async () => {
+  it("for projects: created", async () => {
     const { json } = await app.call("POST /projects", { as: "guest", json: { name: "Mine" } });
     const answer = await list("", "guest", `/projects/${json.id}/events`);
     expect(said(answer)).toEqual(["created Project"]);
@@ -467,7 +467,7 @@ describe("what is done through the API is told", () => {
     expect((await list("target_type=project", "guest", "/events")).json).toEqual([]);
   });
 
-  it("only where it was done", async () => {
+  it("only if the change succeeded", async () => {
     const before = await latest(100);
     await app.call(`POST ${LIVE}/issues`, { as: "guest", json: { title: "" } });
     await app.call(`PUT ${LIVE}/issues/1?state_event=close`, { as: "stranger" });
@@ -479,7 +479,7 @@ describe("what is done through the API is told", () => {
   });
 });
 
-it("a merge request has the head that was last pushed, and is merged where that is named", async () => {
+it("a merge request takes the last pushed head, and can be merged by naming it", async () => {
   const path = "/projects/acme%2Fsite/merge_requests";
   const json = { title: "t", source_branch: "change", target_branch: "main" };
   const made = await app.call(`POST ${path}`, { as: "developer", json });
@@ -494,7 +494,7 @@ it("a merge request has the head that was last pushed, and is merged where that 
   expect([right.status, right.json.state]).toEqual([200, "merged"]);
 });
 
-it("a push that is recorded is an event, and the new head of open merge requests", async () => {
+it("a recorded push is an event, and updates the head of open merge requests", async () => {
   const { database, drop } = await newDatabase();
   const own = await createApp({ database });
   await own.admin.seed(baseSeed);
@@ -545,7 +545,7 @@ it("a push that is recorded is an event, and the new head of open merge requests
   await drop();
 });
 
-it("a project's last activity follows its events, once an hour", async () => {
+it("a project's last activity follows its events, at most once an hour", async () => {
   const start = Date.parse("2026-11-01T12:00:00Z");
   let clock = start;
   const own = await testApp({ now: () => clock });

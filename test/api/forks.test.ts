@@ -13,7 +13,7 @@ const fork = (as: Person, from = site, json: object = {}) =>
   app.call(`POST ${from}/fork`, { as, json });
 
 describe("forking", () => {
-  it("makes a project of the caller's that knows where it came from", async () => {
+  it("creates a project of the caller's with a link to its source", async () => {
     const source = (await app.call(`GET ${site}`, { as: "developer" })).json;
     const { status, json } = await fork("developer");
     expect(status).toBe(201);
@@ -35,7 +35,7 @@ describe("forking", () => {
     expect(events.json).toMatchObject([{ action_name: "created" }]);
   });
 
-  it("takes another name, path and visibility, and goes into a group the caller maintains", async () => {
+  it("accepts another name, path and visibility, and a target group the caller maintains", async () => {
     const json = { namespace: "acme/team", name: "Mine", path: "mine", visibility: "private" };
     const made = await fork("maintainer", site, json);
     expect([made.status, made.json.path_with_namespace, made.json.visibility]).toEqual([
@@ -47,7 +47,7 @@ describe("forking", () => {
     expect((await fork("maintainer", site, byId)).status).toBe(201);
   });
 
-  it("is no more visible than its source", async () => {
+  it("is at most as visible as its source", async () => {
     const { status, json } = await fork("reporter", vault, { visibility: "public" });
     expect([status, json.visibility]).toEqual([201, "private"]);
   });
@@ -58,7 +58,7 @@ describe("forking", () => {
     ["stranger", vault, 404],
     ["guest", vault, 403],
     ["developer", vault, 201],
-  ] as const)("by %s of %s gives %i", async (as, from, status) => {
+  ] as const)("by %s of %s is %i", async (as, from, status) => {
     expect((await fork(as, from, { path: "tried", name: "Tried" })).status).toBe(status);
   });
 
@@ -67,7 +67,7 @@ describe("forking", () => {
     expect([status, json]).toEqual([404, { message: "404 Target Namespace Not Found" }]);
   });
 
-  it("shows the source to those only who may see it", async () => {
+  it("shows the source only to callers who can see it", async () => {
     const { json } = await fork("owner", vault, { path: "shared", name: "Shared" });
     await app.call(`POST /projects/${json.id}/members`, {
       as: "owner",
@@ -100,7 +100,7 @@ describe("forking", () => {
 });
 
 describe("the relation", () => {
-  it("can be taken away once, and put back by administrators", async () => {
+  it("can be removed once, and restored by administrators", async () => {
     const { json } = await fork("owner", site, { path: "related", name: "Related" });
     const source = json.forked_from_project.id;
     const at = `/projects/${json.id}/fork`;
@@ -113,7 +113,7 @@ describe("the relation", () => {
     expect(await call(`POST ${at}/999999`, "admin")).toBe(404);
   });
 
-  it("ends with the source", async () => {
+  it("ends with the source's deletion", async () => {
     const source = await app.call("POST /projects?name=Short&visibility=public", { as: "owner" });
     const { json } = await fork("developer", `/projects/${source.json.id}`);
     await app.call(`DELETE /projects/${source.json.id}`, { as: "owner" });

@@ -7,7 +7,7 @@ const badge = { link_url: "https://a.test", image_url: "https://a.test/b.svg" };
 const [acme, ...otherGroups] = baseSeed.groups ?? [];
 const [site, ...otherProjects] = acme?.projects ?? [];
 
-/** {@link baseSeed} with one of each thing that paths name. */
+/** {@link baseSeed} plus one record for each path parameter. */
 export const fullSeed: Seed = {
   ...baseSeed,
   groups: [

@@ -4,7 +4,7 @@ import { baseSeed, type TestApp, testApp } from "../helpers.ts";
 const HOUR = 3_600_000;
 const start = Date.parse("2026-01-01T00:00:00Z");
 
-/** 25 projects of 14 issues and merge requests each; many are of the same instant, and every third is closed. */
+/** 25 projects with 14 issues and merge requests each; many share an instant, and every third is closed. */
 const projects = Array.from({ length: 25 }, (_, project) => {
   const things = Array.from({ length: 14 }, (_, at) => {
     const created_at = new Date(start + ((project * 5 + at * 7) % 40) * HOUR).toISOString();
@@ -44,7 +44,7 @@ async function pages(path: string, size: number): Promise<Item[]> {
 }
 
 it.each(["issues", "merge_requests"])(
-  "a group's %s come in order over all its projects and pages, whatever the order and the page's size",
+  "a group's %s are ordered across its projects and pages, for every order and page size",
   async (kind) => {
     const all = (
       await Promise.all(projects.map(({ path }) => pages(`/projects/many%2F${path}/${kind}?`, 100)))

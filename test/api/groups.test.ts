@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 const NOW = Date.parse("2026-06-15T12:34:56.789Z");
 
@@ -41,7 +41,7 @@ const call: TestApp["call"] = (request, options) => app.call(request, { as: "own
 const paths = (groups: { full_path: string }[]) => groups.map(({ full_path }) => full_path);
 const external = { headers: { "private-token": "token-of-external" } };
 
-/** Makes a group as its owner, with what is given beside name and path, and gives its id. */
+/** Creates a group as its owner, with these attributes beside name and path; returns its id and path. */
 let made = 0;
 async function newGroup(more: Record<string, unknown> = {}) {
   made += 1;
@@ -87,7 +87,7 @@ describe("who may do what", () => {
   ])("%s %j", async (request, json, expected) => {
     const statuses: number[] = [];
     for (const as of everyone) {
-      // Those who may delete find that it was changed.
+      // Allowed callers get 412, so nothing is deleted.
       const headers = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
       const answer = await app.call(request, { as, headers, ...(json && { json }) });
       statuses.push(answer.status);
@@ -103,7 +103,7 @@ describe("who may do what", () => {
     expect(paths(all.json)).toEqual(["acme"]);
   });
 
-  it("who belongs to a project below sees the groups above, and not what else is there", async () => {
+  it("a member of a project below sees the groups above, but nothing else in them", async () => {
     for (const path of ["upper", "upper%2Flower"]) {
       expect((await call(`GET /groups/${path}`, { as: "stranger" })).status).toBe(200);
       expect((await call(`GET /groups/${path}`, { as: "guest" })).status).toBe(404);
@@ -114,7 +114,7 @@ describe("who may do what", () => {
     expect((await call("PUT /groups/upper?name=x", { as: "stranger" })).status).toBe(403);
   });
 
-  it("a role in a group is one in those below, and the highest counts", async () => {
+  it("a role in a group applies to those below, and the highest counts", async () => {
     const sub = "/groups/acme%2Fteam";
     expect((await call(`PUT ${sub}`, { json: { description: "by the owner above" } })).status).toBe(
       200,
@@ -154,14 +154,14 @@ describe("GET /groups", () => {
     expect(headers.get("x-total")).toBe(String(expected.length));
   });
 
-  it("gives groups without their projects", async () => {
+  it("returns groups without their projects", async () => {
     const { json } = await app.call("GET /groups");
     expect(json).toEqual([acme]);
   });
 });
 
 describe("GET /groups/:id", () => {
-  it("gives the group with those of its projects the caller may read", async () => {
+  it("returns the group with the projects the caller may read", async () => {
     const { json } = await call("GET /groups/acme");
     expect(json).toEqual({ ...acme, projects: [expect.anything()], shared_projects: [] });
     expect(Object.keys(json)).toEqual([...Object.keys(acme), "projects", "shared_projects"]);
@@ -178,12 +178,12 @@ describe("GET /groups/:id", () => {
     await call("DELETE /projects/acme%2Fhidden");
   });
 
-  it("319: leaves the projects out where they aren't wanted", async () => {
+  it("319: omits the projects if asked to", async () => {
     expect((await call("GET /groups/acme?with_projects=false")).json).toEqual(acme);
     expect((await call("GET /groups/acme?with_projects=true")).json.projects).toHaveLength(1);
   });
 
-  it("shows where a subgroup is", async () => {
+  it("shows a subgroup's parent and full path", async () => {
     const parent = (await call("GET /groups/acme")).json.id;
     const { json } = await call("GET /groups/acme%2Fteam?with_projects=false");
     expect(json).toEqual({
@@ -206,7 +206,7 @@ describe("GET /groups/:id", () => {
 });
 
 describe("POST /groups", () => {
-  it("makes a private group of which the caller is the owner", async () => {
+  it("creates a private group owned by the caller", async () => {
     const { status, json } = await call("POST /groups", {
       as: "stranger",
       json: { name: "My group", path: "my-group" },
@@ -229,7 +229,7 @@ describe("POST /groups", () => {
     await call("DELETE /groups/my-group", { as: "stranger" });
   });
 
-  it("takes everything a group has", async () => {
+  it("accepts every attribute of a group", async () => {
     const group = await newGroup({
       description: "What it is for",
       visibility: "internal",
@@ -276,7 +276,7 @@ describe("POST /groups", () => {
     expect([status, json]).toEqual([409, { message: { path: ["has already been taken"] } }]);
   });
 
-  it("is 403 to who may not make groups, though not below their own", async () => {
+  it("is 403 for users who may not create groups, except below their own", async () => {
     const user = await call("POST /users", {
       as: "admin",
       json: {
@@ -302,7 +302,7 @@ describe("POST /groups", () => {
     expect(below.status).toBe(201);
   });
 
-  it("makes a subgroup for the owners of its parent only", async () => {
+  it("creates a subgroup for the owners of its parent only", async () => {
     const { id } = await newGroup({ visibility: "public" });
     const make = (as: "owner" | "guest" | "stranger", parent_id: number) =>
       call("POST /groups", { as, json: { name: "Sub", path: `sub-of-${as}`, parent_id } });
@@ -320,7 +320,7 @@ describe("POST /groups", () => {
     expect(taken.status).toBe(409);
   });
 
-  it("makes nothing more visible than what it is in", async () => {
+  it("limits visibility to the parent's", async () => {
     const { id } = await newGroup({ visibility: "internal" });
     const make = (visibility: string) =>
       call("POST /groups", {
@@ -341,7 +341,7 @@ describe("POST /groups", () => {
       expect((await make(visibility)).status).toBe(201);
   });
 
-  it("goes as deep as full paths of 255 characters do", async () => {
+  it("nests as deep as full paths of 255 characters allow", async () => {
     const segment = "s".repeat(84);
     let parent: number | undefined;
     for (const depth of [1, 2, 3]) {
@@ -368,7 +368,7 @@ describe("POST /groups", () => {
 });
 
 describe("PUT /groups/:id", () => {
-  it("325: changes what is sent, and nothing else", async () => {
+  it("325: changes only what is sent", async () => {
     const group = await newGroup({ description: "before", visibility: "public" });
     const before = (await call(`GET /groups/${group.id}`)).json;
     const { status, json } = await call(`PUT /groups/${group.id}`, { form: { name: "New name" } });
@@ -395,7 +395,7 @@ describe("PUT /groups/:id", () => {
     }
   });
 
-  it("renames everything below with it", async () => {
+  it("renames everything below it too", async () => {
     const top = await newGroup({ visibility: "public" });
     const make = (path: string, parent_id: number) =>
       call("POST /groups", { json: { name: path.toUpperCase(), path, parent_id } });
@@ -434,7 +434,7 @@ describe("PUT /groups/:id", () => {
     expect((await view(bottom)).full_name).toBe("Short / MIDDLE / BOTTOM");
   });
 
-  it("takes another case of its own path, and no taken or impossible one", async () => {
+  it("accepts its own path in another case, and no taken or invalid one", async () => {
     const group = await newGroup();
     const path = group.path.toUpperCase();
     expect((await call(`PUT /groups/${group.id}`, { json: { path } })).json.full_path).toBe(path);
@@ -455,7 +455,7 @@ describe("PUT /groups/:id", () => {
     expect((await call(`GET /groups/${group.id}`)).json).toEqual(before);
   });
 
-  it("has a name of its own among its siblings", async () => {
+  it("requires a name unique among its siblings", async () => {
     const taken = [409, { message: { name: ["has already been taken"] } }];
     const parent = await newGroup();
     const create = (name: string, path: string, parent_id?: number) =>
@@ -473,7 +473,7 @@ describe("PUT /groups/:id", () => {
     expect((await call(`GET /groups/${other.json.id}`)).json.name).toBe("Other");
     const own = await call(`PUT /groups/${first.json.id}`, { json: { name: "Twin" } });
     expect(own.status).toBe(200);
-    // At the top, and in another group, a name is free.
+    // The same name is free at the top level and in another group.
     for (const at of [undefined, (await newGroup()).id]) {
       expect((await create("Twin", `${parent.path}-d`, at)).status).toBe(201);
     }
@@ -483,7 +483,7 @@ describe("PUT /groups/:id", () => {
     expect(atOnce.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
-  it("makes a subgroup no more visible than what it is in", async () => {
+  it("limits a subgroup's visibility to its parent's", async () => {
     const { status, json } = await call("PUT /groups/secret?visibility=public");
     expect([status, json.visibility]).toEqual([200, "public"]);
     await call("PUT /groups/secret?visibility=private");
@@ -498,7 +498,7 @@ describe("PUT /groups/:id", () => {
 });
 
 describe("DELETE /groups/:id", () => {
-  it("accepts, and everything below is gone", async () => {
+  it("is accepted, and deletes everything below", async () => {
     const top = await newGroup();
     const sub = await call("POST /groups", { json: { name: "s", path: "s", parent_id: top.id } });
     const project = await call("POST /projects", {
@@ -521,13 +521,13 @@ describe("DELETE /groups/:id", () => {
     );
   });
 
-  it("is 412 where the group was changed since, and goes on where it wasn't", async () => {
+  it("is 412 if the group was changed since, else goes on", async () => {
     const group = await newGroup();
     const del = (since: string) =>
       call(`DELETE /groups/${group.id}`, { headers: { "if-unmodified-since": since } });
     const { status, json } = await del("Mon, 15 Jun 2026 12:34:55 GMT");
     expect([status, json]).toEqual([412, { message: "412 Precondition Failed" }]);
-    // Within the second of the change: dates of HTTP have no milliseconds.
+    // Within the second of the change: HTTP dates have no milliseconds.
     expect((await del("Mon, 15 Jun 2026 12:34:56 GMT")).status).toBe(202);
   });
 });
@@ -601,7 +601,7 @@ describe("GET /groups/:id/projects", () => {
     expect([status, json.map(({ path }: { path: string }) => path)]).toEqual([200, expected]);
   });
 
-  it("shows all of a project to users, and its basics to others", async () => {
+  it("shows all of a project to users, and its basics to anonymous callers", async () => {
     const keys = async (query: string, as: "owner" | "anonymous") =>
       Object.keys((await call(`GET /groups/${group.id}/projects?${query}`, { as })).json[0]);
     expect(await keys("", "owner")).toContain("visibility");

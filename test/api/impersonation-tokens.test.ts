@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { everyone, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let app: TestApp;
 let user: number;
@@ -47,7 +47,7 @@ describe("who may do what", () => {
     expect(statuses).toEqual(expected);
   });
 
-  it("253: the role is looked at before the user", async () => {
+  it("253: the role is checked before the user", async () => {
     const { status, json } = await call("GET /users/0/impersonation_tokens", { as: "owner" });
     expect([status, json]).toEqual([403, { message: "403 Forbidden" }]);
   });
@@ -79,7 +79,7 @@ describe("creating", () => {
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it("266: makes a token that acts as its user, within its scopes", async () => {
+  it("266: creates a token that acts as its user, within its scopes", async () => {
     const { token } = await newToken({ scopes: "read_user" });
     const headers = { "private-token": token };
     const me = await app.call("GET /user", { headers });
@@ -87,7 +87,7 @@ describe("creating", () => {
     expect((await app.call("GET /projects", { headers })).status).toBe(403);
   });
 
-  it("takes scopes as an array or with commas, and no day as never", async () => {
+  it("accepts scopes as an array or comma-separated, and no expiry date", async () => {
     for (const scopes of [["api", "read_user"], "api, read_user"]) {
       const token = await newToken({ scopes });
       expect([token.scopes, token.expires_at]).toEqual([["api", "read_user"], null]);
@@ -98,7 +98,7 @@ describe("creating", () => {
     expect([json.scopes, json.expires_at]).toEqual([["api", "sudo"], null]);
   });
 
-  it("makes a token that is over where its day has come", async () => {
+  it("creates an expired token if its expiry date has come", async () => {
     for (const [expires_at, active] of [
       ["2026-06-14", false],
       ["2026-06-15", false],
@@ -155,7 +155,7 @@ describe("reading", () => {
     expect([status, json]).toEqual([400, { message: { state: ["does not have a valid value"] } }]);
   });
 
-  it("262: gives one", async () => {
+  it("262: returns one", async () => {
     const { token: _, ...token } = await newToken();
     expect((await call(`GET ${at}/${token.id}`)).json).toEqual(token);
   });
@@ -175,7 +175,7 @@ describe("deleting", () => {
     expect((await call(`DELETE ${at}/${token.id}`)).status).toBe(204);
   });
 
-  it("265: is 412 where the token was changed since", async () => {
+  it("265: is 412 if the token was changed since", async () => {
     const token = await newToken();
     const headers = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
     const { status } = await call(`DELETE ${at}/${token.id}`, { headers });
@@ -184,8 +184,8 @@ describe("deleting", () => {
   });
 });
 
-describe("what isn't there", () => {
-  it("260, 263: is 404 with its name, the user first", async () => {
+describe("missing records", () => {
+  it("260, 263: are 404 by name, the user first", async () => {
     const personal = await app.admin.createToken({
       user: `user${made}`,
       name: "p",

@@ -29,7 +29,7 @@ async function newIssue(
   return answer.json;
 }
 
-/** A public project of its own, below `acme`. */
+/** Creates a public project of its own below `acme`. */
 async function newProject(name: string, as: Person = "owner") {
   const { json: group } = await app.call("GET /groups/acme", { as });
   const { json, status } = await app.call("POST /projects", {
@@ -45,7 +45,7 @@ const userId = async (person: Person) => (await app.call("GET /user", { as: pers
 const titles = (answer: { json: { title: string }[] }) => answer.json.map(({ title }) => title);
 
 describe("an issue", () => {
-  it("has the fields of the facts, in lists without `subscribed` and `_links`", async () => {
+  it("has GitLab's fields, in lists without `subscribed` and `_links`", async () => {
     const { json: milestone } = await app.call(`POST /projects/${SITE}/milestones`, {
       as: "developer",
       json: { title: "m1", due_date: "2027-01-01" },
@@ -117,7 +117,7 @@ describe("an issue", () => {
     expect(json).toEqual([listed]);
   });
 
-  it("has no weight in the free tier, and a null one above", async () => {
+  it("has no weight in the free tier, and null by default in higher ones", async () => {
     expect(await newIssue("reporter")).toHaveProperty("weight", null);
     const free = await testApp({ tier: "free" });
     const { json } = await free.call(`POST /projects/${SITE}/issues`, {
@@ -128,7 +128,7 @@ describe("an issue", () => {
     await free.dispose();
   });
 
-  it("counts within its project, and is found by that number only", async () => {
+  it("is numbered within its project, and found only by that number", async () => {
     const other = await newProject("counted");
     expect((await newIssue("guest", {}, other)).iid).toBe(1);
     const second = await newIssue("guest", {}, other);
@@ -153,7 +153,7 @@ describe("an issue", () => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("is planned by reporters; of guests what they send of that is left aside", async () => {
+  it("is planned by reporters; planning attributes sent by guests are ignored", async () => {
     const guest = await userId("guest");
     const json = { labels: "UX,guests", assignee_ids: [guest], due_date: "2027-01-01", weight: 1 };
     const made = await newIssue("guest", { ...json, discussion_locked: true });
@@ -171,7 +171,7 @@ describe("an issue", () => {
     expect(by.json).toMatchObject({ labels: ["UX", "guests"], assignee: { username: "guest" } });
   });
 
-  it("is dated by owners", async () => {
+  it("can be backdated by owners", async () => {
     const created_at = "2025-03-04T05:06:07Z";
     expect((await newIssue("owner", { created_at })).created_at).toBe("2025-03-04T05:06:07.000Z");
     expect((await newIssue("maintainer", { created_at })).created_at).not.toMatch(/^2025/);
@@ -183,7 +183,7 @@ describe("an issue", () => {
     ["guest", 201],
     ["reporter", 201],
     ["admin", 201],
-  ])("in a public project is made by %s: %i", async (as, status) => {
+  ])("in a public project is created by %s: %i", async (as, status) => {
     const options: CallOptions = { as, json: { title: "by role" } };
     expect((await app.call(`POST /projects/${SITE}/issues`, options)).status).toBe(status);
   });
@@ -193,7 +193,7 @@ describe("an issue", () => {
     ["stranger", 404, 404],
     ["guest", 200, 201],
     ["admin", 200, 201],
-  ])("in a private project is for %s: list %i, make %i", async (as, list, make) => {
+  ])("in a private project is for %s: list %i, create %i", async (as, list, make) => {
     const path = "/projects/secret%2Fvault/issues";
     expect((await app.call(`GET ${path}`, { as })).status).toBe(list);
     expect((await app.call(`POST ${path}`, { as, json: { title: "x" } })).status).toBe(make);
@@ -201,7 +201,7 @@ describe("an issue", () => {
 });
 
 describe("changing an issue", () => {
-  it("asks for at least one attribute", async () => {
+  it("requires at least one attribute", async () => {
     const { iid } = await newIssue("reporter");
     const answer = await app.call(`PUT /projects/${SITE}/issues/${iid}`, { as: "reporter" });
     expect(answer.status).toBe(400);
@@ -223,7 +223,7 @@ describe("changing an issue", () => {
     expect((await app.call(`PUT ${path}`, { as, json: { title: "New" } })).status).toBe(status);
   });
 
-  it("is for its author and whoever is assigned, too", async () => {
+  it("is also allowed for its author and assignees", async () => {
     const { iid } = await newIssue("stranger");
     const path = `/projects/${SITE}/issues/${iid}`;
     const own = await app.call(`PUT ${path}`, { as: "stranger", json: { title: "Mine" } });
@@ -252,7 +252,7 @@ describe("changing an issue", () => {
     ]);
   });
 
-  it("adds, takes and clears labels", async () => {
+  it("adds, removes and clears labels", async () => {
     const { iid } = await newIssue("reporter", { labels: ["a", "b"] });
     const put = async (json: object) =>
       (await app.call(`PUT /projects/${SITE}/issues/${iid}`, { as: "reporter", json })).json.labels;
@@ -262,7 +262,7 @@ describe("changing an issue", () => {
     expect(await put({ labels: "" })).toEqual([]);
   });
 
-  it("clears milestone, assignees and due date; a milestone from elsewhere is none", async () => {
+  it("clears milestone, assignees and due date; a milestone from elsewhere clears it", async () => {
     const { json: groups } = await app.call("GET /groups/acme/milestones", { as: "guest" });
     const { json: foreign } = await app.call("POST /groups/secret/milestones", {
       as: "owner",
@@ -288,7 +288,7 @@ describe("changing an issue", () => {
     });
   });
 
-  it("assigns nobody who can't read it", async () => {
+  it("ignores assignees who can't read it", async () => {
     const ids = [await userId("stranger"), await userId("guest"), 999999];
     const made = await newIssue("reporter", { assignee_ids: ids }, CORE);
     expect(made.assignees.map(({ username }: { username: string }) => username)).toEqual(["guest"]);
@@ -308,7 +308,7 @@ describe("deleting an issue", () => {
     expect((await app.call(`DELETE /projects/${SITE}/issues/${iid}`, { as })).status).toBe(status);
   });
 
-  it("answers 404 for an unknown one, and 412 where it was changed since", async () => {
+  it("answers 404 for an unknown one, and 412 if it was changed since", async () => {
     const unknown = await app.call(`DELETE /projects/${SITE}/issues/98765`, { as: "owner" });
     expect([unknown.status, unknown.json]).toEqual([404, { message: "404 Issue Not Found" }]);
     const { iid } = await newIssue("reporter");
@@ -317,7 +317,7 @@ describe("deleting an issue", () => {
     expect((await app.call(path, { as: "owner", headers })).status).toBe(412);
   });
 
-  it("takes the events about it and its notes along", async () => {
+  it("also deletes the events about it and its notes", async () => {
     const project = await newProject("emptied");
     const { iid } = await newIssue("guest", { confidential: true, title: "Hush" }, project);
     await app.call(`POST /projects/${project}/issues/${iid}/notes`, {
@@ -331,7 +331,7 @@ describe("deleting an issue", () => {
     ]);
   });
 
-  it("never gives its number again", async () => {
+  it("never reuses its number", async () => {
     const project = await newProject("numbers");
     await newIssue("guest", {}, project);
     await app.call(`DELETE /projects/${project}/issues/1`, { as: "owner" });
@@ -370,7 +370,7 @@ describe("confidential issues", () => {
     expect(events).toHaveLength(count);
   });
 
-  it("answer 403 to changes of those who can't see them", async () => {
+  it("answer 403 to changes by callers who can't see them", async () => {
     const path = `PUT /projects/${project}/issues/${iid}`;
     expect((await app.call(path, { as: "guest", json: { title: "x" } })).status).toBe(403);
     expect((await app.call(path, { as: "reporter", json: { title: "Hidden one" } })).status).toBe(
@@ -378,7 +378,7 @@ describe("confidential issues", () => {
     );
   });
 
-  it("hide notes, emoji, todos and subscriptions, too", async () => {
+  it("hide their notes, emoji, todos and subscriptions, too", async () => {
     const path = `/projects/${project}/issues/${iid}`;
     for (const [request, json] of [
       [`GET ${path}/notes`],
@@ -394,7 +394,7 @@ describe("confidential issues", () => {
     }
   });
 
-  it("are for whoever is assigned", async () => {
+  it("are visible to assignees", async () => {
     const assignee_ids = [await userId("guest")];
     const made = await newIssue("reporter", { title: "Later hidden", assignee_ids }, project);
     const path = `/projects/${project}/issues/${made.iid}`;
@@ -404,7 +404,7 @@ describe("confidential issues", () => {
     await app.call(`DELETE ${path}`, { as: "owner" });
   });
 
-  it("are not among the open issues a project counts", async () => {
+  it("are not counted in a project's open issues", async () => {
     for (const [path, find] of [
       [`GET /projects/${project}`, (json: unknown) => json],
       ["GET /projects?search=hush", (json: [unknown]) => json[0]],
@@ -484,21 +484,21 @@ describe("lists of issues", () => {
     ["created_after=2020-01-01T00:00:00%2B02:00", ["four", "three", "two", "one"]],
     ["updated_after=2999-01-01", []],
     ["iid=1", ["four", "three", "two", "one"]],
-  ])("narrow and order by %j", async (query, expected) => {
+  ])("filter and sort by %j", async (query, expected) => {
     const answer = await app.call(`GET /projects/${project}/issues?${query}`, { as: "developer" });
     expect(answer.status, answer.text).toBe(200);
     expect(titles(answer)).toEqual(expected);
     expect(answer.headers.get("x-total")).toBe(String(expected.length));
   });
 
-  it("narrow by the emoji of those who call, of nobody not at all", async () => {
+  it("ignore my_reaction_emoji of anonymous callers", async () => {
     const list = `GET /projects/${project}/issues?my_reaction_emoji`;
     for (const name of ["tada", "None", "Any"]) {
       expect(titles(await app.call(`${list}=${name}`))).toEqual(["four", "three", "two", "one"]);
     }
   });
 
-  it("narrow by ids of users", async () => {
+  it("filter by user ids", async () => {
     const id = await userId("developer");
     const list = `GET /projects/${project}/issues`;
     expect(titles(await app.call(`${list}?author_id=${id}`))).toEqual(["three"]);
@@ -517,19 +517,19 @@ describe("lists of issues", () => {
     expect([status, json]).toEqual([400, { message: { [name]: [problem] } }]);
   });
 
-  it("are paged", async () => {
+  it("are paginated", async () => {
     const answer = await app.call(`GET /projects/${project}/issues?per_page=2&page=2`);
     expect(titles(answer)).toEqual(["two", "one"]);
     expect(answer.headers.get("x-total-pages")).toBe("2");
     expect(answer.headers.get("x-prev-page")).toBe("1");
   });
 
-  it("never say whether the caller is subscribed", async () => {
+  it("never show whether the caller is subscribed", async () => {
     const { json } = await app.call(`GET /projects/${project}/issues`, { as: "developer" });
     for (const issue of json) expect(issue).not.toHaveProperty("subscribed");
   });
 
-  it("of nobody answer 401, with scope=all all that is public", async () => {
+  it("answer 401 to anonymous callers, or all that is public with scope=all", async () => {
     expect((await app.call("GET /issues")).status).toBe(401);
     const { status, json } = await app.call("GET /issues?scope=all&per_page=100");
     expect(status).toBe(200);
@@ -538,13 +538,13 @@ describe("lists of issues", () => {
     expect(paths).not.toMatch(/acme\/team|secret/);
   });
 
-  it("of the caller are those they made", async () => {
+  it("of the caller contain those they created", async () => {
     const { json } = await app.call("GET /issues?per_page=100", { as: "stranger" });
     const authors = json.map((issue: { author: { username: string } }) => issue.author.username);
     expect(new Set(authors)).toEqual(new Set(["stranger"]));
   });
 
-  it("of a group include those of the projects below it that the caller can see", async () => {
+  it("of a group include those of descendant projects the caller can see", async () => {
     await newIssue("guest", { title: "deep below" }, CORE);
     const list = "GET /groups/acme/issues?search=deep";
     expect(titles(await app.call(list, { as: "guest" }))).toEqual(["deep below"]);
@@ -556,7 +556,7 @@ describe("lists of issues", () => {
 });
 
 describe("moving an issue", () => {
-  it("copies it with its notes, closes it, and answers 201 with the copy", async () => {
+  it("copies it with its notes, closes the original, and answers 201 with the copy", async () => {
     const target = await newProject("target");
     const path = `/projects/${SITE}/issues`;
     const { iid } = await newIssue("reporter", { title: "Mover", labels: "UX,only here" });
@@ -580,7 +580,7 @@ describe("moving an issue", () => {
     expect(notes.json[0]).toMatchObject({ body: "Comes along", author: { username: "guest" } });
   });
 
-  it("is refused where it can't be", async () => {
+  it("is refused for an invalid or forbidden target", async () => {
     const { iid, project_id } = await newIssue("guest");
     const move = (as: Person, to: number) =>
       app.call(`POST /projects/${SITE}/issues/${iid}/move`, { as, json: { to_project_id: to } });
@@ -608,7 +608,7 @@ describe("moving an issue", () => {
 });
 
 describe("labels", () => {
-  it("count what has them, as far as the caller can see", async () => {
+  it("count their issues and merge requests as far as the caller can see them", async () => {
     const project = await newProject("labelled");
     await newIssue("reporter", { labels: "counted" }, project);
     await newIssue("reporter", { labels: "counted", confidential: true }, project);
@@ -666,7 +666,7 @@ it("a milestone lists its issues and merge requests", async () => {
   }
 });
 
-it("a list costs as many queries for many issues as for one", async () => {
+it("a list takes as many queries for many issues as for one", async () => {
   const { database, drop } = await newDatabase();
   const own = await createApp({ database });
   const issue = { title: "t", author: "ada", assignees: ["ada"], labels: ["a", "b"] };
@@ -712,7 +712,7 @@ it("a list costs as many queries for many issues as for one", async () => {
   await drop();
 });
 
-it("issues made at the same time have numbers of their own", async () => {
+it("issues created at the same time get distinct numbers", async () => {
   const project = await newProject("busy");
   const made = await Promise.all(
     Array.from({ length: 12 }, (_, at) => newIssue("guest", { title: `${at}` }, project)),
@@ -727,7 +727,7 @@ describe("a seed", () => {
     groups: [{ path: "g", projects: [{ path: "p", ...project }] }],
   });
 
-  it("says how much it made", async () => {
+  it("reports how many records it created", async () => {
     const own = await testApp({ seed: {} });
     const made = await own.admin.seed(
       seeded({
@@ -757,7 +757,7 @@ describe("a seed", () => {
       { pushes: [{ author: "ada", ref: "x", created_at: "yesterday" }] },
       "groups.0.projects.0.pushes.0.created_at: Invalid instant",
     ],
-  ])("that can't be used names the place: %j", async (project, message) => {
+  ])("that is invalid is refused with the location: %j", async (project, message) => {
     const own = await testApp({ seed: {} });
     await expect(own.admin.seed(seeded(project))).rejects.toThrow(message);
     await own.dispose();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
 
-// Contract §5, gitlab-facts §9. Which routes take them, the access matrix says.
+// See docs/authentication.md. The access matrix checks which routes accept them.
 
 const START = Date.parse("2026-06-15T12:00:00.000Z");
 let clock = START;
@@ -42,7 +42,7 @@ it("reads its project, by header and by parameter", async () => {
   expect(head.status).toBe(200);
 });
 
-it("is kept as a digest, and never shown in links", async () => {
+it("is stored as a digest, and never shown in links", async () => {
   const token = await jobOf("developer");
   expect(JSON.stringify(await app.store.rows("select * from job_tokens"))).not.toContain(token);
   const { headers } = await app.call(`${VAULT}/merge_requests?job_token=${token}`);
@@ -56,7 +56,7 @@ it("has its user's rights and no more", async () => {
   expect(blocked.status).toBe(403);
 });
 
-it("reaches no other project, public ones neither", async () => {
+it("can access no other project, not even public ones", async () => {
   const { status, json } = await app.call(SITE, using(await jobOf("owner")));
   const message =
     "403 Forbidden - Authentication by CI/CD job token not allowed from secret/vault to acme/site.";
@@ -77,21 +77,21 @@ it("ends with its lifetime, its user and its project", async () => {
   expect((await app.call(SITE, using(gone))).status).toBe(200);
   await app.call(`DELETE /users/${id}`, { as: "admin" });
   expect((await app.call(SITE, using(gone))).status).toBe(401);
-  // What is over is forgotten when the next one is made.
+  // Expired tokens are deleted when the next one is created.
   await jobOf("owner");
   const kept = await app.store.rows("select expires_at from job_tokens");
   expect(kept.every(([expires]) => Number(expires) > clock)).toBe(true);
 });
 
-describe("elsewhere", () => {
-  it("241: it counts for nothing", async () => {
+describe("outside its project and beside other tokens", () => {
+  it("241: it is ignored", async () => {
     const token = await jobOf("owner");
     expect((await app.call("GET /user", using(token))).status).toBe(401);
     expect((await app.call("PUT /projects/secret%2Fvault?name=x", using(token))).status).toBe(401);
     expect((await app.call("GET /projects", using(token))).json).toHaveLength(1);
   });
 
-  it("it is no personal token, nor is one a job's", async () => {
+  it("it is not accepted as a personal token, and vice versa", async () => {
     const token = await jobOf("owner");
     expect((await app.call(VAULT, { headers: { "private-token": token } })).status).toBe(401);
     expect((await app.call(VAULT, using("token-of-owner"))).status).toBe(401);
@@ -100,7 +100,7 @@ describe("elsewhere", () => {
     );
   });
 
-  it("it comes after any other token", async () => {
+  it("any other token takes precedence", async () => {
     const token = await jobOf("owner");
     const { status } = await app.call(VAULT, {
       headers: { "job-token": token, "private-token": "no token" },
@@ -109,7 +109,7 @@ describe("elsewhere", () => {
   });
 });
 
-it("is issued for what there is, for a month at most, and that is recorded", async () => {
+it("is only issued for an existing user and project, for a month at most, and audited", async () => {
   await expect(jobOf("nobody")).rejects.toThrow("404 User Not Found");
   await expect(jobOf("owner", "secret/none")).rejects.toThrow("404 Project Not Found");
   for (const lifetime of [0, -1, Number.NaN, 31 * 86_400]) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { everyone, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ const call: TestApp["call"] = (request, options) =>
 const namesOf = (labels: { name: string }[]) => labels.map(({ name }) => name);
 
 let made = 0;
-/** A name no label has yet. */
+/** An unused label name. */
 const fresh = () => {
   made += 1;
   return `label ${made}`;
@@ -69,7 +69,7 @@ describe("who may do what", () => {
 });
 
 describe.each(PLACES)("labels of a %s", (kind, at) => {
-  it("356: are made of a name and a colour", async () => {
+  it("356: are created with a name and a colour", async () => {
     const name = fresh();
     const { status, json } = await call(`POST ${at}`, { json: { name, color: "#FFAABB" } });
     expect(status).toBe(201);
@@ -88,7 +88,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect((await call(`GET ${at}/${json.id}`)).json).toEqual(json);
   });
 
-  it("have no blanks around their names", async () => {
+  it("have surrounding blanks stripped from their names", async () => {
     const [name, other] = [fresh(), fresh()];
     const { json } = await call(`POST ${at}`, { json: { name: `\t ${name} `, color: "#000" } });
     expect(json.name).toBe(name);
@@ -102,7 +102,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect(long.status).toBe(201);
   });
 
-  it("take a description, and a priority in a project", async () => {
+  it("have an optional description, and a priority in projects", async () => {
     const { json } = await call(`POST ${at}`, {
       form: { name: fresh(), color: "#abc", description: "é & ü", priority: "3" },
     });
@@ -142,7 +142,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("refuse a priority that is none, where they have one", async () => {
+  it("refuse an invalid priority, in projects", async () => {
     for (const [priority, reason] of [
       [-1, "must be between 0 and 2147483647"],
       ["high", "is invalid"],
@@ -155,7 +155,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     }
   });
 
-  it("are made once: 409", async () => {
+  it("have unique names: 409", async () => {
     const name = fresh();
     await call(`POST ${at}`, { json: { name, color: "#000" } });
     const again = await call(`POST ${at}`, { json: { name, color: "#111" } });
@@ -181,7 +181,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     }
   });
 
-  it("whose names are digits give way to ids", async () => {
+  it("an id takes precedence over a name made of digits", async () => {
     const { json: first } = await call(`POST ${at}`, { json: { name: fresh(), color: "#000" } });
     const { json: named } = await call(`POST ${at}`, {
       json: { name: String(first.id), color: "#000" },
@@ -219,7 +219,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect((await put(`/${json.id}`, { new_name: name })).name).toBe(name);
   });
 
-  it("refuse changes that aren't, and change nothing", async () => {
+  it("refuse invalid changes, and change nothing", async () => {
     const [name, other] = [fresh(), fresh()];
     const { json } = await call(`POST ${at}`, { json: { name, color: "#000" } });
     await call(`POST ${at}`, { json: { name: other, color: "#000" } });
@@ -269,7 +269,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     expect((await call(`GET ${at}/${id}`)).status).toBe(200);
   });
 
-  it("362: are subscribed to by each for themselves, once, else 304", async () => {
+  it("362: are subscribed to by each user separately, once, else 304", async () => {
     const name = fresh();
     const { json } = await call(`POST ${at}`, { json: { name, color: "#000" } });
     const by = async (action: string, id: string | number = json.id) =>
@@ -320,7 +320,7 @@ describe("lists", () => {
     ["project", "?search=about+c", ["c of the subgroup"]],
     ["project", "?search=%25", []],
   ] as const)(
-    "of the %s%s are by name, those of the groups above among them",
+    "of the %s%s are by name, including those of the groups above",
     async (where, query, expected) => {
       const at = {
         group: `/groups/${group}`,
@@ -333,7 +333,7 @@ describe("lists", () => {
     },
   );
 
-  it("of a project say whose label each is", async () => {
+  it("of a project show which labels are its own", async () => {
     const { json } = await call(`GET /projects/${project}/labels`, { as: "owner" });
     expect(
       json.map((label: { is_project_label: boolean; priority: null }) => [
@@ -348,7 +348,7 @@ describe("lists", () => {
     ]);
   });
 
-  it("show labels of above that can be read and subscribed to, not changed or deleted", async () => {
+  it("show inherited labels as readable and subscribable, but not editable", async () => {
     for (const at of [`/groups/${sub}`, `/projects/${project}`]) {
       const label = `${at}/labels/Z%20of%20the%20group`;
       expect((await call(`GET ${label}`, { as: "owner" })).status).toBe(200);
@@ -365,7 +365,7 @@ describe("lists", () => {
     expect(below.status).toBe(404);
   });
 
-  it("let a name stand above where it stands below already, not the other way round", async () => {
+  it("allow a name in a group that a descendant already uses, but not vice versa", async () => {
     const post = async (at: string, name: string) =>
       (await call(`POST ${at}/labels`, { as: "owner", json: { name, color: "#000" } })).status;
     expect(await post(`/groups/${group}`, "c of the subgroup")).toBe(201);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
-/** Characters that JSON writes as six. */
+/** Each character takes six in JSON. */
 const LARGE = "\u0001".repeat(150_000);
 const COUNT = 23;
 const PROJECT = "/projects/acme%2Fsite";
@@ -24,16 +24,16 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-describe("a page that is too large to be read at once", () => {
+describe("a page too large to be read at once", () => {
   it.each([
     ["wiki pages", `${PROJECT}/wikis?with_content=true`, "slug"],
     ["issues", `${PROJECT}/issues?order_by=created_at&sort=asc`, "title"],
-  ])("has all its rows and headers: %s", async (_, path, name) => {
+  ])("contains all rows and headers: %s", async (_, path, name) => {
     app.statements.length = 0;
     const { status, headers, json, text } = await app.call(`GET ${path}&per_page=15`);
     expect(status).toBe(200);
     expect(text.length).toBeGreaterThan(10_000_000);
-    // It was read piece by piece.
+    // The page was read in several pieces.
     expect(app.statements.filter((sql) => /\blimit\b/.test(sql)).length).toBeGreaterThan(3);
     expect(json.map((row: Record<string, string>) => row[name])).toEqual(
       Array.from({ length: 15 }, (_, at) => `page-${String(at).padStart(2, "0")}`),
@@ -55,13 +55,13 @@ describe("a page that is too large to be read at once", () => {
     expect([head.status, head.text, head.headers.get("x-total")]).toEqual([200, "", "23"]);
   });
 
-  it("of events goes on after the event that was last read", async () => {
+  it("of events continues after the last event read", async () => {
     const { json } = await app.call(`GET ${PROJECT}/events?action=commented&per_page=6`);
     const lasts = json.map(({ note }: { note: { body: string } }) => note.body.slice(140_000));
     expect(lasts).toEqual(["5", "4", "3", "2", "1", "0"]);
   });
 
-  it("may be small beside others, with its ETag", async () => {
+  it("can be small although others are large, and has an ETag", async () => {
     const { headers, json } = await app.call(`GET ${PROJECT}/wikis?per_page=15`);
     expect(json).toHaveLength(15);
     expect(headers.get("etag")).toMatch(/^W\//);

@@ -26,7 +26,7 @@ describe("texts", () => {
     [`PUT ${SITE}`, 2000, "description", {}],
     ["PUT /groups/acme", 500, "description", {}],
     ["PUT /users/2", 255, "bio", {}],
-  ])("%s takes %i characters of %s", async (request, max, name, others) => {
+  ])("%s accepts %i characters of %s", async (request, max, name, others) => {
     const send = (text: string) =>
       app.call(request, { as: "admin", json: { ...others, [name]: text } });
     const { status, json } = await send("é".repeat(max + 1));
@@ -35,7 +35,7 @@ describe("texts", () => {
     expect((await send(`${"é".repeat(max - 1)}👩`)).status).toBeLessThan(300);
   });
 
-  it("are counted in characters, not in units of UTF-16", async () => {
+  it("are counted in characters, not in UTF-16 code units", async () => {
     const send = (title: string) => app.call(`POST ${ISSUES}`, { as: "owner", json: { title } });
     expect((await send("👩".repeat(255))).status).toBe(201);
     expect((await send("👩".repeat(256))).status).toBe(400);
@@ -67,7 +67,7 @@ describe("lists", () => {
     ["labels", 100],
     ["assignee_username", 20],
     ["iids", 500],
-  ])("?%s[] takes %i entries", async (name, max) => {
+  ])("?%s[] accepts %i entries", async (name, max) => {
     const list = (count: number) => {
       const pairs = Array.from({ length: count }, (_, at) => [`${name}[]`, String(at + 1)]);
       return app.call(`GET ${ISSUES}?${new URLSearchParams(pairs)}`);
@@ -78,14 +78,14 @@ describe("lists", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("hold no entry longer than a name", async () => {
+  it("limit each entry to the length of a name", async () => {
     const json = { labels: `a,${"x".repeat(256)}` };
     const answer = await app.call(`PUT ${ISSUES}/1`, { as: "owner", json });
     const message = { labels: ["is too long (maximum is 255 characters)"] };
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("of assignees ask one question, whatever their number, and find who has all of them", async () => {
+  it("of assignees take one query regardless of their number, and match issues assigned to all of them", async () => {
     const ids = await Promise.all(
       ["developer", "reporter"].map(
         async (name) => (await app.call(`GET /users?username=${name}`, { as: "admin" })).json[0].id,
@@ -120,7 +120,7 @@ describe("mentions", () => {
     expect(took.user + took.system).toBeLessThan(2_000_000);
   });
 
-  it("make a todo for who is named before dots and dashes", async () => {
+  it("create a todo for a user name followed by dots and dashes", async () => {
     const json = { title: "Asked", description: "Ask @reporter.-.-" };
     await app.call(`POST ${ISSUES}`, { as: "owner", json });
     const { json: todos } = await app.call("GET /todos?action=mentioned", { as: "reporter" });

@@ -13,7 +13,7 @@ let clock = Date.parse("2026-06-15T12:00:00.000Z");
 const apps = new Map<AppOptions["limits"], TestApp>();
 let app: TestApp;
 
-/** Gives the application of these limits, at a time when all windows are over, and that time. */
+/** Starts the application with these limits, at a time when all earlier windows have ended; returns that time. */
 async function start(limits: AppOptions["limits"] = {}): Promise<number> {
   clock += 60 * MINUTE;
   app = apps.get(limits) ?? (await testApp({ now: () => clock, limits }));
@@ -24,7 +24,7 @@ async function start(limits: AppOptions["limits"] = {}): Promise<number> {
 afterAll(() => Promise.all([...apps.values()].map((one) => one.dispose())));
 
 let last = 0;
-/** An address nobody had before. */
+/** An address not used before. */
 function newAddress(): string {
   last += 1;
   return `198.51.100.${last}`;
@@ -40,7 +40,7 @@ const statuses = async (times: number, one: () => Promise<{ status: number }>) =
 };
 
 describe("guessing tokens", () => {
-  it("is stopped per address, with all a client has to know", async () => {
+  it("is stopped per address, with the usual rate limit headers", async () => {
     const begun = await start(strict);
     const ip = newAddress();
     expect(await statuses(4, () => guess(ip))).toEqual([401, 401, 401, 429]);
@@ -60,7 +60,7 @@ describe("guessing tokens", () => {
     expect((await guess(ip)).status).toBe(401);
   });
 
-  it("ends before the right one is found: it is answered as the wrong ones are", async () => {
+  it("does not reveal the right token: it is answered like wrong ones", async () => {
     await start(strict);
     const ip = newAddress();
     const { token } = await app.admin.createJobToken({ project: "acme/site", user: "owner" });
@@ -72,7 +72,7 @@ describe("guessing tokens", () => {
     expect((await app.call("GET /projects", { ip })).status).toBe(200);
   });
 
-  it("leaves those alone who used their token there before", async () => {
+  it("does not affect tokens used from that address before", async () => {
     await start(strict);
     const ip = newAddress();
     await guess(ip, "token-of-guest");
@@ -80,7 +80,7 @@ describe("guessing tokens", () => {
     expect((await guess(ip, "token-of-guest")).status).toBe(200);
   });
 
-  it("is no matter of tokens that are over, nor of those that are good", async () => {
+  it("does not count expired, revoked or valid tokens", async () => {
     await start(strict);
     const made = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
     await app.admin.revokeToken(made.id);
@@ -95,7 +95,7 @@ describe("guessing tokens", () => {
     expect(app.statements.filter((sql) => sql.includes("attempts"))).toEqual([]);
   });
 
-  it("is counted together by several servers", async () => {
+  it("is counted across servers", async () => {
     await start(strict);
     const ip = newAddress();
     const other = await app.another();
@@ -106,7 +106,7 @@ describe("guessing tokens", () => {
     await other.close();
   });
 
-  it("writes nothing once it is refused, and counts job tokens too", async () => {
+  it("writes nothing once refused, and counts job tokens too", async () => {
     await start(strict);
     const ip = newAddress();
     const job = () => app.call("GET /projects/acme%2Fsite", { ip, headers: { "job-token": "x" } });
@@ -116,7 +116,7 @@ describe("guessing tokens", () => {
     expect(app.statements.filter((sql) => sql.includes("attempts"))).toEqual([]);
   });
 
-  it("can be left unlimited", async () => {
+  it("can be unlimited", async () => {
     await start(off);
     const ip = newAddress();
     expect(await statuses(120, () => guess(ip))).toEqual(Array(120).fill(401));
@@ -139,7 +139,7 @@ describe("signing in", () => {
   const idOf = async (name: string) =>
     (await app.admin.listUsers()).find(({ username }) => username === name)?.id as number;
 
-  it("is stopped for an account after wrong passwords from anywhere, with headers", async () => {
+  it("is stopped for an account after wrong passwords from any address, with headers", async () => {
     await start(strict);
     const wrong = (login: string) => signIn(login, "wrong", newAddress());
     expect(await statuses(3, () => wrong("owner"))).toEqual([401, 401, 401]);
@@ -153,7 +153,7 @@ describe("signing in", () => {
     expect((await wrong("owner")).status).toBe(401);
   });
 
-  it("counts an account once, whether its user name or its e-mail address is typed", async () => {
+  it("counts user name and e-mail address as one account", async () => {
     await start(strict);
     const { email } = await app.admin.getUser("owner");
     const logins = ["owner", email, "OWNER", email.toUpperCase(), "owner"];
@@ -162,7 +162,7 @@ describe("signing in", () => {
     expect(found).toEqual([401, 401, 401, 429, 429]);
   });
 
-  it("stores nothing of what is typed where nobody is called that", async () => {
+  it("does not store what is typed if no account has that name", async () => {
     await start(strict);
     expect((await signIn("My Pass Word", "wrong", newAddress())).status).toBe(401);
     const [event] = await app.admin.listAuditEvents();
@@ -174,7 +174,7 @@ describe("signing in", () => {
     }
   });
 
-  it("says the same of an account that does not exist", async () => {
+  it("answers the same for an account that does not exist", async () => {
     await start(strict);
     for (const login of ["owner", "nobody", "nobody@x.test"]) {
       const ip = newAddress();
@@ -183,7 +183,7 @@ describe("signing in", () => {
     }
   });
 
-  it("lets one in where they are signed in, whatever strangers try elsewhere", async () => {
+  it("still lets users in from where they have a session, whatever strangers try elsewhere", async () => {
     await start(strict);
     const owner = await idOf("owner");
     await setPassword(owner);
@@ -192,12 +192,12 @@ describe("signing in", () => {
     await statuses(4, () => signIn("owner", "wrong", elsewhere));
     expect((await signIn("owner", PASSWORD, elsewhere)).status).toBe(429);
     expect((await signIn("owner", PASSWORD, home)).status).toBe(303);
-    // There too no more than so many are tried.
+    // The same limit applies there.
     const there = await statuses(4, () => signIn("owner", "wrong", home));
     expect(there).toEqual([401, 401, 401, 429]);
   });
 
-  it("counts failures only, of an account and of an address", async () => {
+  it("counts only failures, per account and per address", async () => {
     await start(strict);
     await setPassword(await idOf("owner"));
     const ip = newAddress();
@@ -210,7 +210,7 @@ describe("signing in", () => {
     expect((await signIn("owner", PASSWORD, newAddress())).status).toBe(303);
   });
 
-  it("of many at once tries no more than may be", async () => {
+  it("allows no more than the limit of concurrent tries", async () => {
     await start(strict);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => signIn("reporter", "wrong", newAddress())),
@@ -219,7 +219,7 @@ describe("signing in", () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(17);
   });
 
-  it("leaves little behind, however many names are tried from an address, and that for minutes", async () => {
+  it("stores little, for minutes, however many names are tried from an address", async () => {
     await start(strict);
     const ip = newAddress();
     for (let index = 0; index < 20; index += 1) {
@@ -233,7 +233,7 @@ describe("signing in", () => {
     expect(await app.store.rows("select key from attempts")).toHaveLength(2);
   });
 
-  it("can be left unlimited", async () => {
+  it("can be unlimited", async () => {
     await start(off);
     const found = await statuses(12, () => signIn("owner", "wrong", newAddress()));
     expect(found).toEqual(Array(12).fill(401));
@@ -244,14 +244,14 @@ describe("signing in", () => {
 describe("requests", () => {
   const as = (who: Person, ip = newAddress()) => app.call("GET /projects", { as: who, ip });
 
-  it("are unlimited, and nothing is said of it, unless that is asked for", async () => {
+  it("are unlimited by default, without headers", async () => {
     await start(off);
     const { headers } = await as("owner");
     expect([...headers.keys()].filter((name) => name.startsWith("ratelimit"))).toEqual([]);
     expect(await app.store.rows("select * from attempts")).toEqual([]);
   });
 
-  it("are counted per user, whatever the token and the address", async () => {
+  it("are counted per user, across tokens and addresses", async () => {
     const begun = await start(counted);
     const { token } = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
     const seen: (string | null)[] = [];
@@ -261,7 +261,7 @@ describe("requests", () => {
       await app.call("GET /projects", { headers: { "private-token": token } });
     }
     expect(seen).toEqual(["19", "17", "15", "13", "11", "9", "7", "5", "3", "1"]);
-    // Written down once in so many.
+    // Stored once for several requests.
     expect(app.statements.filter((sql) => sql.includes("into attempts"))).toHaveLength(10);
     clock += 15_000;
     const { status, headers } = await as("owner");
@@ -280,7 +280,7 @@ describe("requests", () => {
     expect((await as("owner")).headers.get("ratelimit-remaining")).toBe("19");
   });
 
-  it("are counted per address without a token, and by sudo for who really calls", async () => {
+  it("are counted per address without a token, and with sudo for the real caller", async () => {
     await start(counted);
     const ip = newAddress();
     expect(await statuses(3, () => as("anonymous", ip))).toEqual([200, 200, 429]);
@@ -292,7 +292,7 @@ describe("requests", () => {
     expect((await as("guest")).headers.get("ratelimit-observed")).toBe("1");
   });
 
-  it("of many at once let no more through, by several servers too", async () => {
+  it("are limited when concurrent, also across servers", async () => {
     await start(counted);
     const other = await app.another();
     const answers = await Promise.all(

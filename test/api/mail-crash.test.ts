@@ -9,15 +9,15 @@ import { baseSeed, testApp } from "../helpers.ts";
 const LANES = 4;
 const KILLS = 3;
 
-it("loses no mail and sends none under two names, whenever the processes that send are killed", async () => {
-  /** Message-IDs, as often as they arrived. */
+it("loses no mail and sends none under two Message-IDs when sending processes are killed at any time", async () => {
+  /** Message-IDs, one entry per arrival. */
   const arrived = new Map<string, number>();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     async onData(stream, _, done) {
       let text = "";
-      // A process that is killed in the midst of a mail has not sent it.
+      // A process killed in the middle of a mail has not sent it.
       try {
         for await (const chunk of stream) text += chunk;
       } catch {
@@ -66,7 +66,7 @@ it("loses no mail and sends none under two names, whenever the processes that se
         expect((await post("issues/1/notes", { body: `Note ${notes}` })).status).toBe(201);
       }
     })();
-    // In the midst of it, wherever that is.
+    // At any point while sending.
     while (arrived.size <= before + killed * 3) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -74,7 +74,7 @@ it("loses no mail and sends none under two names, whenever the processes that se
     await writing;
     children = [children[1] as ChildProcess, await start()];
   }
-  // What the dead had begun is done by others when its lease ends: what stays where it is is made due.
+  // Other processes take over tasks of the dead when their leases end; remaining leases are made due now.
   let before: number[] = [];
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 500));

@@ -26,9 +26,9 @@ interface Received {
 
 let server: SMTPServer;
 let received: Received[];
-/** How many mails are refused first. */
+/** How many of the first mails are refused. */
 let refusals: number;
-/** What those are refused with. */
+/** The SMTP status of the refusal. */
 let refusal: number;
 let smtp: string;
 let database: TestDatabase;
@@ -81,7 +81,7 @@ async function arrived(count: number): Promise<void> {
 const note = (app: Awaited<ReturnType<typeof open>>, body: string) =>
   call(app, "POST /projects/acme%2Fsite/issues/1/notes", { as: "developer", json: { body } });
 
-it("sends what people are to hear of, once, also after a restart", async () => {
+it("sends each notification once, also across a restart", async () => {
   const before = await open();
   await before.admin.seed(baseSeed);
   const issue = { title: "Broken button", description: "It is grey." };
@@ -112,7 +112,7 @@ it("sends what people are to hear of, once, also after a restart", async () => {
   await again.close();
 });
 
-it("tries again, later each time, and goes on where it was after a restart", async () => {
+it("retries with growing delays, and resumes after a restart", async () => {
   let now = Date.now();
   const clock = () => now;
   const before = await open({ now: clock });
@@ -141,13 +141,13 @@ it("tries again, later each time, and goes on where it was after a restart", asy
   await again.close();
 });
 
-it("needs an address for its links", async () => {
+it("requires the application's URL for its links", async () => {
   await expect(createApp({ mail: mail() })).rejects.toThrow(
     "createApp: url is missing: links in mails begin with it",
   );
 });
 
-it("sends each mail once, however many processes do so", async () => {
+it("sends each mail once, however many processes send", async () => {
   const apps = await Promise.all(Array.from({ length: 3 }, () => open({ mail: mail() })));
   await apps[0]?.admin.seed(baseSeed);
   const issue = { title: "Many comments", description: "See @guest" };
@@ -174,7 +174,7 @@ const postAs = (app: App, as: Person, path: string, json: object) =>
   call(app, `POST ${path}`, { as, json });
 const isSent = (app: App) => waitFor(async () => (await app.admin.listQueuedMails()).length === 0);
 
-it("writes what was opened, bounded, and keeps what follows in one thread for each person", async () => {
+it("describes new issues, within a length limit, and threads follow-ups for each recipient", async () => {
   const app = await open({ mail: mail() });
   await app.admin.seed(baseSeed);
   const description = `@developer See this.${"x".repeat(20_000)}`;
@@ -198,7 +198,7 @@ it("writes what was opened, bounded, and keeps what follows in one thread for ea
   expect(seen.inReplyTo).not.toBe(opened.messageId);
   await app.close();
 
-  // Another installation of the same name and ids gives other ids.
+  // Another installation with the same name and ids has different Message-IDs.
   const elsewhere = await newDatabase();
   const other = await createApp({
     database: elsewhere.database,
@@ -213,7 +213,7 @@ it("writes what was opened, bounded, and keeps what follows in one thread for ea
   await elsewhere.drop();
 });
 
-it("loses nothing that was begun before what was sent", async () => {
+it("loses no event of a request that began before the last mail", async () => {
   const app = await open({ mail: mail() });
   await app.admin.seed(baseSeed);
   await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
@@ -247,7 +247,7 @@ it("loses nothing that was begun before what was sent", async () => {
   await app.close();
 });
 
-it("keeps what is refused for good, until somebody says to try it again", async () => {
+it("stores permanently refused mails until somebody retries them", async () => {
   const app = await open({ mail: mail() });
   await app.admin.seed(baseSeed);
   await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
@@ -270,7 +270,7 @@ it("keeps what is refused for good, until somebody says to try it again", async 
   await app.close();
 });
 
-it("tells nobody who lost the right to read it while the mail waited", async () => {
+it("skips recipients who lost access while the mail waited", async () => {
   let now = Date.now();
   const app = await open({ mail: mail(), now: () => now });
   await app.admin.seed(baseSeed);
@@ -286,7 +286,7 @@ it("tells nobody who lost the right to read it while the mail waited", async () 
   await app.close();
 });
 
-it("says once that the server is gone, and that it is back, also to the probe", async () => {
+it("reports once that the server is down and once that it is back, also in the probe", async () => {
   let now = Date.now();
   const gone = createServer();
   gone.listen(0, "127.0.0.1");
@@ -336,7 +336,7 @@ it("says once that the server is gone, and that it is back, also to the probe", 
   await new Promise<void>((resolve) => back.close(resolve));
 });
 
-it("closes soon although the server says nothing", async () => {
+it("closes soon although the server does not answer", async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket));
   silent.listen(0, "127.0.0.1");
@@ -354,13 +354,13 @@ it("closes soon although the server says nothing", async () => {
   expect(performance.now() - started).toBeLessThan(9000);
   await cut;
   silent.close();
-  // It is somebody else's at once.
+  // Another process gets it at once.
   const again = await open({ mail: mail() });
   await arrived(1);
   await again.close();
 });
 
-it("closes the database where it can't start", async () => {
+it("closes the database if it can't start", async () => {
   const store = await openStore(database.database);
   const wrong = { smtp: "no://where?\0", from: "x" };
   for (const options of [{ pages: ["no"] }, { url: "http://x", mail: wrong, pages: ["no"] }]) {

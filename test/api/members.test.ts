@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 const TODAY = Date.parse("2026-06-15T12:00:00Z");
 let clock = TODAY;
@@ -33,7 +33,7 @@ const call: TestApp["call"] = (request, options) => app.call(request, { as: "own
 const as = (username: string) => ({ headers: { "private-token": `token-of-${username}` } });
 
 let made = 0;
-/** Makes a public group of the owner's, perhaps within another, and gives its id. */
+/** Creates a public group of the owner's, optionally within another, and returns its id. */
 async function newGroup(parent_id?: number, visibility = "public") {
   made += 1;
   const { status, json } = await call("POST /groups", {
@@ -140,7 +140,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     return kind === "group" ? `/groups/${group}` : `/projects/${await newProject(group)}`;
   };
 
-  it("329: are added with a level and the day it ends", async () => {
+  it("329: are added with a level and an expiry date", async () => {
     const at = await newPlace();
     const { status, json } = await add(at, "ann", 30, { expires_at: "2026-08-01" });
     expect(status).toBe(201);
@@ -152,7 +152,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     expect([bob.status, bob.json.access_level, bob.json.expires_at]).toEqual([201, 20, null]);
   });
 
-  it("are added once: 409", async () => {
+  it("are added only once: 409", async () => {
     const at = await newPlace();
     await add(at, "ann", 30);
     const { status, json } = await add(at, "ann", 20);
@@ -178,7 +178,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it.each([0, 5, 35, 60, -10])("have no level %s", async (access_level) => {
+  it.each([0, 5, 35, 60, -10])("can't have the level %s", async (access_level) => {
     const at = await newPlace();
     const message = { access_level: ["is not included in the list"] };
     const added = await add(at, "ann", access_level);
@@ -188,7 +188,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     expect([changed.status, changed.json]).toEqual([400, { message }]);
   });
 
-  it("331: are users: 404", async () => {
+  it("331: must be existing users: 404", async () => {
     const at = await newPlace();
     for (const user_id of [0, 4711, -1]) {
       const { status, json } = await call(`POST ${at}/members`, {
@@ -198,7 +198,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     }
   });
 
-  it("335: change their level and their last day", async () => {
+  it("335: change their level and expiry date", async () => {
     const at = await newPlace();
     await add(at, "ann", 30);
     const change = (json: object) => call(`PUT ${at}/members/${ids["ann"]}`, { json });
@@ -216,7 +216,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     expect(missing.json).toEqual({ message: '400 (Bad request) "access_level" not given' });
   });
 
-  it("are 404 where they are none", async () => {
+  it("are 404 if they are not members", async () => {
     const at = await newPlace();
     for (const [request, json] of [
       [`GET ${at}/members/${ids["ann"]}`],
@@ -232,7 +232,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     }
   });
 
-  it("337: may leave by themselves, and remove nobody else", async () => {
+  it("337: may leave by themselves, but remove nobody else", async () => {
     const at = await newPlace();
     await add(at, "ann", 30);
     await add(at, "bob", 10);
@@ -261,7 +261,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
     }
   });
 
-  it("are removed only while unchanged", async () => {
+  it("are removed only if unchanged", async () => {
     const at = await newPlace();
     await add(at, "ann", 10);
     const headers = { "if-unmodified-since": "Mon, 15 Jun 2026 11:59:59 GMT" };
@@ -272,7 +272,7 @@ describe.each(["group", "project"] as const)("members of a %s", (kind) => {
 });
 
 describe("reach", () => {
-  it("nobody gives more than they have, or takes on who has more", async () => {
+  it("callers can neither grant more than their own level nor change members above it", async () => {
     const project = `/projects/${await newProject(await newGroup())}`;
     await add(project, "ann", 40);
     const asAnn = (request: string, json?: object) =>
@@ -299,7 +299,7 @@ describe("reach", () => {
     ]);
   });
 
-  it("a group keeps an owner", async () => {
+  it("a group always has an owner", async () => {
     const group = `/groups/${await newGroup()}`;
     const last = { message: "403 Forbidden - The last owner of a group cannot be removed." };
     for (const [method, json] of [
@@ -315,7 +315,7 @@ describe("reach", () => {
     expect((await call(`PUT ${group}?name=x`)).status).toBe(403);
   });
 
-  it("a group's only owner stays one now, and may end later", async () => {
+  it("a group's only owner can't be removed now, but may have an expiry date", async () => {
     const group = `/groups/${await newGroup()}`;
     const end = (name: string, expires_at: string | null) =>
       call(`PUT ${group}/members/${ids[name]}`, { json: { access_level: 50, expires_at } });
@@ -323,14 +323,14 @@ describe("reach", () => {
     for (const day of ["2020-01-01", today]) expect((await end("owner", day)).status).toBe(403);
     expect((await end("owner", "2999-01-01")).json.expires_at).toBe("2999-01-01");
     expect((await end("owner", null)).status).toBe(200);
-    // One whose membership is over is no owner.
+    // A member whose membership expired does not count as owner.
     await add(group, "ann", 50);
     expect((await end("ann", "2020-01-01")).status).toBe(200);
     expect((await call(`DELETE ${group}/members/${ids["owner"]}`)).status).toBe(403);
     expect((await call(`DELETE ${group}/members/${ids["ann"]}`)).status).toBe(204);
   });
 
-  it("one of two owners who leave at once stays", async () => {
+  it("if two owners leave at once, one stays", async () => {
     const group = `/groups/${await newGroup()}`;
     await add(group, "ann", 50);
     const answers = await Promise.all([
@@ -341,8 +341,8 @@ describe("reach", () => {
   });
 });
 
-describe("roles through groups", () => {
-  it("reach down, and the highest counts", async () => {
+describe("inherited roles", () => {
+  it("apply to descendants, and the highest counts", async () => {
     const top = await newGroup(undefined, "private");
     const middle = await newGroup(top, "private");
     const bottom = await newGroup(middle, "private");
@@ -364,7 +364,7 @@ describe("roles through groups", () => {
     expect(await may(`GET /projects/${project}`)).toBe(404);
   });
 
-  it("can't be lowered further down", async () => {
+  it("can't be lowered in descendants", async () => {
     const top = await newGroup();
     const bottom = await newGroup(top);
     const project = await newProject(bottom);
@@ -383,7 +383,7 @@ describe("roles through groups", () => {
     }
   });
 
-  it("show in members/all, each person once with the most they have", async () => {
+  it("appear in members/all, each person once with their highest role", async () => {
     const top = await newGroup();
     const bottom = await newGroup(top);
     const project = await newProject(bottom);
@@ -423,7 +423,7 @@ describe("roles through groups", () => {
     ]);
   });
 
-  it("of a project's member don't reach its group", async () => {
+  it("of a project's member don't apply to its group", async () => {
     const group = await newGroup(undefined, "private");
     const [project, other] = [
       await newProject(group, "private"),
@@ -448,7 +448,7 @@ describe("a membership that ends", () => {
     }
   };
 
-  it("counts until the day before, whatever it is counted for", async () => {
+  it("counts until the day before, in every respect", async () => {
     const group = await newGroup(undefined, "private");
     const sub = await newGroup(group, "private");
     const project = await newProject(sub, "private");
@@ -488,7 +488,7 @@ describe("a membership that ends", () => {
     }
   });
 
-  it("above neither hides nor forbids one below", async () => {
+  it("in an ancestor, once expired, neither hides nor forbids one below", async () => {
     const group = await newGroup();
     const sub = await newGroup(group);
     await add(`/groups/${group}`, "ann", 50, { expires_at: "2026-06-20" });
@@ -500,7 +500,7 @@ describe("a membership that ends", () => {
     });
   });
 
-  it("of a project counts likewise, and shows in permissions while it does", async () => {
+  it("of a project expires likewise, also in permissions", async () => {
     const group = await newGroup();
     const project = await newProject(group);
     await add(`/projects/${project}`, "ann", 30, { expires_at: "2026-06-20" });
@@ -512,7 +512,7 @@ describe("a membership that ends", () => {
 });
 
 describe("blocked members", () => {
-  it("stay members, and can do nothing", async () => {
+  it("stay members, but can do nothing", async () => {
     const group = await newGroup();
     const blocked: Person = "blocked";
     const { status, json } = await add(`/groups/${group}`, blocked, 50);
@@ -521,7 +521,7 @@ describe("blocked members", () => {
   });
 });
 
-describe("memberships that have run out", () => {
+describe("expired memberships", () => {
   const days = (count: number) => new Date(TODAY + count * 86_400_000).toISOString().slice(0, 10);
   const eventsOf = async (project: number) => {
     const { json } = await call(`GET /projects/${project}/events`);
@@ -535,7 +535,7 @@ describe("memberships that have run out", () => {
   const isMember = async (at: string, username: string) =>
     (await call(`GET ${at}/members/${ids[username]}`)).status === 200;
 
-  it("are swept away, with an event for those of projects", async () => {
+  it("are removed, with an event for those of projects", async () => {
     const group = await newGroup();
     const project = await newProject(group);
     const [inGroup, inProject] = [`/groups/${group}`, `/projects/${project}`];
@@ -579,7 +579,7 @@ describe("memberships that have run out", () => {
     clock = TODAY;
   });
 
-  it("are told of as such where they are removed by hand", async () => {
+  it("create the expiry event when removed by hand", async () => {
     const project = await newProject(await newGroup());
     await add(`/projects/${project}`, "bob", 30, { expires_at: days(1) });
     clock = TODAY + 86_400_000;

@@ -29,7 +29,7 @@ const actions = async () =>
   ).json.map((event: { action_name: string }) => event.action_name);
 
 describe("a merge request", () => {
-  it("has the fields of the facts", async () => {
+  it("has GitLab's fields", async () => {
     const made = await newRequest("developer", {
       title: "WIP: new login",
       description: "It is",
@@ -103,7 +103,7 @@ describe("a merge request", () => {
     ]);
   });
 
-  it("can't go where it comes from: 422", async () => {
+  it("can't have equal source and target branches: 422", async () => {
     const json = { title: "t", source_branch: "same", target_branch: "same" };
     const answer = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
     expect([answer.status, answer.json]).toEqual([
@@ -112,7 +112,7 @@ describe("a merge request", () => {
     ]);
   });
 
-  it("is open once between two branches: 409", async () => {
+  it("can be open only once between two branches: 409", async () => {
     const { iid, source_branch } = await newRequest();
     const json = { title: "t", source_branch, target_branch: "main" };
     const again = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
@@ -137,13 +137,13 @@ describe("a merge request", () => {
     ["developer", 201],
     ["owner", 201],
     ["admin", 201],
-  ])("is made by %s: %i", async (as, status) => {
+  ])("is created by %s: %i", async (as, status) => {
     const json = { title: "t", source_branch: `by-${as}`, target_branch: "main" };
     const { status: got } = await app.call(`POST ${SITE}/merge_requests`, { as, json });
     expect(got).toBe(status);
   });
 
-  it("from another project than its own is refused", async () => {
+  it("to another target project is refused", async () => {
     const json = { title: "t", source_branch: "x", target_branch: "y", target_project_id: 9999 };
     const { status } = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
     expect(status).toBe(422);
@@ -162,7 +162,7 @@ describe("changing a merge request", () => {
     expect((await put(iid, { title: "New" }, as)).status).toBe(status);
   });
 
-  it("needs at least one attribute, and one that is there", async () => {
+  it("requires at least one attribute, and an existing merge request", async () => {
     const { iid } = await newRequest();
     expect((await put(iid, {})).status).toBe(400);
     expect((await put(99999, { title: "t" })).status).toBe(404);
@@ -187,7 +187,7 @@ describe("changing a merge request", () => {
 });
 
 describe("merging", () => {
-  it("answers the merged one, with an event", async () => {
+  it("answers with the merged one, and creates an event", async () => {
     const { iid } = await newRequest();
     const { status, json } = await put(iid, {}, "developer", "/merge");
     expect([status, json.state, json.merged_by.username]).toEqual([200, "merged", "developer"]);
@@ -214,7 +214,7 @@ describe("merging", () => {
     expect([status, json]).toEqual([405, { message: "405 Method Not Allowed" }]);
   });
 
-  it("another head than the one named answers 409", async () => {
+  it("a sha other than the head answers 409", async () => {
     const { iid } = await newRequest();
     const { status, json } = await put(iid, { sha: "0".repeat(40) }, "developer", "/merge");
     expect(status).toBe(409);
@@ -247,7 +247,7 @@ describe("deleting a merge request", () => {
 });
 
 describe("lists of merge requests", () => {
-  it("narrow by state, branches and labels", async () => {
+  it("filter by state, branches and labels", async () => {
     const one = await newRequest("developer", { labels: "red,blue", title: "needle" });
     const two = await newRequest("maintainer", { labels: "red", title: "needle" });
     await put(two.iid, { state_event: "close" });
@@ -271,12 +271,12 @@ describe("lists of merge requests", () => {
     expect(wrong.status).toBe(400);
   });
 
-  it("of nobody answer 401, with scope=all what is public", async () => {
+  it("answer 401 to anonymous callers, or all that is public with scope=all", async () => {
     expect((await app.call("GET /merge_requests")).status).toBe(401);
     expect((await app.call("GET /merge_requests?scope=all")).status).toBe(200);
   });
 
-  it("of a private project are not for guests", async () => {
+  it("of a private project are hidden from guests", async () => {
     const path = "/projects/secret%2Fvault/merge_requests";
     const json = { title: "quiet", source_branch: "a", target_branch: "b" };
     expect((await app.call(`POST ${path}`, { as: "developer", json })).status).toBe(201);

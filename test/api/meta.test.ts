@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => app.dispose());
 
 describe("GET /version and /metadata", () => {
-  it("397: say what runs, to users", async () => {
+  it("397: report version and features to users", async () => {
     const version = await app.call("GET /version", { as: "stranger" });
     expect([version.status, version.json]).toEqual([
       200,
@@ -41,7 +41,7 @@ describe("health", () => {
     expect((await app.call(`HEAD ${path}`)).status).toBe(200);
   });
 
-  it("needs the database only where it says whether that answers", async () => {
+  it("accesses the database only to report its readiness", async () => {
     const gone = () => Promise.reject(new Error("gone"));
     const failing = await createAppOn(
       { ...app.store, reader: () => ({ rows: gone, slice: gone, all: gone, one: gone }) },
@@ -54,7 +54,7 @@ describe("health", () => {
 });
 
 describe("GET /-/avatars/:name", () => {
-  it("draws an initial, for the URL that users have", async () => {
+  it("draws an initial, at the avatar URL of users", async () => {
     const { json } = await app.call("GET /users?username=guest");
     const url = new URL(json[0].avatar_url);
     const { status, text, headers } = await app.call(`GET ${url.pathname}`);

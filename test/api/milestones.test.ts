@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { everyone, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let clock = Date.parse("2026-06-15T12:34:56.789Z");
 
@@ -15,13 +15,13 @@ const call: TestApp["call"] = (request, options) =>
   app.call(request, { as: "developer", ...options });
 
 let made = 0;
-/** A title no milestone has yet. */
+/** An unused milestone title. */
 const fresh = () => {
   made += 1;
   return `milestone ${made}`;
 };
 
-/** Makes an empty public group, or a project in one, and gives its path and id. */
+/** Creates an empty public group, or a project in one, and returns its path and id. */
 async function newPlace(kind: "group" | "project") {
   made += 1;
   const as = "admin";
@@ -39,7 +39,7 @@ async function newPlace(kind: "group" | "project") {
   return { at: `/projects/${project.id}`, id: project.id, web: project.path_with_namespace };
 }
 
-it("have one title in a group and its own projects", async () => {
+it("have unique titles across a group and its own projects", async () => {
   const { id } = await newPlace("group");
   const [one, other] = await Promise.all(
     ["one", "other"].map(async (name) => {
@@ -87,7 +87,7 @@ describe("who may do what", () => {
 });
 
 describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
-  it("364: are made of a title, and numbered within their place", async () => {
+  it("364: are created with a title, and numbered within their group or project", async () => {
     const { at, id, web } = await newPlace(kind);
     const { status, json } = await call(`POST ${at}/milestones`, { form: { title: "One" } });
     expect(status).toBe(201);
@@ -119,7 +119,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     expect((await call(`POST ${other.at}/milestones?title=One`)).json.iid).toBe(1);
   });
 
-  it("made at once have a number each", async () => {
+  it("created at once get distinct numbers", async () => {
     const { at } = await newPlace(kind);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -147,7 +147,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     expect((await call(`GET ${at}/milestones`)).json).toEqual([]);
   });
 
-  it("365: have a title each", async () => {
+  it("365: have unique titles", async () => {
     const { at } = await newPlace(kind);
     const taken = { title: ["already being used for another group or project milestone."] };
     const { json } = await call(`POST ${at}/milestones?title=taken`);
@@ -159,7 +159,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     expect((await call(`PUT ${at}/milestones/${json.id}?title=taken`)).status).toBe(200);
   });
 
-  it("are listed newest first, narrowed by state, iids, title and words", async () => {
+  it("are listed newest first, filtered by state, iids, title and search", async () => {
     const { at } = await newPlace(kind);
     for (const title of ["first", "second", "third 100%"]) {
       await call(`POST ${at}/milestones`, { json: { title, description: `about ${title}` } });
@@ -194,7 +194,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     }
   });
 
-  it("change what is sent, are closed and opened again", async () => {
+  it("change only what is sent, and are closed and reopened", async () => {
     const { at } = await newPlace(kind);
     const { json: before } = await call(`POST ${at}/milestones`, {
       json: { title: "t", description: "d", start_date: "2026-07-01", due_date: "2026-07-31" },
@@ -214,7 +214,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     }
   });
 
-  it("refuse changes that aren't", async () => {
+  it("refuse invalid changes", async () => {
     const { at } = await newPlace(kind);
     const { json: before } = await call(`POST ${at}/milestones`, {
       json: { title: "t", start_date: "2026-07-10", due_date: "2026-07-20" },
@@ -237,7 +237,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     expect((await call(`GET ${at}/milestones/${before.id}`)).json).toEqual(before);
   });
 
-  it("are found by id, not by iid, and only where they are", async () => {
+  it("are found by id, not by iid, and only in their own group or project", async () => {
     const [here, there] = [await newPlace(kind), await newPlace(kind)];
     const { json } = await call(`POST ${here.at}/milestones?title=x`);
     expect(json.id).not.toBe(json.iid);
@@ -257,7 +257,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     }
   });
 
-  it("are deleted, only while unchanged", async () => {
+  it("are deleted, but only if unchanged", async () => {
     const { at } = await newPlace(kind);
     const { json } = await call(`POST ${at}/milestones?title=x`);
     const headers = { "if-unmodified-since": new Date(clock - 60_000).toUTCString() };

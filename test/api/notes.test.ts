@@ -26,7 +26,7 @@ describe.each([
 ])("notes on %s", (noteable, type) => {
   const path = `${SITE}/${noteable}/notes`;
 
-  it("have the fields of the facts, without votes", async () => {
+  it("have GitLab's fields, without votes", async () => {
     const made = await newNote(noteable, "stranger", "hi *there*");
     const { json: target } = await app.call(`GET ${SITE}/${noteable}`);
     expect(made).toEqual({
@@ -46,7 +46,7 @@ describe.each([
     expect((await app.call(`GET ${path}/${made.id}`, { as: "guest" })).json).toEqual(made);
   });
 
-  it("are an event each", async () => {
+  it("create an event each", async () => {
     const made = await newNote(noteable, "guest", "an event");
     const { json } = await app.call("GET /events?target_type=note", { as: "guest" });
     expect(json[0]).toMatchObject({
@@ -62,7 +62,7 @@ describe.each([
     expect(after.map((event: { target_id: number }) => event.target_id)).not.toContain(made.id);
   });
 
-  it("are listed newest first, or as asked, in pages", async () => {
+  it("are listed newest first or in the requested order, paginated", async () => {
     const [a, b] = [await newNote(noteable), await newNote(noteable)];
     const ids = async (query: string) =>
       (await app.call(`GET ${path}?${query}`, { as: "guest" })).json.map(
@@ -79,7 +79,7 @@ describe.each([
     expect(Number(headers.get("x-total"))).toBeGreaterThan(1);
   });
 
-  it("need a body", async () => {
+  it("require a body", async () => {
     const missing = await app.call(`POST ${path}`, { as: "guest", json: {} });
     expect([missing.status, missing.json]).toEqual([
       400,
@@ -109,14 +109,14 @@ describe.each([
     expect(left.status).toBe(remove === 204 ? 404 : 200);
   });
 
-  it("heed If-Unmodified-Since", async () => {
+  it("respect If-Unmodified-Since", async () => {
     const { id } = await newNote(noteable);
     const headers = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
     const { status } = await app.call(`DELETE ${path}/${id}`, { as: "guest", headers });
     expect(status).toBe(412);
   });
 
-  it("are counted, and freshen what they are on", async () => {
+  it("are counted, and update updated_at of the issue or merge request", async () => {
     const before = (await app.call(`GET ${SITE}/${noteable}`)).json;
     await newNote(noteable);
     const after = (await app.call(`GET ${SITE}/${noteable}`)).json;
@@ -124,7 +124,7 @@ describe.each([
     expect(after.updated_at >= before.updated_at).toBe(true);
   });
 
-  it("are refused to those outside where the discussion is locked", async () => {
+  it("are refused to non-members in locked discussions", async () => {
     const mine = await newNote(noteable, "stranger");
     const lock = (discussion_locked: boolean) =>
       app.call(`PUT ${SITE}/${noteable}`, { as: "developer", json: { discussion_locked } });
@@ -143,7 +143,7 @@ describe.each([
     await newNote(noteable, "stranger");
   });
 
-  it("that are not there answer 404", async () => {
+  it("that don't exist answer 404", async () => {
     const kind = noteable.split("/")[0];
     const unknown = await app.call(`GET ${SITE}/${kind}/9999/notes`, { as: "guest" });
     expect([unknown.status, unknown.json]).toEqual([404, { message: "404 Not found" }]);
@@ -156,13 +156,13 @@ describe.each([
     expect(status).toBe(404);
   });
 
-  it("are not for nobody", async () => {
+  it("are not available to anonymous callers", async () => {
     expect((await app.call(`GET ${path}`)).status).toBe(401);
     expect((await app.call(`POST ${path}`, { json: { body: "x" } })).status).toBe(401);
   });
 });
 
-it("a note belongs to what it is on", async () => {
+it("a note is found only under its own record", async () => {
   const { id } = await newNote("issues/1");
   const { status } = await app.call(`GET ${SITE}/merge_requests/1/notes/${id}`, { as: "guest" });
   expect(status).toBe(404);

@@ -31,7 +31,7 @@ describe("/notification_settings", () => {
     expect((await app.call("PUT /notification_settings")).status).toBe(401);
   });
 
-  it("is participating, with the user's own address, until it is changed", async () => {
+  it("is participating by default, with the user's own address", async () => {
     const { status, json } = await app.call("GET /notification_settings", { as: "guest" });
     expect([status, json]).toEqual([
       200,
@@ -39,7 +39,7 @@ describe("/notification_settings", () => {
     ]);
   });
 
-  it("is changed in what is sent", async () => {
+  it("changes only what is sent", async () => {
     const put = (json: object) => app.call("PUT /notification_settings", { as: "owner", json });
     const changed = { level: "watch", notification_email: "owner@example.com" };
     expect((await put({ level: "watch" })).json).toEqual(changed);
@@ -48,7 +48,7 @@ describe("/notification_settings", () => {
     expect((await app.call("GET /notification_settings", { as: "owner" })).json).toEqual(changed);
   });
 
-  it("never shows events, not even where the level is custom", async () => {
+  it("never shows events, not even at the level custom", async () => {
     const { json } = await app.call("PUT /notification_settings", {
       as: "developer",
       json: { level: "custom", new_note: true },
@@ -56,7 +56,7 @@ describe("/notification_settings", () => {
     expect(json).toEqual({ level: "custom", notification_email: "developer@example.com" });
   });
 
-  it("refuses an address that isn't the user's, and then changes nothing", async () => {
+  it("refuses an address that isn't the user's, and changes nothing then", async () => {
     const { status, json } = await app.call("PUT /notification_settings", {
       as: "reporter",
       json: { level: "watch", notification_email: "invalid@example.com" },
@@ -69,7 +69,7 @@ describe("/notification_settings", () => {
     expect(after.level).toBe("participating");
   });
 
-  it("says which level is none", async () => {
+  it("names an invalid level", async () => {
     const { status, json } = await app.call("PUT /notification_settings", {
       as: "reporter",
       json: { level: "invalid" },
@@ -84,7 +84,7 @@ describe.each([
 ])("%s notification settings", (_kind, open, secret, notFound) => {
   const path = `${open}/notification_settings`;
 
-  it("are global until they are changed, without events", async () => {
+  it("default to global, without events", async () => {
     const { status, json } = await app.call(`GET ${path}`, { as: "guest" });
     expect([status, json]).toEqual([200, { level: "global" }]);
   });
@@ -95,7 +95,7 @@ describe.each([
     expect((await app.call(`GET ${path}`, { as: "owner" })).json).toEqual({ level });
   });
 
-  it("show every flag as a boolean where the level is custom", async () => {
+  it("show every event as a boolean at the level custom", async () => {
     const { json } = await app.call(`PUT ${path}`, {
       as: "maintainer",
       form: { level: "custom", new_note: "true" },
@@ -113,14 +113,14 @@ describe.each([
     expect(Object.keys(json.events)).toEqual(FLAGS);
   });
 
-  it("keep flags through other levels", async () => {
+  it("keep event flags while the level changes", async () => {
     const put = (form: Record<string, string>) => app.call(`PUT ${path}`, { as: "admin", form });
     expect((await put({ level: "watch", new_issue: "true" })).json).toEqual({ level: "watch" });
     expect((await put({ level: "custom" })).json.events.new_issue).toBe(true);
     expect((await put({ new_issue: "0" })).json.events.new_issue).toBe(false);
   });
 
-  it("refuse what is no boolean", async () => {
+  it("refuse values that are not booleans", async () => {
     const { status, json } = await app.call(`PUT ${path}`, {
       as: "owner",
       form: { new_note: "maybe" },
@@ -128,7 +128,7 @@ describe.each([
     expect([status, json]).toEqual([400, { message: { new_note: ["is invalid"] } }]);
   });
 
-  it("are open to whoever can see it, and hidden from the rest", async () => {
+  it("are available to all who can see the group or project, and hidden from others", async () => {
     const form = { level: "watch" };
     expect((await app.call(`PUT ${path}`, { as: "stranger", form })).json).toEqual(form);
     expect((await app.call(`PUT ${path}`, { form })).status).toBe(401);

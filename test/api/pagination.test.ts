@@ -3,7 +3,7 @@ import { NAMES } from "../../src/resources/award-emoji/names.ts";
 import { baseSeed, type CallOptions, type TestApp, testApp } from "../helpers.ts";
 import { pathOf, placesIn, routes } from "./routes.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(() => app.dispose());
 const call = (request: string, options: CallOptions = {}, on: TestApp = app) =>
   on.call(request, { as: "owner", ...options });
 
-/** All paging headers of an answer; `undefined` for those that are missing. */
+/** All pagination headers of an answer; `undefined` for missing ones. */
 async function paging(request: string, on: TestApp = app) {
   const { status, json, headers } = await call(request, {}, on);
   expect([request, status]).toEqual([request, 200]);
@@ -78,7 +78,7 @@ describe("offset pagination", () => {
     });
   });
 
-  it("269: ends at the last page, with links to prev, first and last", async () => {
+  it("269: the last page has links to prev, first and last", async () => {
     const { headers, json } = await call("GET /groups/three/labels?per_page=2&page=2");
     expect(json.map(({ name }: { name: string }) => name)).toEqual(["c"]);
     expect(headers.get("link")).toBe(
@@ -111,7 +111,7 @@ describe("offset pagination", () => {
     });
   });
 
-  it("is one page where everything fits", async () => {
+  it("has one page if everything fits", async () => {
     expect(await paging("GET /groups/three/labels")).toEqual({
       items: 3,
       total: "3",
@@ -129,7 +129,7 @@ describe("offset pagination", () => {
     });
   });
 
-  it("of nothing has one page", async () => {
+  it("has one page for an empty list", async () => {
     expect(await paging("GET /groups/three/boards")).toEqual({
       items: 0,
       total: "0",
@@ -198,7 +198,7 @@ describe("offset pagination", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("has the page as cut off in its links", async () => {
+  it("has the clamped page in its links", async () => {
     const { headers } = await call("GET /groups/full/labels?per_page=500&page=-1");
     expect(links(headers)).toEqual({
       next: "http://pm.test/api/v4/groups/full/labels?page=2&per_page=100",
@@ -207,7 +207,7 @@ describe("offset pagination", () => {
     });
   });
 
-  it("278: keeps the other parameters in every link, sorted by key", async () => {
+  it("278: repeats the other parameters in every link, sorted by key", async () => {
     const { headers } = await call(
       "GET /groups/full/labels?search=label&foo=bar&per_page=50&page=2&bar=baz&a[]=1&a[]=2,3&x=%C3%A9+%26",
     );
@@ -220,7 +220,7 @@ describe("offset pagination", () => {
       first: `${at}?${kept}&page=1&${tail}`,
       last: `${at}?${kept}&page=3&${tail}`,
     });
-    // Clients split the header at its commas.
+    // Clients split the header at commas.
     expect(headers.get("link")?.split(", ")).toHaveLength(4);
     expect(headers.get("link")?.match(/,/g)).toHaveLength(3);
   });
@@ -239,7 +239,7 @@ describe("offset pagination", () => {
     expect(Object.keys(links(headers))).toEqual(["next", "first", "last"]);
   });
 
-  it("keeps the path as it was called, and links that can be followed", async () => {
+  it("keeps the path as called, and its links can be followed", async () => {
     const { headers } = await call("GET /projects/acme%2Fsite/labels?per_page=2");
     expect(links(headers)["first"]).toBe(
       "http://pm.test/api/v4/projects/acme%2Fsite/labels?page=1&per_page=2",
@@ -256,7 +256,7 @@ describe("offset pagination", () => {
     expect(seen).toEqual(seen.toSorted());
   });
 
-  it("says the same to HEAD as to GET", async () => {
+  it("has the same headers for HEAD and GET", async () => {
     const get = await call("GET /groups/three/labels?per_page=2");
     const head = await call("HEAD /groups/three/labels?per_page=2");
     expect([head.status, head.text]).toEqual([200, ""]);
@@ -265,7 +265,7 @@ describe("offset pagination", () => {
     }
   });
 
-  it("is on no answer that is not a list", async () => {
+  it("is absent from answers that are not lists", async () => {
     const { headers } = await call("GET /groups/three");
     for (const name of ["link", "x-total", "x-page", "x-per-page"]) {
       expect(headers.get(name)).toBeNull();
@@ -274,7 +274,7 @@ describe("offset pagination", () => {
 });
 
 describe("with a public address", () => {
-  it("has links below that, whatever the request says", async () => {
+  it("has links below that, regardless of the request's host", async () => {
     const behind = await testApp({ url: "https://pm.example.com/prefix/" });
     const { headers } = await call("GET /groups/acme/labels?per_page=1", {}, behind);
     expect(links(headers)["next"]).toBe(
@@ -284,7 +284,7 @@ describe("with a public address", () => {
   });
 });
 
-describe("280: more items than are counted", () => {
+describe("280: more items than the counting limit", () => {
   let counting: TestApp;
   beforeAll(async () => {
     const labels = (count: number) =>
@@ -302,7 +302,7 @@ describe("280: more items than are counted", () => {
   });
   afterAll(() => counting.dispose());
 
-  it("has no totals and no last page", async () => {
+  it("omits totals and the last page", async () => {
     const { headers } = await call("GET /groups/eleven/labels?per_page=4&page=2", {}, counting);
     for (const name of ["x-total", "x-total-pages"]) expect(headers.has(name)).toBe(false);
     expect(await paging("GET /groups/eleven/labels?per_page=4&page=2", counting)).toEqual({
@@ -323,7 +323,7 @@ describe("280: more items than are counted", () => {
     ["per_page=20", { items: 11, next: "", previous: "", links: "first" }],
     ["per_page=11", { items: 11, next: "", previous: "", links: "first" }],
     ["per_page=4&page=9", { items: 0, next: "", previous: "", links: "first" }],
-  ])("says nothing of them at ?%s", async (query, expected) => {
+  ])("omits them at ?%s", async (query, expected) => {
     expect(await paging(`GET /groups/eleven/labels?${query}`, counting)).toMatchObject({
       ...expected,
       total: undefined,
@@ -331,7 +331,7 @@ describe("280: more items than are counted", () => {
     });
   });
 
-  it("has them up to that number", async () => {
+  it("includes them up to that number", async () => {
     for (const query of ["per_page=4", "per_page=4&page=3", "per_page=10", "page=7&per_page=5"]) {
       const { total, links: found } = await paging(`GET /groups/ten/labels?${query}`, counting);
       expect([query, total]).toEqual([query, "10"]);
@@ -340,8 +340,8 @@ describe("280: more items than are counted", () => {
   });
 });
 
-describe("the sizes of pages", () => {
-  it("can be made small", async () => {
+describe("page sizes", () => {
+  it("can be limited by an option", async () => {
     const small = await testApp({ limits: { perPage: 1, maxPerPage: 2 } });
     expect(await paging("GET /groups/acme/labels", small)).toMatchObject({ items: 1, size: "1" });
     expect(await paging("GET /groups/acme/labels?per_page=100", small)).toMatchObject({
@@ -401,7 +401,7 @@ describe("keyset pagination", () => {
     );
   });
 
-  it("284: goes down by id_before, which is the default order", async () => {
+  it("284: descends by id_before, which is the default order", async () => {
     for (const sort of ["&sort=desc", ""]) {
       const { ids, links: found } = await page(`GET ${KEYSET}${sort}&per_page=2`);
       expect(ids).toEqual([all[3], all[2]]);
@@ -440,7 +440,7 @@ describe("keyset pagination", () => {
     expect(next).toBeUndefined();
   });
 
-  it("keeps what narrows the list, and drops page", async () => {
+  it("keeps filters, and drops page", async () => {
     const { links: found } = await page(
       `GET ${KEYSET}&sort=asc&per_page=1&search=p&page=3&private_token=token-of-stranger`,
     );
@@ -455,20 +455,20 @@ describe("keyset pagination", () => {
     });
   });
 
-  it("shows what the caller can see, as ever", async () => {
+  it("shows only what the caller can see", async () => {
     const anonymous = await keyed.call(`GET ${KEYSET}&sort=asc`);
     expect(anonymous.json.map(({ id }: { id: number }) => id)).toEqual(all);
     const admin = await keyed.call(`GET ${KEYSET}&sort=asc`, { as: "admin" });
     expect(admin.json).toHaveLength(7);
   });
 
-  it("takes the sizes of offset pages", async () => {
+  it("accepts the sizes of offset pages", async () => {
     expect((await page(`GET ${KEYSET}&per_page=500`)).links["next"]).toContain("per_page=500");
     expect((await page(`GET ${KEYSET}&per_page=-1`)).ids).toHaveLength(4);
   });
 
   it.each(["&order_by=name", "&order_by=created_at", ""])(
-    "is 405 in an order that has no key: %j",
+    "is 405 in an order without a key: %j",
     async (order) => {
       const { status, json } = await keyed.call(`GET /projects?pagination=keyset${order}`);
       expect([status, json]).toEqual([
@@ -490,7 +490,7 @@ describe("keyset pagination", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("is ignored where lists have none, and id_after filters offset pages too", async () => {
+  it("is ignored by lists that don't support it, and id_after filters offset pages too", async () => {
     const labels = await keyed.call("GET /groups/open/labels?pagination=keyset", {
       as: "stranger",
     });
@@ -523,7 +523,7 @@ describe("every list", () => {
       package_manager: "npm" as const,
       dependency_file_path: "package-lock.json",
     }));
-    // Of the owner and of the administrator each as many, since some lists have only the caller's own.
+    // As many of the owner's as of the administrator's, since some lists contain only the caller's own.
     const authors = ["owner", "admin"];
     const notes = numbered(() => ({ author: "guest", body: "A word" }));
     const issue = {
@@ -563,7 +563,7 @@ describe("every list", () => {
             visibility: "public",
             members: { ...members, owner: "owner" },
             labels,
-            // The newest is the one that issues and merge requests have.
+            // The newest one is used by issues and merge requests.
             milestones: [...milestones, { title: "shared" }],
             badges,
             boards: numbered((index) => ({
@@ -637,7 +637,7 @@ describe("every list", () => {
   const lists: string[] = [];
 
   it.each(reading.map((route) => [route.path, route] as const))(
-    "GET %s costs the same for 1 item and for 50",
+    "GET %s takes the same number of statements for 1 item and for 50",
     async (_, route) => {
       const places = await placesIn(full, "group", "group/project");
       const tokens = await full.call("GET /users?username=tokens", { as: "admin" });
@@ -650,7 +650,7 @@ describe("every list", () => {
         const ask = async (size: number) => {
           full.statements.length = 0;
           const answer = await full.call(`GET ${path}?per_page=${size}`, { as });
-          // That the token was used is written some time after the answer.
+          // The use of the token is recorded some time after the answer.
           const statements = full.statements.filter((sql) => !sql.startsWith("update tokens"));
           return { ...answer, statements };
         };
@@ -668,14 +668,14 @@ describe("every list", () => {
         expect(fifty.headers.get("x-next-page")).toBe("2");
         const next = await full.call(`GET ${path}?per_page=50&page=2`, { as });
         expect(next.json.length).toBeGreaterThan(0);
-        // Dependencies have no id: all of one is what tells it apart.
+        // Dependencies have no id: the whole record identifies them.
         const ids = [...fifty.json, ...next.json].map((item) => item.id ?? JSON.stringify(item));
         expect(new Set(ids).size).toBe(ids.length);
       }
     },
   );
 
-  it("was among them", () => {
+  it("every list was covered", () => {
     expect(new Set(lists).size).toBeGreaterThanOrEqual(25);
   });
 });
@@ -683,7 +683,7 @@ describe("every list", () => {
 describe("a long query", () => {
   const query = (length: number) => `search=${"x".repeat(length)}`;
 
-  it("is repeated in the links there is room for", async () => {
+  it("is repeated in as many links as there is room for", async () => {
     const path = "/groups/acme/labels?per_page=1&page=2&x=";
     const { headers } = await call(`GET ${path}${"y".repeat(3000)}`);
     const link = headers.get("link") as string;
@@ -693,7 +693,7 @@ describe("a long query", () => {
     expect(longer).toMatch(/^<[^>]*page=3[^>]*>; rel="next"$/);
   });
 
-  it("that no link can repeat is 414", async () => {
+  it("is 414 if no link can repeat it", async () => {
     const { status, json } = await call(`GET /groups/acme/labels?${query(9000)}`);
     expect([status, json]).toEqual([414, { error: "414 Request-URI Too Large" }]);
     expect((await call(`GET /groups/acme/labels?x=${"[".repeat(5000)}`)).status).toBe(414);

@@ -2,8 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TokenRecord } from "../../src/index.ts";
 import { everyone, type TestApp, testApp, waitFor } from "../helpers.ts";
 
-// gitlab-facts §9, "Personal access tokens".
-
 const START = Date.parse("2026-06-15T12:34:56.789Z");
 let clock = START;
 let app: TestApp;
@@ -43,7 +41,7 @@ describe("creating for a user", () => {
     expect(statuses).toEqual([401, 403, 403, 403, 403, 403, 403, 201]);
   });
 
-  it("shows the secret once", async () => {
+  it("shows the token once", async () => {
     const { status, json } = await admin(`POST /users/${userId}/personal_access_tokens`, {
       json: { ...body, description: "for the train", expires_at: "2030-01-01" },
     });
@@ -78,14 +76,14 @@ describe("creating for a user", () => {
     expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
-  it("is 404 for nobody", async () => {
+  it("is 404 for an unknown user", async () => {
     const { status, json } = await admin("POST /users/4711/personal_access_tokens", { json: body });
     expect([status, json]).toEqual([404, { message: "404 User Not Found" }]);
   });
 });
 
 describe("listing", () => {
-  it("gives a user their own, and none that was made to act as them", async () => {
+  it("shows users their own, without impersonation tokens", async () => {
     const one = await newToken();
     await newToken({ impersonation: true });
     const { json, headers } = await app.call("GET /personal_access_tokens", using(one.token));
@@ -97,7 +95,7 @@ describe("listing", () => {
     expect([others.status, others.json]).toEqual([401, refused]);
   });
 
-  it("gives administrators everybody's, or one user's", async () => {
+  it("shows administrators everybody's, or one user's", async () => {
     const one = await newToken();
     const acting = await newToken({ impersonation: true });
     const { json } = await admin(`GET /personal_access_tokens?user_id=${userId}`);
@@ -166,7 +164,7 @@ describe("listing", () => {
 });
 
 describe("one token", () => {
-  it("is 401 to others, whether it exists or not, and 404 to administrators", async () => {
+  it("is 401 to other users, whether it exists or not, and 404 to administrators", async () => {
     const { token } = await newToken();
     const acting = await newToken({ impersonation: true });
     const { json: own } = await app.call("GET /personal_access_tokens/self", using(token));
@@ -191,7 +189,7 @@ describe("one token", () => {
     expect((await admin(`GET /personal_access_tokens/${own.id}`)).json.id).toBe(own.id);
   });
 
-  it("is revoked by its owner or an administrator, at once", async () => {
+  it("is revoked immediately by its owner or an administrator", async () => {
     for (const by of ["owner", "administrator"]) {
       const { id, token } = await newToken();
       const request = `DELETE /personal_access_tokens/${id}`;
@@ -207,13 +205,13 @@ describe("one token", () => {
     expect([nothing.status, nothing.json]).toEqual([404, { message: "404 Not found" }]);
   });
 
-  it("is 412 where it was changed since", async () => {
+  it("is 412 if it was changed since", async () => {
     const { id } = await newToken();
     const headers = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
     expect((await admin(`DELETE /personal_access_tokens/${id}`, { headers })).status).toBe(412);
   });
 
-  it("looks at itself and ends itself, whatever its scope", async () => {
+  it("can show and revoke itself, whatever its scope", async () => {
     for (const scope of ["api", "read_api", "read_user", "sudo"] as const) {
       for (const impersonation of [false, true]) {
         const { id, token } = await newToken({ scopes: [scope], impersonation });
@@ -229,7 +227,7 @@ describe("one token", () => {
 });
 
 describe("rotating", () => {
-  it("puts a new token of the same kind in place, and answers 200", async () => {
+  it("replaces it by a new token of the same kind, and answers 200", async () => {
     const old = await newToken({ scopes: ["api", "read_user"], name: "ci" });
     const { status, json } = await app.call(
       "POST /personal_access_tokens/self/rotate",
@@ -261,7 +259,7 @@ describe("rotating", () => {
     expect([later.status, later.json.expires_at]).toEqual([200, "2031-01-02"]);
   });
 
-  it("gives a week where the old one had an end, and keeps impersonation", async () => {
+  it("expires in a week if the old one had an expiry date, and stays an impersonation token", async () => {
     const old = await newToken({ expires_at: "2030-01-01", impersonation: true });
     const { json } = await admin(`POST /personal_access_tokens/${old.id}/rotate`);
     expect(json.expires_at).toBe(new Date(clock + 7 * 86_400_000).toISOString().slice(0, 10));
@@ -269,7 +267,7 @@ describe("rotating", () => {
     expect(list.map(({ id }: Made) => id)).toEqual([json.id]);
   });
 
-  it("needs the scope api", async () => {
+  it("requires the scope api", async () => {
     const { token } = await newToken({ scopes: ["read_api", "read_user"] });
     const { status, json } = await app.call(
       "POST /personal_access_tokens/self/rotate",
@@ -278,21 +276,21 @@ describe("rotating", () => {
     expect([status, json.error]).toEqual([403, "insufficient_scope"]);
   });
 
-  it("refuses what is revoked already", async () => {
+  it("refuses a revoked token", async () => {
     const { id } = await newToken();
     await app.admin.revokeToken(id);
     const { status, json } = await admin(`POST /personal_access_tokens/${id}/rotate`);
     expect([status, json]).toEqual([400, { message: "400 Bad request - Token already revoked" }]);
   });
 
-  it("ends the whole family when one that was rotated is rotated again", async () => {
+  it("revokes the whole family when a rotated token is rotated again", async () => {
     const first = await newToken();
     const rotate = (token: string) =>
       app.call("POST /personal_access_tokens/self/rotate", using(token));
     const second = (await rotate(first.token)).json;
     const third = (await rotate(second.token)).json;
     const other = await newToken({ name: "other" });
-    // Only that: whoever still has the old one in a job ends nothing.
+    // But merely using the old one, as a job might, revokes nothing.
     expect((await app.call("GET /user", using(second.token))).status).toBe(401);
     expect((await app.call("GET /user", using(third.token))).status).toBe(200);
     const again = await rotate(first.token);
@@ -303,7 +301,7 @@ describe("rotating", () => {
     expect(events).toMatchObject([{ user: username, target: "laptop" }]);
   });
 
-  it("lets one of many at once through", async () => {
+  it("has one winner among concurrent calls", async () => {
     const { token } = await newToken();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -314,7 +312,7 @@ describe("rotating", () => {
   });
 });
 
-describe("the last use", () => {
+describe("last_used_at", () => {
   const lastUse = async (id: number) =>
     (await admin(`GET /personal_access_tokens/${id}`)).json.last_used_at;
 
@@ -334,7 +332,7 @@ describe("the last use", () => {
     await use();
     await waitFor(async () => (await lastUse(id)) === new Date(clock).toISOString());
     const updates = app.statements.filter((sql) => sql.startsWith("update tokens"));
-    // One of this token, one of the administrator who looked.
+    // One for this token, one for the administrator who looked.
     expect(updates.length - before).toBeLessThanOrEqual(2);
     const [record] = await app.admin.listTokens({ user: username });
     expect(record?.last_used_at).toBe(new Date(clock).toISOString());
@@ -360,7 +358,7 @@ describe("the last use", () => {
     expect(await lastUse(id)).toBe(new Date(clock).toISOString());
   });
 
-  it("lets no reader wait for whoever writes", async () => {
+  it("does not make reads wait for writers", async () => {
     const { token } = await newToken();
     await app.store.transaction(async (db) => {
       await db.run("update users set bio = 'x' where id = 1");

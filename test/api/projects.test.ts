@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let clock = Date.parse("2026-06-15T12:34:56.789Z");
 
@@ -11,7 +11,7 @@ const ids: Record<string, number> = {};
 
 beforeAll(async () => {
   app = await testApp({
-    // Every request a second later, so that orders by instants are told apart.
+    // Each request is a second later, so that orders by time are distinguishable.
     now: () => {
       clock += 1000;
       return clock;
@@ -48,7 +48,7 @@ const pathsOf = (projects: { path_with_namespace: string }[]) =>
   projects.map(({ path_with_namespace }) => path_with_namespace);
 
 let made = 0;
-/** Makes a project in acme as its owner and gives its answer. */
+/** Creates a project in acme as its owner and returns the answer. */
 async function newProject(more: Record<string, unknown> = {}) {
   made += 1;
   const { status, json } = await call("POST /projects", {
@@ -163,7 +163,7 @@ describe("who may do what", () => {
     expect(pathsOf((await app.call("GET /projects", { headers })).json)).toEqual(["acme/site"]);
   });
 
-  it("the owner of a namespace owns what is in it", async () => {
+  it("the owner of a namespace owns its projects", async () => {
     const at = "/projects/guest%2Fpersonal";
     expect((await call(`PUT ${at}`, { as: "guest", json: { name: "Personal" } })).status).toBe(200);
     expect((await call(`GET ${at}`)).status).toBe(404);
@@ -230,7 +230,7 @@ describe("GET /projects", () => {
     expect(headers.get("x-total")).toBe(String(expected.length));
   });
 
-  it("can be ordered by what was changed last", async () => {
+  it("can be ordered by last update", async () => {
     await call("PUT /projects/acme%2Fsite", { json: { description: "changed" } });
     for (const order of ["updated_at", "last_activity_at"]) {
       const { json } = await call(`GET /projects?order_by=${order}`, { as: "developer" });
@@ -239,7 +239,7 @@ describe("GET /projects", () => {
     await call("PUT /projects/acme%2Fsite", { json: { description: "" } });
   });
 
-  it("shows as much as alone", async () => {
+  it("shows the same fields as a single project", async () => {
     for (const as of ["anonymous", "stranger", "guest"] as const) {
       const list = await call("GET /projects?search=site", { as });
       const alone = await call("GET /projects/acme%2Fsite", { as });
@@ -251,7 +251,7 @@ describe("GET /projects", () => {
 });
 
 describe("GET /projects/:id", () => {
-  it("shows the basics to anyone, and the rest to users, with what they may do", async () => {
+  it("shows the basics to anyone, and the rest to users, with their permissions", async () => {
     const { json: anonymous } = await app.call("GET /projects/acme%2Fsite");
     expect(anonymous).toEqual(basic(anonymous.id));
     const access = async (as: Person) => {
@@ -267,7 +267,7 @@ describe("GET /projects/:id", () => {
     expect(await access("developer")).toEqual({ project_access: null, group_access });
   });
 
-  it("shows whose a personal one is", async () => {
+  it("shows the owner of a personal one", async () => {
     const { json } = await call("GET /projects/guest%2Fpersonal", { as: "guest" });
     expect(json).toMatchObject({
       path_with_namespace: "guest/personal",
@@ -293,7 +293,7 @@ describe("GET /projects/:id", () => {
 });
 
 describe("POST /projects", () => {
-  it("343: makes a private personal project of a name, the path derived", async () => {
+  it("343: creates a private personal project from a name, deriving the path", async () => {
     const { status, json } = await app.call("POST /projects", {
       ...asMaker,
       json: { name: "Ma première – Idée 2.0!" },
@@ -315,7 +315,7 @@ describe("POST /projects", () => {
     expect(members.json).toMatchObject([{ username: "maker", access_level: 40 }]);
   });
 
-  it("344: makes one of a path, the name derived", async () => {
+  it("344: creates one from a path, deriving the name", async () => {
     const { status, json } = await app.call("POST /projects", {
       ...asMaker,
       form: { path: "the-path" },
@@ -323,7 +323,7 @@ describe("POST /projects", () => {
     expect([status, json.name, json.path]).toEqual([201, "the-path", "the-path"]);
   });
 
-  it("takes everything a project has", async () => {
+  it("accepts every attribute of a project", async () => {
     const json = await newProject({
       name: "Everything",
       description: "é",
@@ -414,7 +414,7 @@ describe("POST /projects", () => {
     expect((await app.call("POST /projects?name=x")).status).toBe(401);
   });
 
-  it("355: is 409 for a taken name or path, whatever the case", async () => {
+  it("355: is 409 for a taken name or path, in any case", async () => {
     const taken = ["has already been taken"];
     const { name, path } = await newProject({ name: "Taken name", path: "taken-path" });
     for (const [sent, message] of [
@@ -437,7 +437,7 @@ describe("POST /projects", () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  it("makes nothing more visible than its group", async () => {
+  it("limits visibility to its group's", async () => {
     const { status, json } = await call("POST /projects", {
       json: { name: "x", namespace_id: ids["secret"], visibility: "public" },
     });
@@ -473,7 +473,7 @@ describe("POST /projects", () => {
 });
 
 describe("PUT /projects/:id", () => {
-  it("346: needs something to change", async () => {
+  it("346: requires something to change", async () => {
     const project = await newProject();
     for (const json of [{}, { unknown: 1 }, { name: null, wiki_enabled: "" }]) {
       const answer = await call(`PUT /projects/${project.id}`, { json });
@@ -484,7 +484,7 @@ describe("PUT /projects/:id", () => {
     }
   });
 
-  it("changes what is sent, and nothing else", async () => {
+  it("changes only what is sent", async () => {
     const project = await newProject({ description: "before", topics: "a" });
     const { status, json } = await call(`PUT /projects/${project.id}`, {
       json: { name: "New name", path: "new-path", visibility: "internal", wiki_enabled: false },
@@ -524,7 +524,7 @@ describe("PUT /projects/:id", () => {
     }
   });
 
-  it("replaces topics, and empties them", async () => {
+  it("replaces and clears topics", async () => {
     const project = await newProject({ topics: "a,b" });
     for (const [topics, expected] of [
       ["c, d", ["c", "d"]],
@@ -536,7 +536,7 @@ describe("PUT /projects/:id", () => {
     }
   });
 
-  it("takes its own name and path in another case, and none of another", async () => {
+  it("accepts its own name and path in another case, and no other project's", async () => {
     const [project, other] = [await newProject(), await newProject()];
     const same = { name: project.name.toUpperCase(), path: project.path.toUpperCase() };
     expect((await call(`PUT /projects/${project.id}`, { json: same })).json).toMatchObject(same);
@@ -553,7 +553,7 @@ describe("PUT /projects/:id", () => {
     expect((await call(`GET /projects/${project.id}`)).json).toMatchObject(same);
   });
 
-  it("makes nothing more visible than its group", async () => {
+  it("limits visibility to its group's", async () => {
     const { json } = await call("POST /projects", {
       json: { name: "v", namespace_id: ids["secret"] },
     });
@@ -565,7 +565,7 @@ describe("PUT /projects/:id", () => {
 describe("stars", () => {
   const stars = async (id: number) => (await call(`GET /projects/${id}`)).json.star_count;
 
-  it("347, 349: are given and taken back once, else 304", async () => {
+  it("347, 349: are given and removed once, else 304", async () => {
     const { id } = await newProject({ visibility: "public" });
     const none = await call(`POST /projects/${id}/unstar`);
     expect([none.status, none.text]).toEqual([304, ""]);
@@ -582,7 +582,7 @@ describe("stars", () => {
     expect(await stars(id)).toBe(1);
   });
 
-  it("given by many at once are all counted", async () => {
+  it("given concurrently are all counted", async () => {
     const { id } = await newProject({ visibility: "public" });
     const people = ["stranger", "guest", "reporter", "developer", "maintainer", "owner"] as const;
     const answers = await Promise.all(
@@ -595,7 +595,7 @@ describe("stars", () => {
 });
 
 describe("the archive", () => {
-  it("takes a project and gives it back, as often as asked", async () => {
+  it("archives and unarchives a project, as often as asked", async () => {
     const { id, path_with_namespace } = await newProject();
     for (const [action, archived] of [
       ["archive", true],
@@ -612,7 +612,7 @@ describe("the archive", () => {
 });
 
 describe("DELETE /projects/:id", () => {
-  it("350: accepts, and the project is gone with all it has", async () => {
+  it("350: is accepted, and deletes the project with all it contains", async () => {
     const { id, path_with_namespace } = await newProject();
     await call(`POST /projects/${id}/star`);
     await call(`POST /projects/${id}/labels?name=x&color=%23000`);
@@ -625,7 +625,7 @@ describe("DELETE /projects/:id", () => {
     expect((await call(`DELETE /projects/${id}`)).status).toBe(404);
   });
 
-  it("is 412 where the project was changed since", async () => {
+  it("is 412 if the project was changed since", async () => {
     const { id } = await newProject();
     const del = (at: number) =>
       call(`DELETE /projects/${id}`, {

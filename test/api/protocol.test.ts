@@ -6,7 +6,7 @@ import type { LogEntry } from "../../src/index.ts";
 import type { Store } from "../../src/store/port.ts";
 import { baseSeed, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 const TODAY = "2026-06-15";
 const NOW = Date.parse(`${TODAY}T12:00:00Z`);
@@ -58,7 +58,7 @@ afterAll(async () => {
   expect(failures).toEqual([]);
 });
 
-/** Who a request is made as, by GET /user, or what refuses it. */
+/** The user name of a request's caller according to GET /user, or the refusal. */
 async function whoAmI(query: string, headers: Record<string, string> = {}): Promise<unknown> {
   const { status, json } = await app.call(`GET /user${query}`, { headers });
   return status === 200 ? json.username : status;
@@ -113,14 +113,14 @@ describe("credentials", () => {
     ["?private_token=token-of-owner", { authorization: "Bearer wrong" }, 401],
     ["", { authorization: "Bearer token-of-guest", ...TOKEN }, "guest"],
     ["", { authorization: "Bearer wrong", ...TOKEN }, 401],
-    // An empty one is none
+    // An empty one is ignored
     ["?private_token=", TOKEN, "owner"],
     ["?access_token=&bearer_token=&private_token=", TOKEN, "owner"],
     ["", { authorization: "Bearer ", ...TOKEN }, "owner"],
     ["", { authorization: "", ...TOKEN }, "owner"],
     ["?private_token=token-of-owner", { "private-token": "" }, "owner"],
     ["", { "private-token": "" }, 401],
-    // What is no token is not taken for one
+    // Other forms are not accepted as tokens
     ["", { authorization: "Basic b3duZXI6cGFzcw==", ...TOKEN }, "owner"],
     ["", { authorization: "token-of-owner" }, 401],
     ["?private_token[]=token-of-owner", {}, 401],
@@ -128,7 +128,7 @@ describe("credentials", () => {
     ["?job_token=token-of-owner", {}, 401], // 241
     ["", { "job-token": "token-of-owner" }, 401],
     ["", { cookie: "_service_session=token-of-owner" }, 401],
-    // Tokens are taken as they are
+    // Tokens are compared exactly
     ["?private_token=TOKEN-OF-OWNER", {}, 401],
     ["?private_token=token-of-owner%20", {}, 401],
     ["?private_token=token-of-owner%00", {}, 401],
@@ -151,7 +151,7 @@ describe("credentials", () => {
     ]);
   });
 
-  it("229: an empty token is anonymous where that is enough", async () => {
+  it("229: an empty token is anonymous if that suffices", async () => {
     expect((await app.call("GET /projects?private_token=")).status).toBe(200);
     const { status } = await app.call("GET /projects", { headers: { "private-token": "" } });
     expect(status).toBe(200);
@@ -170,11 +170,11 @@ describe("credentials", () => {
     },
   );
 
-  it("a token goes on until the day before it expires", async () => {
+  it("a token works until the day before its expiry date", async () => {
     expect(await whoAmI("?private_token=expires%20tomorrow")).toBe("scoped");
   });
 
-  it("232: a revoked token is 401 from then on", async () => {
+  it("232: a token is 401 once revoked", async () => {
     const { id, token } = await app.admin.createToken({
       user: "scoped",
       name: "short-lived",
@@ -199,7 +199,7 @@ describe("credentials", () => {
     expect(await whoAmI("?private_token=token-of-blocked")).toBe(403);
   });
 
-  it("266: an impersonation token is its user's, and can be switched off", async () => {
+  it("266: an impersonation token authenticates its user, and can be switched off", async () => {
     expect(await whoAmI("", { "private-token": "impersonates" })).toBe("scoped");
     const off = await createAppOn(unclosable(app.store), { impersonation: false, now: () => NOW });
     for (const [token, expected] of [
@@ -214,7 +214,7 @@ describe("credentials", () => {
   });
 });
 
-/** A store for another application over it. */
+/** The store for another application, which does not close it. */
 const unclosable = (store: Store): Store => ({ ...store, close: async () => undefined });
 
 describe("scopes", () => {
@@ -246,7 +246,7 @@ describe("scopes", () => {
     ["GET /projects", "api read_api"],
     ["POST /projects", "api"],
     ["DELETE /groups/acme", "api"],
-  ])("that don't reach %s are told which would", async (request, scope) => {
+  ])("that don't suffice for %s are refused, naming those that would", async (request, scope) => {
     const { status, json, headers } = await ask("read_user", request);
     expect([status, json]).toEqual([
       403,
@@ -291,7 +291,7 @@ describe("routes", () => {
   });
 
   it.each(["GET /api/v3/projects", "POST /api/v3/projects/1", "GET /api/v3", "DELETE /api/v3/"])(
-    "289: %s is gone",
+    "289: %s no longer exists",
     async (request) => {
       const { status, json } = await app.call(request);
       expect([status, json]).toEqual([
@@ -316,7 +316,7 @@ describe("routes", () => {
     else expect(json).toEqual({ error: "405 Not Allowed" });
   });
 
-  it("outside the API are nobody's, and said so to the host", async () => {
+  it("outside the API belong to the host", async () => {
     for (const path of ["/", "/api", "/apiv4", "/groups/acme", "/index.html"]) {
       const url = `http://pm.test${path}`;
       const response = await app.fetch(new Request(url));
@@ -347,7 +347,7 @@ describe("paths", () => {
     "/projects/acme%2Fsite%",
     "/groups/acme/labels/%zz",
     "/users/%zz/impersonation_tokens",
-  ])("%s is 400: its escapes are malformed", async (path) => {
+  ])("%s is 400: malformed escapes", async (path) => {
     const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
     expect([status, json]).toEqual([400, { error: "malformed percent-encoding" }]);
   });
@@ -360,7 +360,7 @@ describe("paths", () => {
     ["/groups/%F0%9F%98%80", { message: "404 Group Not Found" }],
     ["/projects/%27%3B--", { message: "404 Project Not Found" }],
     ["/groups/acme/boards/%00", { message: "404 Not found" }],
-  ])("%s is 404: nothing is called that", async (path, body) => {
+  ])("%s is 404: unknown path", async (path, body) => {
     const { status, json } = await app.call(`GET ${path}`, { as: "admin" });
     expect([status, json]).toEqual([404, body]);
   });
@@ -375,7 +375,7 @@ describe("paths", () => {
     expect((await app.call("GET /projects/site")).status).toBe(404);
   });
 
-  it("take dots as they are", async () => {
+  it("accept dots", async () => {
     const group = await app.call("GET /groups/dotted.group");
     expect([group.status, group.json.path]).toEqual([200, "dotted.group"]);
     const project = await app.call("GET /projects/dotted.group%2Fa.project.json");
@@ -384,7 +384,7 @@ describe("paths", () => {
     expect(user.json).toHaveLength(1);
   });
 
-  it("take digits for an id, even where a path has only digits", async () => {
+  it("treat digits as an id, even where a path has only digits", async () => {
     expect((await app.call("GET /groups/2026")).json).toEqual({ message: "404 Group Not Found" });
     for (const id of ["99999999999999999999", "9007199254740993", "00000000000000000000"]) {
       expect((await app.call(`GET /groups/${id}`)).status).toBe(404);
@@ -395,7 +395,7 @@ describe("paths", () => {
 
 describe("queries", () => {
   it.each(["search=%", "search=%zz", "%=1", "search=%ff", "a=1&b=%ED%A0%80"])(
-    "?%s is 400: its escapes are malformed",
+    "?%s is 400: malformed escapes",
     async (query) => {
       const { status, json } = await app.call(`GET /projects?${query}`);
       expect([status, json]).toEqual([400, { error: "malformed percent-encoding" }]);
@@ -407,12 +407,12 @@ describe("queries", () => {
     ["&".repeat(4097), "too many parameters"],
     ["a=1&a[b]=1", "expected a hash for parameter 'a'"],
     ["a[b]=1&a[]=1", "expected an array for parameter 'a'"],
-  ])("that can't be read are 400 (%#)", async (query, error) => {
+  ])("are 400 if malformed (%#)", async (query, error) => {
     const { status, json } = await app.call(`GET /projects?${query}`);
     expect([status, json]).toEqual([400, { error }]);
   });
 
-  it("take + for a space, %2B for itself, and the last of equal names", async () => {
+  it("decode + as a space, %2B as a plus, and use the last of equal names", async () => {
     const title = async (query: string) =>
       (await app.call(`POST /groups/acme/milestones?${query}`, { as: "owner" })).json.title;
     expect(await title("title=one+two")).toBe("one two");
@@ -420,7 +420,7 @@ describe("queries", () => {
     expect(await title("title=first&title=last")).toBe("last");
   });
 
-  it("take arrays as name[]=, and a lone value for one", async () => {
+  it("accept arrays as name[]=, and a single value for one", async () => {
     const groups = await app.call("GET /groups");
     const [first, second] = groups.json.map(({ id }: { id: number }) => id);
     for (const [query, left] of [
@@ -454,14 +454,14 @@ describe("queries", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("299: are enough for a change", async () => {
+  it("299: can change a record without a body", async () => {
     const { status, json } = await app.call("PUT /groups/acme?description=from+the+query", {
       as: "owner",
     });
     expect([status, json.description]).toEqual([200, "from the query"]);
   });
 
-  it("give way to the body, and both to the path", async () => {
+  it("the body takes precedence over the query, and the path over both", async () => {
     const board = await app.call("POST /groups/acme/boards?name=query&id=secret", {
       as: "owner",
       json: { name: "body", id: "secret" },
@@ -502,7 +502,7 @@ describe("bodies", () => {
   });
 
   it.each(["application/x-www-form-urlencoded", "application/x-www-form-urlencoded;charset=UTF-8"])(
-    "are a form as %s",
+    "are parsed as a form with %s",
     async (type) => {
       const { status, json } = await send(
         type,
@@ -514,7 +514,7 @@ describe("bodies", () => {
     },
   );
 
-  it("are multipart, whose files are read past", async () => {
+  it("can be multipart, skipping files", async () => {
     const body = new FormData();
     const title = unique();
     body.set("title", title);
@@ -524,7 +524,7 @@ describe("bodies", () => {
     expect([status, json.title, json.description]).toEqual([201, title, "é\r\n😀"]);
   });
 
-  it("read Rack's brackets in a form and in multipart", async () => {
+  it("understand Rack's brackets in forms and multipart", async () => {
     const groups = [`labels[]=UX&labels[]=${encodeURIComponent("new one")}`, "labels=UX,new one"];
     const board = await app.call("POST /groups/acme/boards", { as: "owner", json: { name: "x" } });
     for (const form of groups) {
@@ -579,7 +579,7 @@ describe("bodies", () => {
       "expected a hash for parameter 'a'",
     ],
     [BOUNDARY, `${part("a", "1").repeat(4200)}--xx--\r\n`, "too many parameters"],
-  ])("%s %.20j that can't be read is 400", async (type, body, error) => {
+  ])("%s %.20j is 400 if malformed", async (type, body, error) => {
     const { status, json } = await send(type, body);
     expect([status, json]).toEqual([400, { error }]);
   });
@@ -595,12 +595,12 @@ describe("bodies", () => {
     },
   );
 
-  it("of no type are 415", async () => {
+  it("without a type are 415", async () => {
     const { status } = await send(undefined, new Uint8Array([0x61]));
     expect(status).toBe(415);
   });
 
-  it("301: that are empty may have any type, on every method", async () => {
+  it("301: may have any type if empty, on every method", async () => {
     for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain"]) {
       const headers = { "content-type": type };
       const made = await app.call(`POST /groups/acme/labels?name=${type}&color=%23000`, {
@@ -614,12 +614,12 @@ describe("bodies", () => {
     }
   });
 
-  it("don't lend a GET their parameters", async () => {
+  it("of GET requests are ignored", async () => {
     const headers = { "content-type": "application/json" };
     expect((await app.call("GET /groups?owned=true", { headers })).status).toBe(200);
   });
 
-  it("with NUL or half a surrogate pair are refused where text is expected", async () => {
+  it("with NUL or a lone surrogate are refused where text is expected", async () => {
     for (const title of ["a\0b", "\ud800", "\udc00x"]) {
       const { status, json } = await app.call("POST /groups/acme/milestones", {
         as: "owner",
@@ -634,7 +634,7 @@ describe("bodies", () => {
     expect(status).toBe(400);
   });
 
-  it("can name __proto__ and the like, to no effect", async () => {
+  it("can contain __proto__ and the like, to no effect", async () => {
     for (const body of [
       '{"__proto__":{"title":"polluted","admin":true},"constructor":{"prototype":{"title":"x"}}}',
       '{"title":{"__proto__":"x"}}',
@@ -650,7 +650,7 @@ describe("bodies", () => {
     expect(({} as Record<string, unknown>)["title"]).toBeUndefined();
   });
 
-  it("over the limit are 413, declared or not, and end the connection", async () => {
+  it("over the limit are 413, declared or not, and close the connection", async () => {
     const small = await testApp({ limits: { bodyBytes: 1000 } });
     const big = "x".repeat(2000);
     const multipart = new FormData();
@@ -683,7 +683,7 @@ describe("bodies", () => {
     await small.dispose();
   });
 
-  it("of one mebibyte are taken by default, and none beyond", async () => {
+  it("may be one mebibyte by default, and no more", async () => {
     const body = (bytes: number) => {
       const empty = JSON.stringify({ title: "big", description: "" });
       return JSON.stringify({ title: "big", description: "x".repeat(bytes - empty.length) });
@@ -693,7 +693,7 @@ describe("bodies", () => {
   });
 });
 
-/** A body of unknown length, in small pieces. */
+/** A body of unknown length, in small chunks. */
 function streamOf(text: string): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;
@@ -722,7 +722,7 @@ describe("values", () => {
   });
 
   it.each(["maybe", "2", 2, -1, "tru", " true", [], [true], {}, { a: 1 }])(
-    "%j is no boolean",
+    "%j is not a boolean",
     async (sent) => {
       const { status, json } = await settable({ request_access_enabled: sent });
       expect([status, json]).toEqual([
@@ -757,7 +757,7 @@ describe("values", () => {
     ["9999-12-31", "9999-12-31"],
     ["", null],
     [null, null],
-  ])("%j is the day %j", async (sent, expected) => {
+  ])("%j is the date %j", async (sent, expected) => {
     const { status, json } = await due(sent);
     expect([status, json.due_date]).toEqual([200, expected]);
   });
@@ -778,7 +778,7 @@ describe("values", () => {
     true,
     [],
     {},
-  ])("%j is no day", async (sent) => {
+  ])("%j is not a date", async (sent) => {
     const { status, json } = await due(sent);
     expect([status, json]).toEqual([400, { message: { due_date: ["is invalid"] } }]);
   });
@@ -798,7 +798,7 @@ describe("values", () => {
     [],
     [1],
     {},
-  ])("%j is no integer", async (label_id) => {
+  ])("%j is not an integer", async (label_id) => {
     const { status, json } = await app.call("POST /groups/acme/boards/1/lists", {
       as: "owner",
       json: { label_id },
@@ -807,7 +807,7 @@ describe("values", () => {
   });
 
   it.each([-1, 0, 9007199254740991, "-9007199254740991", "+7", "007"])(
-    "%j is an integer, of no label",
+    "%j is an integer, but no label's id",
     async (label_id) => {
       const { status, json } = await app.call("POST /groups/acme/boards/1/lists", {
         as: "owner",
@@ -817,7 +817,7 @@ describe("values", () => {
     },
   );
 
-  it("that JSON has to escape come back as they were", async () => {
+  it("come back unchanged after escaping in JSON", async () => {
     for (const description of [
       'a "b" \\ / \b\f\n\r\t',
       "\u2028\u2029\u007f\u0001",
@@ -833,19 +833,19 @@ describe("values", () => {
 
 describe("the order of checks", () => {
   it.each([
-    // An unreadable request is told so first, since its token may be in there
+    // Malformed requests come first, since they may contain a token
     ["GET /user?a=%zz", {}, 400],
-    // Then who calls
+    // Then the caller
     ["POST /groups/acme/boards", {}, 401],
     ["POST /groups/nothing/boards", {}, 401],
-    // Then whether the token reaches
+    // Then the token's scope
     ["POST /groups/nothing/boards", { "private-token": "read_user" }, 403],
-    // Then what was sent
+    // Then the parameters
     ["POST /groups/nothing/boards", TOKEN, 400],
     ["POST /groups/secret/boards", { "private-token": "token-of-stranger" }, 400],
     ["POST /groups/acme/boards", { "private-token": "token-of-guest" }, 400],
     ["POST /users", { "private-token": "token-of-owner" }, 403],
-    // Then where, then whether they may
+    // Then the record, then the caller's role
     ["POST /groups/nothing/boards?name=x", TOKEN, 404],
     ["POST /groups/secret/boards?name=x", { "private-token": "token-of-stranger" }, 404],
     ["POST /groups/acme/boards?name=x", { "private-token": "token-of-guest" }, 403],
@@ -853,7 +853,7 @@ describe("the order of checks", () => {
     expect((await app.call(request, { headers })).status).toBe(expected);
   });
 
-  it("a group deleted in between is 412, not gone", async () => {
+  it("a group changed since is 412, not deleted", async () => {
     const headers = { "if-unmodified-since": "Mon, 15 Jun 2026 11:59:59 GMT" };
     const { status, json } = await app.call("DELETE /groups/acme", { as: "owner", headers });
     expect([status, json]).toEqual([412, { message: "412 Precondition Failed" }]);
@@ -890,7 +890,7 @@ describe("HEAD", () => {
 describe("OPTIONS and CORS", () => {
   const ORIGIN = { origin: "https://app.example.com" };
 
-  it("says what a path allows, to anyone", async () => {
+  it("lists a path's methods, to anyone", async () => {
     for (const [path, allow] of [
       ["/groups/acme", "DELETE, GET, HEAD, OPTIONS, PUT"],
       ["/groups/secret/boards", "GET, HEAD, OPTIONS, POST"],
@@ -903,7 +903,7 @@ describe("OPTIONS and CORS", () => {
     expect((await app.call("OPTIONS /nothing")).status).toBe(404);
   });
 
-  it("answers a preflight without asking who calls", async () => {
+  it("answers a preflight without authentication", async () => {
     const { status, text, headers } = await app.call("OPTIONS /groups/secret/boards", {
       headers: {
         ...ORIGIN,
@@ -920,12 +920,12 @@ describe("OPTIONS and CORS", () => {
     expect(headers.get("vary")).toContain("Origin");
   });
 
-  it("allows any header where the preflight names none", async () => {
+  it("allows any header if the preflight names none", async () => {
     const { headers } = await app.call("OPTIONS /groups", { headers: ORIGIN });
     expect(headers.get("access-control-allow-headers")).toBe("*");
   });
 
-  it("lets a page read answers and their paging headers", async () => {
+  it("lets a page read answers and their pagination headers", async () => {
     const { status, headers } = await app.call("GET /groups?per_page=1", { headers: ORIGIN });
     expect(status).toBe(200);
     expect(headers.get("access-control-allow-origin")).toBe("*");
@@ -958,7 +958,7 @@ describe("OPTIONS and CORS", () => {
     expect([status, headers.get("access-control-allow-origin")]).toEqual([expected, "*"]);
   });
 
-  it("says nothing of it to those who send no origin", async () => {
+  it("omits its headers for requests without an origin", async () => {
     const { headers } = await app.call("GET /groups");
     expect(headers.has("access-control-allow-origin")).toBe(false);
     expect(headers.has("access-control-expose-headers")).toBe(false);
@@ -966,7 +966,7 @@ describe("OPTIONS and CORS", () => {
 });
 
 describe("ETag", () => {
-  it("295: answers 304 to who has the answer already", async () => {
+  it("295: answers 304 if the client already has the answer", async () => {
     const first = await app.call("GET /groups/acme");
     const etag = first.headers.get("etag") as string;
     expect(etag).toMatch(/^W\/"[0-9a-f]{40}"$/);
@@ -983,7 +983,7 @@ describe("ETag", () => {
     }
   });
 
-  it("is the same for the same answer, and another after a change", async () => {
+  it("is the same for the same answer, and differs after a change", async () => {
     const etag = async () => (await app.call("GET /groups/acme")).headers.get("etag");
     const before = await etag();
     expect(await etag()).toBe(before);
@@ -996,7 +996,7 @@ describe("ETag", () => {
     expect(status).toBe(200);
   });
 
-  it("is on no error and on no change", async () => {
+  it("is absent from errors and changes", async () => {
     for (const request of ["GET /groups/nothing", "GET /user", "PUT /groups/acme?name=Acme"]) {
       const { headers } = await app.call(request, { headers: { "if-none-match": "*" } });
       expect(headers.has("etag")).toBe(false);
@@ -1023,7 +1023,7 @@ describe("every answer", () => {
     ["POST /groups/acme/labels?name=UX&color=%23000", 409],
     ["GET /user?private_token=wrong", 401],
     ["GET /-/avatars/a-1.svg", 200],
-  ])("296: to %s has the headers that keep browsers safe", async (request, expected) => {
+  ])("296: to %s has security headers for browsers", async (request, expected) => {
     const { status, headers } = await app.call(request, { headers: TOKEN });
     expect(status).toBe(expected);
     expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
@@ -1035,7 +1035,7 @@ describe("every answer", () => {
     else if (expected !== 204) expect(headers.get("content-type")).toBe("application/json");
   });
 
-  it("has the request's id, where it has one that can be a header and a log line", async () => {
+  it("has the request's id, if that is valid in headers and log lines", async () => {
     const id = async (sent?: string) => {
       const headers = sent === undefined ? undefined : { "x-request-id": sent };
       const answer = await app.call("GET /version", { ...(headers && { headers }) });
@@ -1060,7 +1060,7 @@ describe("conflicts", () => {
     expect([status, json]).toEqual([409, body]);
   });
 
-  it("let one of those win who ask at once, and tell the others so", async () => {
+  it("have one winner among concurrent requests, and a clear error for the others", async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () =>
         app.call("POST /groups/acme/labels?name=contended&color=%23000", { as: "owner" }),
@@ -1071,8 +1071,8 @@ describe("conflicts", () => {
   });
 });
 
-describe("a request no client can mean", () => {
-  it("is 400 where its Host is malformed", async () => {
+describe("a malformed request", () => {
+  it("is 400 if its Host is malformed", async () => {
     const reply = await app.respond({ ...plainGet, base: undefined });
     expect([reply?.status, JSON.parse(String(reply?.body))]).toEqual([
       400,
@@ -1081,8 +1081,8 @@ describe("a request no client can mean", () => {
   });
 });
 
-describe("a failure of our own", () => {
-  it("is 500 that says nothing of it, and is reported", async () => {
+describe("an internal error", () => {
+  it("is 500 without details, and is reported", async () => {
     const cause = new Error("connection to 10.0.0.1 as postgres refused");
     const fail = () => {
       throw cause;
@@ -1094,7 +1094,7 @@ describe("a failure of our own", () => {
       slice: fail,
       one: fail,
       reader: () => broken,
-      // Migrating, the one transaction there is.
+      // For migrating, the only transaction.
       transaction: (async () => []) as Store["transaction"],
       snapshot: fail,
       backup: fail,
@@ -1156,7 +1156,7 @@ describe("the log", () => {
   });
 });
 
-describe("an id of a path that is none", () => {
+describe("an invalid id in a path", () => {
   const invalid: [name: string, path: string, method?: string][] = [
     ["issue_iid", "/projects/acme%2Fsite/issues/abc"],
     ["issue_iid", "/projects/acme%2Fsite/issues/1.5"],
@@ -1183,10 +1183,10 @@ describe("an id of a path that is none", () => {
     ["board_id", "/groups/acme/boards/abc/lists"],
     ["list_id", "/groups/acme/boards/1/lists/abc"],
   ];
-  it.each(invalid)("is an invalid %s: %s", async (name, path, method = "GET") => {
+  it.each(invalid)("is 400 and names %s: %s", async (name, path, method = "GET") => {
     const { status, json } = await app.call(`${method} ${path}`, { as: "admin" });
     expect([status, json]).toEqual([400, { message: { [name]: ["is invalid"] } }]);
-    // A number that no id can be is that of nothing.
+    // A number too large for an id is simply not found.
     const large = path.replace(/abc|1\.5|%00/, "9".repeat(40));
     expect((await app.call(`${method} ${large}`, { as: "admin" })).status).toBe(404);
   });
@@ -1201,7 +1201,7 @@ describe("an id of a path that is none", () => {
     "GET /personal_access_tokens/abc",
     "POST /projects/acme%2Fsite/fork/abc",
     "GET /groups/acme/labels/abc",
-  ])("is that of nothing where GitLab takes names too: %s", async (request) => {
+  ])("is not found where GitLab accepts names too: %s", async (request) => {
     expect((await app.call(request, { as: "admin" })).status).toBe(404);
   });
 });
@@ -1233,7 +1233,7 @@ describe("a format", () => {
   });
 
   it.each(["/version.xml", "/version?format=xml", "/groups/acme/boards.xml", "/users/1.xml"])(
-    "is 406 where it is another: %s",
+    "is 406 if it is another: %s",
     async (path) => {
       const { status, json } = await app.call(`GET ${path}`);
       const error = "The requested format 'xml' is not supported.";
@@ -1241,7 +1241,7 @@ describe("a format", () => {
     },
   );
 
-  it("is none of a name's, which may end as it likes", async () => {
+  it("is not split from names, which may end in any extension", async () => {
     const as = "owner";
     await app.call("POST /groups", { as, json: { name: "Dots", path: "dots.xyz" } });
     expect((await app.call("GET /groups/dots.xyz", { as })).json.path).toBe("dots.xyz");
@@ -1254,7 +1254,7 @@ describe("a format", () => {
     await app.call(`POST /projects/acme%2Fsite/wikis?${query}`, { as });
     const page = await app.call("GET /projects/acme%2Fsite/wikis/page.json", { as });
     expect(page.json).toMatchObject({ slug: "page.json", format: "rdoc" });
-    // The address of attachments takes a format, and only POST.
+    // The attachments path accepts a format, but only for POST.
     const odd = new URLSearchParams({ title: "attachments.xml", content: "c" });
     await app.call(`POST /projects/acme%2Fsite/wikis?${odd}`, { as });
     const besides = await app.call("GET /projects/acme%2Fsite/wikis/attachments.xml", { as });
@@ -1264,7 +1264,7 @@ describe("a format", () => {
   });
 });
 
-it("tells how long each answer took, in seconds", async () => {
+it("reports how long each answer took, in seconds", async () => {
   for (const request of ["GET /version", "GET /nothing", "OPTIONS /groups", "POST /groups"]) {
     const { headers } = await app.call(request);
     expect(headers.get("x-runtime")).toMatch(/^\d+\.\d{6}$/);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** Pushes made on these days, so that there is one event each. */
+/** Creates a push event on each of these days. */
 async function pushesOn(...days: string[]) {
   for (const day of days) {
     clock = Date.parse(`${day}T12:00:00Z`);
@@ -34,7 +34,7 @@ const titles = async () => {
   return json.map((event: { push_data: { commit_title: string } }) => event.push_data.commit_title);
 };
 
-it("removes what is older than two years, and only that", async () => {
+it("removes only what is older than two years", async () => {
   await pushesOn("2024-11-20", "2024-11-22", "2026-01-01", "2020-02-02");
   const dry = await app.admin.purgeEvents({ dryRun: true });
   expect(dry).toEqual({
@@ -49,7 +49,7 @@ it("removes what is older than two years, and only that", async () => {
   expect((await app.admin.purgeEvents()).events).toBe(0);
 });
 
-it("takes another age, and tells how far it is", async () => {
+it("accepts another age, and reports its progress", async () => {
   const told: [number, number][] = [];
   const purged = await app.admin.purgeEvents({
     olderThan: "6m",
@@ -63,13 +63,13 @@ it("takes another age, and tells how far it is", async () => {
   );
 });
 
-it("removes nothing where the retention is switched off", async () => {
+it("removes nothing if retention is switched off", async () => {
   const keeping = await testApp({ now: () => clock, eventRetention: false });
   expect((await keeping.admin.purgeEvents()).events).toBe(0);
   await keeping.dispose();
 });
 
-it("keeps totals right through many batches", async () => {
+it("keeps totals correct across many batches", async () => {
   const days = Array.from({ length: 300 }, () => "2023-03-03");
   await pushesOn(...days, "2026-11-01");
   const told: number[] = [];
@@ -80,7 +80,7 @@ it("keeps totals right through many batches", async () => {
   expect(headers.get("x-total")).toBe("1");
 });
 
-it("is done by one of those that share the database, once a day", async () => {
+it("is done once a day by one of the processes that share the database", async () => {
   const other = await createAppOn(app.store, { now: () => clock });
   const both = () => Promise.all([app, other].map(({ admin }) => admin.sweepDaily()));
   const HOUR = 3_600_000;
@@ -100,7 +100,7 @@ it("is done by one of those that share the database, once a day", async () => {
   clock = NOW + 24 * HOUR;
   expect((await both()).filter(Boolean)).toHaveLength(1);
 
-  // One that took it and died.
+  // A process that claimed the job and died.
   clock = NOW + 48 * HOUR;
   await app.store.transaction((db) => takeJob(db, "sweep", clock, clock + HOUR));
   expect(await both()).toEqual([undefined, undefined]);

@@ -4,7 +4,7 @@ import type { Route } from "../../src/core/resource.ts";
 import { type CallOptions, everyone } from "../helpers.ts";
 import { type Places, pathOf } from "./routes.ts";
 
-/** A request to a route, as `call` takes it. */
+/** A request to a route, in the form `call` takes. */
 export interface RandomRequest extends CallOptions {
   request: string;
 }
@@ -96,7 +96,7 @@ const instant = fc.oneof(
   fc.constantFrom("2026-01-01T00:00:00+14:00", "2026-01-01T25:00:00Z", "2026-01-01T1"),
 );
 
-/** What attributes of a name commonly hold, besides what their type says. */
+/** Typical values of attributes by name, in addition to those of their type. */
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   action: fc.constantFrom("created", "pushed", "commented"),
   body: fc.constantFrom("A note with @guest and @nobody", "/close", "@all"),
@@ -150,7 +150,7 @@ function plausible(name: string, schema: Parameters<typeof notesOf>[0], places: 
   );
 }
 
-/** Parameters of a route: mostly those it asks for, such as it may accept, with hostile ones among them or not. */
+/** Parameters of a route: mostly its own with acceptable values, optionally mixed with hostile ones. */
 function parametersOf(route: Route, places: Places): fc.Arbitrary<Record<string, unknown>> {
   return fc.oneof(
     { weight: 2, arbitrary: parametersWith(0, route, places) },
@@ -193,7 +193,7 @@ function parametersWith(hostility: number, route: Route, places: Places) {
   );
 }
 
-/** A path of the route: mostly one that leads somewhere. */
+/** A path of the route, mostly one that exists. */
 function pathsOf(route: Route, places: Places): fc.Arbitrary<string> {
   const segment = fc.oneof(
     hostileText.map((text) => encodeURIComponent(text.slice(0, 300).toWellFormed())),
@@ -215,7 +215,7 @@ function pathsOf(route: Route, places: Places): fc.Arbitrary<string> {
     let at = 0;
     return route.path.replace(/:\w+\*?/g, () => {
       at += 1;
-      // Dots would lead to another route: URLs are resolved before they are sent.
+      // Dot segments would lead to another route, since URLs are resolved before sending.
       return (segments[at - 1] as string).replace(/^(\.|%2e){0,2}$/i, "0");
     });
   });
@@ -226,7 +226,7 @@ function textOf(value: unknown): string {
   return (typeof value === "string" ? value : String(JSON.stringify(value))).toWellFormed();
 }
 
-/** Name and value as a form has them, arrays and hashes in brackets. */
+/** Form names and values of a parameter, with brackets for arrays and hashes. */
 function pairsOf(name: string, value: unknown): [string, string][] {
   if (Array.isArray(value)) return value.flatMap((one) => pairsOf(`${name}[]`, one));
   if (value !== null && typeof value === "object") {
@@ -252,7 +252,7 @@ function multipartOf(sent: Record<string, unknown>, part: string): FormData {
 
 type Carry = (sent: Record<string, unknown>, route: Route) => Omit<CallOptions, "as">;
 
-/** How parameters travel in a body. */
+/** Encodings of parameters in a body. */
 const BODIES: Record<string, Carry> = {
   json: (json) => ({ json }),
   form: (sent) => ({ form: queryOf(sent) }),
@@ -284,7 +284,7 @@ export function oddRequestsTo(route: Route, places: Places): RandomRequest[] {
   });
 }
 
-/** Requests to a route, of every kind a client could send. */
+/** Arbitrary requests to a route, of every kind a client could send. */
 export function requestsTo(route: Route, places: Places): fc.Arbitrary<RandomRequest> {
   const writes = route.method !== "GET";
   const carrier = writes

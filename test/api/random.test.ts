@@ -18,7 +18,7 @@ import { fullSeed } from "./full-seed.ts";
 import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { type Places, placesIn, routes } from "./routes.ts";
 
-// More, or other, requests: RANDOM_RUNS=300 RANDOM_SEED=1 npx vitest run test/api/random.test.ts
+// For more or other requests: RANDOM_RUNS=300 RANDOM_SEED=1 npx vitest run test/api/random.test.ts
 const runs = {
   numRuns: Number(process.env["RANDOM_RUNS"] ?? 50),
   seed: Number(process.env["RANDOM_SEED"] ?? 1),
@@ -28,9 +28,9 @@ let database: TestDatabase;
 let store: UndoingStore;
 let app: Pick<TestApp, "admin" | "call" | "close">;
 let places: Places;
-/** With what is the project's own, and not its group's. */
+/** Places of the project's own records instead of its group's. */
 let placesInProject: Places;
-/** What was answered with a 500. */
+/** Requests answered with a 500. */
 let failures: unknown[] = [];
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ beforeAll(async () => {
       user_id: await first("members"),
     },
   };
-  // The first use of a token is written after the answer, and no later one while the clock stands still.
+  // The first use of a token is recorded after the answer; no later one is while the clock stands still.
   const people = everyone.filter((as) => as !== "anonymous");
   await Promise.all([...people, "blocked" as const].map((as) => app.call("GET /version", { as })));
   await vi.waitFor(async () => {
@@ -81,7 +81,7 @@ afterAll(async () => {
 
 const tables = (await tablesOf()).map(({ name }) => name);
 
-/** Of all that is in the database. */
+/** A checksum of the whole database. */
 async function checksum(): Promise<string> {
   const hash = createHash("sha256");
   for (const table of tables) {
@@ -94,7 +94,7 @@ async function checksum(): Promise<string> {
 const text = v.pipe(v.string(), v.nonEmpty());
 const reasons = v.pipe(v.array(text), v.minLength(1));
 
-/** The shapes of an error: contract §7, gitlab-facts §1.2. */
+/** The shapes of an error: see docs/errors.md. */
 const RefusedShape = v.union([
   v.strictObject({ message: v.union([text, reasons]) }),
   v.strictObject({ message: v.strictObject({ error: text }) }),
@@ -105,10 +105,10 @@ const RefusedShape = v.union([
 
 describe("random parameters", () => {
   it.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    "%s: an answer in one of the contract's shapes, and nothing kept of what is refused",
+    "%s: every answer has a documented shape, and refused requests store nothing",
     async (_, route) => {
       let before = await checksum();
-      // A file comes in many transactions.
+      // An upload takes many transactions.
       store.undoes = !route.upload;
       const there = route.path.startsWith("/projects/:id") ? placesInProject : places;
       const property = fc.asyncProperty(requestsTo(route, there), async (sent) => {
@@ -138,7 +138,7 @@ describe("random parameters", () => {
   );
 });
 
-it("of 200 concurrent writes, half of them failing, exactly the accepted ones are there", async () => {
+it("of 200 concurrent writes, half of them invalid, exactly the accepted ones are stored", async () => {
   store.undoes = false;
   failures = [];
   const paths = {
@@ -186,7 +186,7 @@ it("of 200 concurrent writes, half of them failing, exactly the accepted ones ar
   expect(failures).toEqual([]);
   const expected = writes.map(({ fails = 201 }) => fails);
   const statuses = answers.map(({ status }) => status);
-  // Of two labels of one name either may come first.
+  // Either of two labels with the same name may come first.
   expect(statuses.sort()).toEqual(expected.sort());
 
   const listed = await Promise.all(

@@ -21,7 +21,7 @@ async function post(path: string, as: Person, json: object) {
   return answer.json;
 }
 
-/** Who hears of the newest event of a project, and why. */
+/** Recipients of the newest event of a project, with reasons. */
 async function told(project = SITE) {
   const path = decodeURIComponent(project.replace("/projects/", ""));
   const [newest] = await app.store.rows(
@@ -33,12 +33,12 @@ async function told(project = SITE) {
   return Object.fromEntries(people.map(({ username, reason }) => [username, reason]));
 }
 
-it("tells nobody of what nobody asked for, and never its author", async () => {
+it("notifies nobody without a reason, and never the author", async () => {
   await post(`${SITE}/issues`, "owner", { title: "Quiet" });
   expect(await told()).toEqual({});
 });
 
-it("tells who takes part: author, assignees, those who commented", async () => {
+it("notifies participants: author, assignees, commenters", async () => {
   const { iid } = await post(`${SITE}/issues`, "owner", { title: "Talk" });
   await post(`${SITE}/issues/${iid}/notes`, "developer", { body: "First" });
   expect(await told()).toEqual({ owner: "participating" });
@@ -46,7 +46,7 @@ it("tells who takes part: author, assignees, those who commented", async () => {
   expect(await told()).toEqual({ owner: "participating", developer: "participating" });
 });
 
-it("tells who is named, whatever the case, once, and only where it is a name", async () => {
+it("notifies mentioned users, in any case, once, and only for whole names", async () => {
   await post(`${SITE}/issues`, "owner", {
     title: "For @Guest",
     description: "and @guest, mail me@maintainer.example, `@developer`, @nobody, @stranger.",
@@ -54,7 +54,7 @@ it("tells who is named, whatever the case, once, and only where it is a name", a
   expect(await told()).toEqual({ guest: "mentioned", stranger: "mentioned" });
 });
 
-it("goes by the project's settings, else the group's, else the global ones", async () => {
+it("uses the project's settings, else the group's, else the global ones", async () => {
   await settings("maintainer", "", { level: "watch" });
   await post(`${SITE}/issues`, "owner", { title: "One" });
   expect(await told()).toEqual({ maintainer: "watching" });
@@ -74,7 +74,7 @@ it("goes by the project's settings, else the group's, else the global ones", asy
   await settings("maintainer", "", { level: "participating" });
 });
 
-it("with level mention tells only who is named", async () => {
+it("at level mention notifies only mentioned users", async () => {
   await settings("reporter", SITE, { level: "mention" });
   const { iid } = await post(`${SITE}/issues`, "reporter", { title: "Mine" });
   await post(`${SITE}/issues/${iid}/notes`, "owner", { body: "A word" });
@@ -83,7 +83,7 @@ it("with level mention tells only who is named", async () => {
   expect(await told()).toEqual({ reporter: "mentioned" });
 });
 
-it("with level custom tells of what is asked for, and of what one takes part in", async () => {
+it("at level custom notifies of selected events, and of one's own threads", async () => {
   await settings("developer", "/groups/acme", { level: "custom", close_issue: true });
   const { iid } = await post(`${SITE}/issues`, "owner", { title: "Custom" });
   expect(await told()).toEqual({});
@@ -91,7 +91,7 @@ it("with level custom tells of what is asked for, and of what one takes part in"
   expect(await told()).toEqual({ developer: "custom", owner: "participating" });
 });
 
-it("tells nobody who may not see it", async () => {
+it("skips users who may not see it", async () => {
   await settings("guest", SITE, { level: "watch" });
   await post(`${SITE}/issues`, "owner", {
     title: "Confidential @guest @stranger @maintainer",
@@ -103,7 +103,7 @@ it("tells nobody who may not see it", async () => {
   await settings("guest", SITE, { level: "global" });
 });
 
-it("knows merge requests, and nothing of an event that isn't there", async () => {
+it("handles merge requests, and returns nothing for an unknown event", async () => {
   const request = { title: "Merge", source_branch: "one", target_branch: "main" };
   const { iid } = await post(`${SITE}/merge_requests`, "developer", request);
   await app.call(`PUT ${SITE}/merge_requests/${iid}`, {
@@ -116,7 +116,7 @@ it("knows merge requests, and nothing of an event that isn't there", async () =>
 
 const request = { title: "Merge", source_branch: "r", target_branch: "main" };
 
-it("tells guests of no merge request where they may not read the code, and nobody of what is switched off", async () => {
+it("skips guests who may not read the code of a merge request, and everybody for disabled features", async () => {
   await settings("guest", VAULT, { level: "watch" });
   await settings("reporter", VAULT, { level: "watch" });
   const { iid } = await post(`${VAULT}/merge_requests`, "developer", {
@@ -138,7 +138,7 @@ it("tells guests of no merge request where they may not read the code, and nobod
   for (const as of ["guest", "reporter"] as const) await settings(as, VAULT, { level: "global" });
 });
 
-it("tells of a confidential issue its author, assignees, reporters and administrators alone", async () => {
+it("for a confidential issue notifies only author, assignees, reporters and administrators", async () => {
   for (const as of ["guest", "stranger", "reporter", "admin"] as const)
     await settings(as, SITE, { level: "watch" });
   const { iid } = await post(`${SITE}/issues`, "stranger", { title: "Hush" });
@@ -156,7 +156,7 @@ it("tells of a confidential issue its author, assignees, reporters and administr
     await settings(as, SITE, { level: "global" });
 });
 
-it("tells who subscribed, whatever their level, and who unsubscribed only where they are named", async () => {
+it("notifies subscribers at any level, and unsubscribed users only when mentioned", async () => {
   const { iid } = await post(`${SITE}/issues`, "owner", { title: "Choose" });
   const issue = `${SITE}/issues/${iid}`;
   await settings("stranger", "", { level: "disabled" });
@@ -172,17 +172,17 @@ it("tells who subscribed, whatever their level, and who unsubscribed only where 
   });
   await post(`${issue}/unsubscribe`, "stranger", {});
   await app.call(`PUT ${issue}`, { as: "admin", json: { state_event: "close" } });
-  // Developers asked for closed issues above.
+  // Developers enabled closed issues above.
   expect(await told()).toEqual({ maintainer: "subscribed", developer: "custom" });
   await settings("stranger", "", { level: "participating" });
-  // What the API says of a subscription is what decides.
+  // The subscription that the API reports decides.
   for (const as of ["owner", "stranger", "maintainer"] as const) {
     const { json } = await app.call(`GET ${issue}`, { as });
     expect(json.subscribed).toBe(as === "maintainer");
   }
 });
 
-it("tells who subscribed to a label of what gets it", async () => {
+it("notifies subscribers of a label", async () => {
   const { status } = await app.call(`POST ${SITE}/labels/UX/subscribe`, { as: "guest" });
   expect(status).toBe(201);
   await post(`${SITE}/issues`, "owner", { title: "Styled", labels: "UX" });
@@ -191,13 +191,13 @@ it("tells who subscribed to a label of what gets it", async () => {
   expect(await told()).toEqual({});
 });
 
-it("goes on telling those who were mentioned once, as their todos say", async () => {
+it("keeps notifying users mentioned once, according to their todos", async () => {
   const { iid } = await post(`${SITE}/issues`, "owner", { title: "T", description: "@stranger" });
   await post(`${SITE}/issues/${iid}/notes`, "owner", { body: "And?" });
   expect(await told()).toEqual({ stranger: "participating" });
 });
 
-it("finds in texts the same names as todos do: none in code, in addresses, in longer words", async () => {
+it("finds the same mentions as todos do: none in code, addresses or longer words", async () => {
   const description = [
     "```",
     "@reporter",
@@ -218,7 +218,7 @@ it("finds in texts the same names as todos do: none in code, in addresses, in lo
   expect([await todosOf("reporter"), await todosOf("guest")]).toEqual([0, 1]);
 });
 
-it("takes the nearest group's settings, however deep the groups are", async () => {
+it("uses the nearest group's settings, however deep the groups are", async () => {
   const parent = (await app.call("GET /groups/acme", { as: "owner" })).json.id;
   const one = await post("/groups", "owner", { name: "n1", path: "n1", parent_id: parent });
   const two = await post("/groups", "owner", { name: "n2", path: "n2", parent_id: one.id });
@@ -228,7 +228,7 @@ it("takes the nearest group's settings, however deep the groups are", async () =
     await post(`${at}/issues`, "owner", { title: "Deep" });
     return told(at);
   };
-  // The furthest is saved last, so that neither age nor id gives the order.
+  // The furthest is saved last, so neither age nor id yields the right order.
   await settings("developer", `/groups/${two.id}`, { level: "watch" });
   await settings("developer", `/groups/${one.id}`, { level: "disabled" });
   await settings("developer", "/groups/acme", { level: "mention" });
@@ -241,7 +241,7 @@ it("takes the nearest group's settings, however deep the groups are", async () =
     await settings("developer", `/groups/${group}`, { level: "global" });
 });
 
-it("tells nobody who was blocked or left, and hides a private profile's owner from nobody", async () => {
+it("skips blocked and former users, and a private profile does not matter", async () => {
   const idOf = async (as: Person) => (await app.call("GET /user", { as })).json.id;
   const [guest, maintainer] = [await idOf("guest"), await idOf("maintainer")];
   await settings("guest", VAULT, { level: "watch" });
@@ -257,7 +257,7 @@ it("tells nobody who was blocked or left, and hides a private profile's owner fr
   expect(await told(VAULT)).toEqual({ maintainer: "watching" });
 });
 
-it("asks about a thousand watchers in a few statements", async () => {
+it("needs few statements for a thousand watchers", async () => {
   const watchers = Array.from({ length: 1000 }, (_, n) => `watcher${n}`);
   const crowd = await testApp({
     seed: {

@@ -2,12 +2,12 @@ import type { Route } from "../../src/core/resource.ts";
 import { everything } from "../../src/doors.ts";
 import type { TestApp } from "../helpers.ts";
 
-/** Every route of the API, as data: tests that go through all of them can't forget a new one. */
+/** Every route of the API, as data: tests that iterate over them cover new ones automatically. */
 export const routes: readonly Route[] = everything
   .filter(({ door }) => door === undefined)
   .flatMap((resource) => resource.routes);
 
-/** What path parameters stand for, by name; `id` once for groups and once for projects. */
+/** Values of path parameters by name; `id` once for groups and once for projects. */
 export interface Places {
   group: string;
   project: string;
@@ -27,8 +27,8 @@ export function pathOf(route: Route, { group, project, params }: Places): string
 }
 
 /**
- * One of each thing that paths name, in a group and a project of it that have them. What is below a merge request
- * begins with `mr_` where an issue has the same.
+ * One record for each path parameter, in a group and a project of that group. Names of parameters below a merge request
+ * begin with `mr_` if an issue has the same.
  */
 export async function placesIn(
   app: Pick<TestApp, "call">,

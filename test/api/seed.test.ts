@@ -85,7 +85,7 @@ const get = async (path: string, as: "admin" | "developer" = "admin") => {
 };
 
 describe("a seed", () => {
-  it("says when things were made", async () => {
+  it("can set when records were created", async () => {
     expect((await get("/user")).created_at).toBe("2024-01-02T00:00:00.000Z");
     expect((await get("/groups/acme")).created_at).toBe("2024-02-01T00:00:00.000Z");
     expect((await get("/groups/acme/milestones"))[0].created_at).toBe("2024-03-01T10:00:00.000Z");
@@ -98,7 +98,7 @@ describe("a seed", () => {
     expect([created_at, last_activity_at]).toEqual(Array(2).fill("2024-07-01T00:00:00.000Z"));
   });
 
-  it("tells of who made a project and who joined it", async () => {
+  it("creates events for created projects and new members", async () => {
     const events = await get("/projects/acme%2Fsite/events?sort=asc");
     expect(events.slice(0, 2)).toMatchObject([
       {
@@ -118,7 +118,7 @@ describe("a seed", () => {
     expect(await get("/projects/acme%2Fsite/members")).toMatchObject([{ access_level: 30 }]);
   });
 
-  it("has what people want to be told of", async () => {
+  it("can have notification settings", async () => {
     expect((await get("/notification_settings")).level).toBe("watch");
     expect((await get("/notification_settings", "developer")).level).toBe("participating");
     expect(await get("/groups/acme/notification_settings")).toMatchObject({
@@ -129,7 +129,7 @@ describe("a seed", () => {
     expect(await get(path, "developer")).toEqual({ level: "mention" });
   });
 
-  it("has every version of wiki pages, and attachments", async () => {
+  it("can have every version of wiki pages, and attachments", async () => {
     const page = await get("/projects/acme%2Fsite/wikis/Guides%2FStart");
     expect(page.content).toBe("three");
     const files = new Map<string, string>();
@@ -155,7 +155,7 @@ describe("a seed", () => {
     expect(bytes.text).toBe("\u0000\u0001\u0002");
   });
 
-  it("has emoji and todos", async () => {
+  it("can have emoji and todos", async () => {
     const issue = "/projects/acme%2Fsite/issues/1";
     expect((await get(issue)).upvotes).toBe(2);
     const [note] = await get(`${issue}/notes`);
@@ -174,7 +174,7 @@ describe("a seed", () => {
   });
 });
 
-describe("a seed that can't be used", () => {
+describe("an invalid seed", () => {
   const users = [{ username: "ada" }];
   const project = (rest: object) => ({
     users,
@@ -208,7 +208,7 @@ describe("a seed that can't be used", () => {
       project({ wiki: [{ title: "home", content: "x", author: "bob" }] }),
       "the seed has no user bob",
     ],
-  ])("is refused for %s, and nothing is kept", async (_name, data, message) => {
+  ])("is refused for %s, and nothing is stored", async (_name, data, message) => {
     const empty = await testApp({ seed: {} });
     const seeded = empty.admin.seed(data as Seed);
     await expect(seeded).rejects.toThrow(SeedError);

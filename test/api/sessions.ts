@@ -6,7 +6,7 @@ import type { TestApp } from "../helpers.ts";
  * Signs a user in without the form.
  *
  * @param now epoch milliseconds, default the real time
- * @returns the headers a browser sends: the cookie, and the CSRF token where that is asked for
+ * @returns the headers a browser sends: the cookie, and the CSRF token if asked for
  */
 export async function openSession(
   app: TestApp,

@@ -24,7 +24,7 @@ describe.each([
   ["personal snippets", "/snippets", null],
   ["a project's snippets", site, expect.any(Number)],
 ])("%s", (_, at, project_id) => {
-  it("are created with everything GitLab's have", async () => {
+  it("are created with all of GitLab's fields", async () => {
     const made = await newSnippet("reporter", at, { description: "Prints", visibility: "public" });
     expect(made).toEqual({
       id: expect.any(Number),
@@ -63,7 +63,7 @@ describe.each([
     expect(text).toBe(given.content);
   });
 
-  it("395: give what is in them as a file of plain text", async () => {
+  it("395: return their content as a plain text file", async () => {
     const { id } = await newSnippet("owner", at, { content: "<b>ü</b>" });
     const { headers, text } = await app.call(`GET ${at}/${id}/raw`, { as: "owner" });
     expect(text).toBe("<b>ü</b>");
@@ -87,7 +87,7 @@ describe.each([
     expect(await status(`PUT ${at}/${id}`, "developer", { visibility: "secret" })).toBe(400);
   });
 
-  it("are deleted, unless changed meanwhile", async () => {
+  it("are deleted, unless changed since", async () => {
     const { id } = await newSnippet("developer", at);
     const past = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
     const late = await app.call(`DELETE ${at}/${id}`, { as: "developer", headers: past });
@@ -105,7 +105,7 @@ it.each([
   ["internal", site, [404, 200, 200, 200, 200, 200, 200, 200]],
   ["public", site, [200, 200, 200, 200, 200, 200, 200, 200]],
   ["public", vault, [404, 404, 200, 200, 200, 200, 200, 200]],
-])("a %s one in %s is read by whom it is for", async (visibility, at, expected) => {
+])("a %s one in %s is visible only to its audience", async (visibility, at, expected) => {
   const { id } = await newSnippet("owner", at, { visibility });
   for (const path of [`GET ${at}/${id}`, `GET ${at}/${id}/raw`]) {
     const got = await Promise.all(everyone.map((as) => status(path, as)));
@@ -116,7 +116,7 @@ it.each([
 it.each([
   ["POST", site, { ...given }, [401, 403, 403, 201, 201, 201, 201, 201]],
   ["PUT", site, { title: "B" }, [401, 403, 403, 403, 403, 200, 200, 200]],
-  // 394: to others it is as if it weren't there.
+  // 394: other users get 404, as if it did not exist.
   ["PUT", "/snippets", { title: "B" }, [401, 404, 404, 404, 404, 404, 200, 200]],
   ["DELETE", site, undefined, [401, 403, 403, 403, 403, 204, 204, 204]],
   ["DELETE", "/snippets", undefined, [401, 404, 404, 404, 404, 404, 204, 204]],
@@ -129,7 +129,7 @@ it.each([
   expect(got).toEqual(expected);
 });
 
-it("lists one's own, everybody's public ones, and those of a project", async () => {
+it("lists one's own, everybody's public ones, and a project's", async () => {
   const mine = await newSnippet("guest", "/snippets", { visibility: "private" });
   const open = await newSnippet("maintainer", "/snippets", { visibility: "public" });
   const hidden = await newSnippet("owner", site, { visibility: "private" });
@@ -145,7 +145,7 @@ it("lists one's own, everybody's public ones, and those of a project", async () 
   expect(ofSite.map((ids) => ids.includes(hidden.id))).toEqual([true, false]);
 });
 
-it("are hidden from everybody while a project has them switched off", async () => {
+it("are hidden from everybody while the project has them switched off", async () => {
   const { id } = await newSnippet("owner", site, { visibility: "public" });
   await app.call("PUT /projects/acme%2Fsite", { as: "owner", json: { snippets_enabled: false } });
   for (const as of ["anonymous", "owner", "admin"] as const) {

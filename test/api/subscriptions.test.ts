@@ -31,7 +31,7 @@ describe.each(["issues/1", "merge_requests/1"])("subscriptions to %s", (path) =>
     expect((await act("guest", "unsubscribe")).status).toBe(304);
   });
 
-  it("are there for those who take part, until they say no", async () => {
+  it("exist for participants until they unsubscribe", async () => {
     expect(await subscribed("developer")).toBe(true);
     expect((await act("developer", "subscribe")).status).toBe(304);
     await app.call(`POST ${SITE}/${path}/notes`, { as: "reporter", json: { body: "@stranger" } });
@@ -41,7 +41,7 @@ describe.each(["issues/1", "merge_requests/1"])("subscriptions to %s", (path) =>
     expect(await subscribed("developer")).toBe(false);
   });
 
-  it("are not for nobody, nor to what isn't there", async () => {
+  it("are 401 for anonymous callers and 404 for missing records", async () => {
     expect(await subscribed("anonymous")).toBe(false);
     expect((await act("anonymous", "subscribe")).status).toBe(401);
     const kind = path.split("/")[0];

@@ -3,7 +3,7 @@ import type { LogEntry, Scope } from "../../src/index.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { openSession } from "./sessions.ts";
 
-// Contract §5, gitlab-facts §9. Numbers are rows of the contract's list of cases.
+// See docs/authentication.md. Numbers in test names are case ids.
 
 const log: LogEntry[] = [];
 let app: TestApp;
@@ -26,7 +26,7 @@ const using = (token: string, more: Record<string, string> = {}) => ({
 });
 
 describe("an administrator's token", () => {
-  it("242, 244: acts as the user of an id or a name in any case, by parameter or header", async () => {
+  it("242, 244: acts as the user with that id or name in any case, by parameter or header", async () => {
     for (const target of ["guest", "GUEST", String(ids["guest"])]) {
       const by = [
         app.call(`GET /user?sudo=${target}`, { as: "admin" }),
@@ -44,7 +44,7 @@ describe("an administrator's token", () => {
     expect(body.json).toMatchObject({ creator_id: ids["owner"] });
   });
 
-  it("takes the parameter before the header, and nothing from an empty one", async () => {
+  it("prefers the parameter to the header, and ignores empty ones", async () => {
     const { json } = await app.call("GET /user?sudo=guest", {
       as: "admin",
       headers: { sudo: "reporter" },
@@ -64,7 +64,7 @@ describe("an administrator's token", () => {
     expect(status).toBe(403);
   });
 
-  it("245: with the scope sudo alone is enough for sudo, and for nothing else", async () => {
+  it("245: with the scope sudo alone suffices for sudo, and for nothing else", async () => {
     const { status, json } = await app.call("GET /user?sudo=guest", using(tokens.sudo));
     expect([status, json.username]).toEqual([200, "guest"]);
     const write = await app.call("POST /projects?sudo=owner&name=by-sudo", using(tokens.sudo));
@@ -97,7 +97,7 @@ describe("is refused", () => {
     expect([status, json]).toEqual([403, insufficient]);
   });
 
-  it("248: to who is no administrator, before the scope and the user are looked at", async () => {
+  it("248: to users other than administrators, before the scope and the user are checked", async () => {
     for (const target of ["guest", "nobody"]) {
       for (const token of [tokens.user, "token-of-guest"]) {
         const { status, json } = await app.call(`GET /user?sudo=${target}`, using(token));
@@ -118,7 +118,7 @@ describe("is refused", () => {
     expect(nul.status).toBe(404);
   });
 
-  it("for what can't name a user, in query and body", async () => {
+  it("for values that can't name a user, in query and body", async () => {
     for (const request of ["GET /user?sudo[]=guest", "GET /projects?sudo[id]=1"]) {
       const { status, json } = await app.call(request, { as: "admin", headers: { sudo: "guest" } });
       expect([status, json]).toEqual([400, { message: { sudo: ["is invalid"] } }]);
@@ -134,7 +134,7 @@ describe("is refused", () => {
     expect(named.status).toBe(404);
   });
 
-  it("251: to nobody, and with a token that is none, even where anyone may read", async () => {
+  it("251: to anonymous callers and with an invalid token, even where anyone may read", async () => {
     for (const request of ["GET /user?sudo=1", "GET /projects?sudo=1"]) {
       expect((await app.call(request)).status).toBe(401);
       expect((await app.call(request, using("no token"))).status).toBe(401);
@@ -168,8 +168,8 @@ describe("is refused", () => {
   });
 });
 
-describe("what was done", () => {
-  it("is the target's, with a line of who really did it, once per write", async () => {
+describe("writes with sudo", () => {
+  it("belong to the target, and each write logs the real caller once", async () => {
     const acts = () => app.admin.listAuditEvents({ action: "acted by sudo", user: "developer" });
     const { json } = await app.call("POST /projects/acme%2Fsite/issues?sudo=developer&title=t", {
       as: "admin",
@@ -187,13 +187,13 @@ describe("what was done", () => {
         ip: "192.0.2.1",
       },
     ]);
-    // Neither what was only read, nor what was refused.
+    // Neither reads nor refused requests.
     await app.call("GET /user?sudo=developer", { as: "admin" });
     await app.call("PUT /groups/acme?sudo=developer&name=Mine", { as: "admin" });
     expect(await acts()).toHaveLength(1);
   });
 
-  it("has both names in the request log", async () => {
+  it("have both names in the request log", async () => {
     log.length = 0;
     await app.call("GET /user?sudo=guest", { as: "admin" });
     await app.call("GET /user", { as: "guest" });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 
-/** In every text of the private project; who may not read it must never get to see it. */
+/** In every text of the private project; callers without access must never see it. */
 const MARK = "marked-text";
 const VAULT = "/projects/secret%2Fvault";
 
@@ -41,14 +41,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** Changes of a description, sent with everything: what answers with a record has a reason to do so. */
+/** Changes a description with every request, so that those that answer with a record would. */
 const json = { body: "x", description: "x", name: "thumbsup" };
 
 it.each(
   routes
     .filter(({ method, access }) => method !== "DELETE" && access !== "admin")
     .map((route) => [`${route.method} ${route.path}`, route] as const),
-)("%s shows nothing of what was taken away", async (_, route) => {
+)("%s shows nothing that the caller lost access to", async (_, route) => {
   const at = `${route.method} ${pathOf(route, places)}`;
   const requests = route.method === "GET" ? [at, `${at}?scope=all&all_available=true`] : [at];
   for (const request of requests) {
@@ -61,7 +61,7 @@ it.each(
   }
 });
 
-it("shows it all to who may read it", async () => {
+it("shows it all to callers with access", async () => {
   for (const path of ["/issues?scope=all", "/merge_requests?scope=all", "/events?scope=all"]) {
     expect((await app.call(`GET ${path}`, { as: "owner" })).text).toContain(MARK);
   }

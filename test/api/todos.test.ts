@@ -25,12 +25,12 @@ async function newIssue(as: Person = "owner", json: object = {}, path = SITE) {
 }
 
 describe("todos", () => {
-  it("are not for nobody", async () => {
+  it("are not available to anonymous callers", async () => {
     expect((await app.call("GET /todos")).status).toBe(401);
     expect((await app.call("POST /todos/mark_as_done")).status).toBe(401);
   });
 
-  it("come with being assigned, with the fields of the facts", async () => {
+  it("are created by assigning, with GitLab's fields", async () => {
     const issue = await newIssue("owner", { assignee_ids: [await userId("guest")] });
     const { json: project } = await app.call(`GET ${SITE}`);
     const { json: listed } = await app.call(`GET ${SITE}/issues?iids[]=${issue.iid}`);
@@ -58,7 +58,7 @@ describe("todos", () => {
     ]);
   });
 
-  it("come with being assigned later, once", async () => {
+  it("are created by assigning later, once", async () => {
     const { iid } = await newIssue();
     const assignee_ids = [await userId("guest")];
     for (const title of ["a", "b"]) {
@@ -67,7 +67,7 @@ describe("todos", () => {
     expect(await list("guest")).toHaveLength(1);
   });
 
-  it("come with being mentioned: in descriptions and notes, by whatever case, not in code", async () => {
+  it("are created by mentions in descriptions and notes, in any case, but not in code", async () => {
     const description = "Ask @Guest. `@reporter` and mail@developer.example don't count; @nobody";
     const { iid } = await newIssue("owner", { description });
     expect(await list("guest")).toMatchObject([{ action_name: "mentioned", body: "Look" }]);
@@ -88,7 +88,7 @@ describe("todos", () => {
     expect(await list("owner")).toEqual([]);
   });
 
-  it("come to nobody who can't read what they are about", async () => {
+  it("are not created for users who can't read the record", async () => {
     const description = "@stranger @guest";
     await newIssue("owner", { description }, "/projects/secret%2Fvault");
     await newIssue("owner", { description, confidential: true });
@@ -96,7 +96,7 @@ describe("todos", () => {
     expect(await list("guest")).toHaveLength(1);
   });
 
-  it("go with what they are about", async () => {
+  it("disappear with their target", async () => {
     const { iid } = await newIssue("owner", { description: "@guest" });
     const put = (confidential: boolean) =>
       app.call(`PUT ${SITE}/issues/${iid}`, { as: "owner", json: { confidential } });
@@ -122,7 +122,7 @@ describe("todos", () => {
     }
   });
 
-  it("are marked as done, once or twice, by their owner only", async () => {
+  it("are marked as done, repeatedly too, by their owner only", async () => {
     await newIssue("owner", { description: "@guest" });
     const [{ id }] = await list("guest");
     const other = await app.call(`POST /todos/${id}/mark_as_done`, { as: "owner" });
@@ -165,7 +165,7 @@ describe("todos", () => {
     expect(unknown.status).toBe(404);
   });
 
-  it("are narrowed and paged, newest first", async () => {
+  it("are filtered and paginated, newest first", async () => {
     const issue = await newIssue("owner", { description: "see @developer" });
     const request = await app.call(`POST ${SITE}/merge_requests`, {
       as: "maintainer",

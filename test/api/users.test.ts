@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
 
-// Numbers are rows of the contract's list of cases.
+// Numbers in test names are case ids.
 
 let clock = Date.parse("2026-06-15T12:34:56.789Z");
 
@@ -29,7 +29,7 @@ const call: TestApp["call"] = (request, options) => app.call(request, { as: "adm
 const usernames = (users: { username: string }[]) => users.map(({ username }) => username);
 
 let made = 0;
-/** What a new user is made of, with another name each time. */
+/** Attributes of a new user, with another name each time. */
 const newUser = (more: object = {}) => {
   made += 1;
   return {
@@ -112,7 +112,7 @@ describe("who may do what", () => {
     expect(statuses).toEqual(expected);
   });
 
-  it("who isn't an administrator learns nothing of who there is", async () => {
+  it("only administrators can find out which users exist by changing them", async () => {
     for (const request of [
       "PUT /users/4711?bio=x",
       "DELETE /users/4711",
@@ -124,13 +124,13 @@ describe("who may do what", () => {
 });
 
 describe("GET /user", () => {
-  it("shows the caller everything of theirs", async () => {
+  it("shows callers all their own fields", async () => {
     const { json } = await call("GET /user", { as: "guest" });
     expect(json).toEqual(own());
     expect(Object.keys(json)).toEqual(Object.keys(own()));
   });
 
-  it("says of administrators that they are", async () => {
+  it("shows administrators that they are", async () => {
     const { json } = await call("GET /user");
     expect(json).toMatchObject({ username: "admin", is_admin: true });
   });
@@ -145,7 +145,7 @@ describe("GET /users", () => {
     ]);
   });
 
-  it("304: finds one user name without a token, whatever its case", async () => {
+  it("304: finds one user name without a token, in any case", async () => {
     expect((await app.call("GET /users?username=GUEST")).json).toEqual([summary()]);
     for (const username of ["invalid", "gues", "%25", ""]) {
       const { status, json } = await app.call(`GET /users?username=${username}`);
@@ -179,7 +179,7 @@ describe("GET /users", () => {
     ["blocked=true&search=the", ["blocked"]],
     ["active=true&search=blocked", []],
     ["username=blocked", ["blocked"]],
-  ])("?%s finds the same for everyone", async (query, expected) => {
+  ])("?%s finds the same users for everyone", async (query, expected) => {
     for (const as of ["guest", "admin"] as const) {
       const { status, json, headers } = await call(`GET /users?${query}`, { as });
       expect([status, usernames(json)]).toEqual([200, expected]);
@@ -187,7 +187,7 @@ describe("GET /users", () => {
     }
   });
 
-  it("narrows and orders for administrators only", async () => {
+  it("filters and sorts for administrators only", async () => {
     expect(usernames((await call("GET /users?external=true")).json)).toEqual(["external"]);
     const identity = "GET /users?extern_uid=1&provider=ldap";
     expect((await call(identity)).json).toEqual([]);
@@ -234,7 +234,7 @@ describe("GET /users/:id", () => {
     expect((await call(at)).json).toEqual({ ...own(), is_admin: false });
   });
 
-  it("hides since when a private profile is", async () => {
+  it("hides the creation date of a private profile", async () => {
     const { id } = await makeUser({ private_profile: true });
     expect((await call(`GET /users/${id}`, { as: "guest" })).json.created_at).toBe(null);
     expect((await call(`GET /users/${id}`)).json.created_at).toBe(created_at);
@@ -254,7 +254,7 @@ describe("GET /users/:id", () => {
 });
 
 describe("POST /users", () => {
-  it("makes a user with a namespace of their own", async () => {
+  it("creates a user with a namespace of their own", async () => {
     const sent = newUser({ bio: "é", organization: "Acme", admin: true, projects_limit: 5 });
     const { status, json } = await call("POST /users", { json: sent });
     expect(status).toBe(201);
@@ -283,7 +283,7 @@ describe("POST /users", () => {
     expect(project.json.path_with_namespace).toBe(`${sent.username}/mine`);
   });
 
-  it("takes reset_password or force_random_password for a password", async () => {
+  it("accepts reset_password or force_random_password instead of a password", async () => {
     for (const how of ["reset_password", "force_random_password"]) {
       const { password: _, ...rest } = newUser();
       expect((await call("POST /users", { json: { ...rest, [how]: true } })).status).toBe(201);
@@ -321,7 +321,7 @@ describe("POST /users", () => {
     },
   );
 
-  it("311: is 409 for a taken address or user name, whatever the case", async () => {
+  it("311: is 409 for a taken address or user name, in any case", async () => {
     for (const [change, message] of [
       [{ email: "guest@example.com" }, "Email has already been taken"],
       [{ email: "SPECIAL+address@EXAMPLE.com" }, "Email has already been taken"],
@@ -334,7 +334,7 @@ describe("POST /users", () => {
     }
   });
 
-  it("lets one of those win who ask at once", async () => {
+  it("has one winner among concurrent requests", async () => {
     const email = "contended@example.com";
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => call("POST /users", { json: newUser({ email }) })),
@@ -346,7 +346,7 @@ describe("POST /users", () => {
 });
 
 describe("PUT /users/:id", () => {
-  it("changes what is sent, and nothing else", async () => {
+  it("changes only what is sent", async () => {
     const before = await makeUser({ bio: "before", location: "here" });
     const { status, json } = await call(`PUT /users/${before.id}`, {
       json: {
@@ -397,7 +397,7 @@ describe("PUT /users/:id", () => {
     expect((await call(`GET /users/${user.id}`)).json.username).toBe("renamed.user");
   });
 
-  it("keeps what is the user's own, and refuses what is another's", async () => {
+  it("accepts the user's own values, and refuses another's", async () => {
     const user = await makeUser();
     const same = { username: user.username.toUpperCase(), email: user.email.toUpperCase() };
     expect((await call(`PUT /users/${user.id}`, { json: same })).json).toMatchObject(same);
@@ -429,7 +429,7 @@ describe("PUT /users/:id", () => {
 });
 
 describe("DELETE /users/:id", () => {
-  it("314: deletes the user with what is theirs, and leaves what they did for others", async () => {
+  it("314: deletes the user with their belongings, and keeps what they contributed elsewhere", async () => {
     const user = await makeUser();
     const { token } = await app.admin.createToken({
       user: user.username,
@@ -455,14 +455,14 @@ describe("DELETE /users/:id", () => {
     expect((await call("POST /users", { json: newUser({ username, email }) })).status).toBe(201);
   });
 
-  it("is 412 where the user was changed since", async () => {
+  it("is 412 if the user was changed since", async () => {
     const { id } = await makeUser();
     const headers = { "if-unmodified-since": "Mon, 15 Jun 2026 12:34:55 GMT" };
     expect((await call(`DELETE /users/${id}`, { headers })).status).toBe(412);
     expect((await call(`GET /users/${id}`)).status).toBe(200);
   });
 
-  it("leaves an administrator", async () => {
+  it("never deletes the last administrator", async () => {
     const lone = await testApp();
     const admin = (await lone.call("GET /user", { as: "admin" })).json.id;
     for (const [request, json] of [
@@ -480,7 +480,7 @@ describe("DELETE /users/:id", () => {
 });
 
 describe("blocking", () => {
-  it("takes a user's access and gives it back", async () => {
+  it("removes a user's access and restores it", async () => {
     const user = await makeUser();
     const { token } = await app.admin.createToken({
       user: user.username,
@@ -502,7 +502,7 @@ describe("blocking", () => {
     }
   });
 
-  it("is nothing to do to oneself or to nobody", async () => {
+  it("is refused for oneself and for unknown users", async () => {
     const self = await call(`POST /users/${ids["admin"]}/block`);
     expect([self.status, self.json]).toEqual([
       403,

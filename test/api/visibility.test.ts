@@ -22,10 +22,10 @@ async function idOf(username: string): Promise<number> {
   return (await call(`GET /users?username=${username}`, { as: "admin" })).json[0].id;
 }
 
-describe("a todo about what its owner may read no longer", () => {
+describe("a todo whose target its owner may no longer read", () => {
   const todosOf = async (as: Person) => (await call("GET /todos", { as })).json as { id: number }[];
 
-  it("is as absent as in the list, however it is asked for", async () => {
+  it("is absent from the list and from every other route", async () => {
     const stranger = await idOf("stranger");
     await made(`${VAULT}/members`, "owner", { user_id: stranger, access_level: 20 });
     await made(`${VAULT}/issues`, "owner", { title: "Now", description: "@stranger" });
@@ -44,7 +44,7 @@ describe("a todo about what its owner may read no longer", () => {
     }
   });
 
-  it("comes back with the right to read it", async () => {
+  it("returns with the right to read it", async () => {
     const json = { user_id: await idOf("stranger"), access_level: 20 };
     await made(`${VAULT}/members`, "owner", json);
     const [todo] = await todosOf("stranger");
@@ -53,7 +53,7 @@ describe("a todo about what its owner may read no longer", () => {
     await call(`DELETE ${VAULT}/members/${json.user_id}`, { as: "owner" });
   });
 
-  it("is gone with an issue that becomes confidential, and with issues switched off", async () => {
+  it("disappears when an issue becomes confidential or issues are switched off", async () => {
     const { iid } = await made(`${SITE}/issues`, "owner", { title: "A", description: "@guest" });
     const [todo] = await todosOf("guest");
     const marked = async () =>
@@ -74,7 +74,7 @@ describe("an e-mail address", () => {
     (await call(`GET ${query}`, { as })).json.map(({ username }: { username: string }) => username);
   const email = "search=Guest%40example.com";
 
-  it("finds its user for administrators and for themselves", async () => {
+  it("finds its user for administrators and for that user", async () => {
     expect(await found(`/users?${email}`, "admin")).toEqual(["guest"]);
     expect(await found(`/users?${email}`, "guest")).toEqual(["guest"]);
     expect(await found("/users?search=guest%40example", "admin")).toEqual([]);
@@ -116,7 +116,7 @@ describe("a group", () => {
   const subgroups = (visibility: string) =>
     `${visibility} is not allowed since there are sub-groups with higher visibility.`;
 
-  it("is no less visible than what is in it", async () => {
+  it("is at least as visible as its contents", async () => {
     const top = await made("/groups", "owner", { name: "v", path: "v", visibility: "public" });
     const sub = { name: "s", path: "s", parent_id: top.id, visibility: "internal" };
     const { id } = await made("/groups", "owner", sub);
@@ -142,7 +142,7 @@ describe("a group", () => {
     expect(await change("v", "private")).toEqual([200, "private"]);
   });
 
-  it("holds nothing more visible by a seed either", async () => {
+  it("can't contain anything more visible by a seed either", async () => {
     const seedOf = (inside: object) => ({
       groups: [{ path: "quiet", visibility: "internal" as const, ...inside }],
     });
@@ -156,7 +156,7 @@ describe("a group", () => {
 });
 
 describe("a private profile", () => {
-  it("hides what its user does from others, and nothing from themselves and administrators", async () => {
+  it("hides its user's activity from others, but not from themselves and administrators", async () => {
     const id = await idOf("developer");
     await made(`${SITE}/issues`, "developer", { title: "Seen" });
     const eventsFor = async (as: Person, who: string | number = id) => {
@@ -174,7 +174,7 @@ describe("a private profile", () => {
     const since = async (as: Person) => (await call(`GET /users/${id}`, { as })).json.created_at;
     expect(await since("guest")).toBe(null);
     expect(await since("developer")).toEqual(expect.any(String));
-    // What happens in a project is its members' to see.
+    // Activity in a project is visible to its members.
     const { json } = await call(`GET ${SITE}/events`, { as: "guest" });
     expect(json[0].author_username).toBe("developer");
   });

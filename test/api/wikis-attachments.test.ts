@@ -14,7 +14,7 @@ const PNG = Buffer.from("89504e470d0a1a0a0000", "hex");
 
 let app: TestApp;
 let server: Server;
-/** An application that takes 1000 bytes a file. */
+/** An application that accepts 1000 bytes a file. */
 let small: TestApp;
 let smallServer: Server;
 
@@ -50,7 +50,7 @@ const leftBehind = async ({ store }: TestApp) => {
   return Number(unfinished?.[0]) + Number(pieces?.[0]);
 };
 
-/** Sends bytes as they are over a socket, and gives the status of the answer. */
+/** Sends raw bytes over a socket, and returns the status of the answer. */
 async function raw(url: string, head: string[], pieces: (string | Uint8Array)[], cut = false) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -87,7 +87,7 @@ const part = (name: string, content: string, file = "a.txt") =>
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
 describe("attaching", () => {
-  it("gives an image's path and markdown (082)", async () => {
+  it("returns an image's path and markdown (082)", async () => {
     const { status, json } = await attach(form({ file: [PNG, "dk.png"] }));
     expect(status).toBe(201);
     expect(json.file_path).toMatch(/^uploads\/[0-9a-f]{32}\/dk\.png$/);
@@ -129,7 +129,7 @@ describe("attaching", () => {
     expect([found.status, found.text]).toEqual([200, "x"]);
   });
 
-  it("takes a branch (085), and reads past other parts (088)", async () => {
+  it("accepts a branch (085), and ignores other parts (088)", async () => {
     const named = await attach(form({ file: ["x", "a.txt"], branch: "topic" }));
     expect([named.status, named.json.branch]).toEqual([201, "topic"]);
     const before = await attach(form({ branch: "", file: ["x", "a.txt"], avatar: ["", ""] }));
@@ -138,7 +138,7 @@ describe("attaching", () => {
     expect([other.status, other.json.file_name]).toEqual([201, "a.txt"]);
   });
 
-  it("needs the file (086)", async () => {
+  it("requires the file (086)", async () => {
     const message = '400 (Bad request) "file" not given';
     for (const body of [undefined, form({ branch: "topic" }), form({ avatar: ["x", "a.txt"] })]) {
       const { status, json } = await attach(body);
@@ -160,7 +160,7 @@ describe("attaching", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  it("takes an empty file, and of two the last", async () => {
+  it("accepts an empty file, and uses the last of two", async () => {
     const empty = await attach(form({ file: ["", "empty.txt"] }));
     expect(empty.status).toBe(201);
     const found = await app.call(`GET ${VAULT}/${empty.json.link.url}`, { as: "guest" });
@@ -200,7 +200,7 @@ describe("attaching", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  it("takes a token in a part before the file", async () => {
+  it("accepts a token in a part before the file", async () => {
     const token = tokenOf("developer");
     const before = form({ private_token: token, file: ["x", "a.txt"] });
     expect((await attach(before, "anonymous")).status).toBe(201);
@@ -212,7 +212,7 @@ describe("attaching", () => {
     expect(query.status).toBe(201);
   });
 
-  it("keeps equal content of a project once, also when sent at once", async () => {
+  it("stores equal content of a project once, also when sent concurrently", async () => {
     const content = `the same ${Math.random()}`;
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) => attach(form({ file: [content, `${n}.txt`] }))),
@@ -231,7 +231,7 @@ describe("attaching", () => {
 });
 
 describe("downloading", () => {
-  it("is where the link leads from the wiki's address, with safe headers", async () => {
+  it("follows the link in the wiki's address, with safe headers", async () => {
     const image = await attach(form({ file: [PNG, "a.png"] }));
     const base = `${server.url}/api/v4${VAULT}/`;
     const headers = { "private-token": tokenOf("guest") };
@@ -278,7 +278,7 @@ describe("downloading", () => {
     ]);
   });
 
-  it("is for those who may read the project's wiki, whoever knows the address", async () => {
+  it("requires access to the project's wiki, even if the address is known", async () => {
     const { json } = await attach(form({ file: ["secret", "a.txt"] }));
     const get = async (as: Person, path = VAULT) =>
       (await app.call(`GET ${path}/${json.link.url}`, { as })).status;
@@ -313,7 +313,7 @@ describe("limits", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  it("hold with and without Content-Length, and leave nothing behind", async () => {
+  it("apply with and without Content-Length, and leave nothing behind", async () => {
     const of = (size: number) => form({ file: ["x".repeat(size), "a.txt"] });
     const status = async (body: FormData) => (await attach(body, "developer", small)).status;
     expect([await status(of(1000)), await status(of(1001)), await status(of(5000))]).toEqual([
@@ -343,7 +343,7 @@ describe("limits", () => {
     expect(await leftBehind(small)).toBe(0);
   });
 
-  it("cut off what is far too large", async () => {
+  it("close the connection for far too large bodies", async () => {
     const declared = raw(
       smallServer.url,
       [MULTIPART, "Content-Length: 900000000"],
@@ -358,7 +358,7 @@ describe("limits", () => {
     expect(await leftBehind(small)).toBe(0);
   });
 
-  it("count fields too", async () => {
+  it("also count fields", async () => {
     const { status } = await attach(
       form({ note: "x".repeat(2001), file: ["x", "a.txt"] }),
       "developer",
@@ -369,7 +369,7 @@ describe("limits", () => {
   });
 });
 
-describe("what is malformed", () => {
+describe("a malformed upload", () => {
   const length = (text: string) => `Content-Length: ${Buffer.byteLength(text)}`;
   const whole = `${part("file", "hello")}--XX--\r\n`;
 
@@ -389,7 +389,7 @@ describe("what is malformed", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  it("has no boundary, or is no multipart", async () => {
+  it("has no boundary, or is not multipart", async () => {
     for (const [type, status] of [
       ["multipart/form-data", 400],
       ["text/plain", 415],
@@ -415,7 +415,7 @@ describe("what is malformed", () => {
     await own.dispose();
   });
 
-  it("goes away a day later, where the process died over it", async () => {
+  it("is removed a day later if the process died", async () => {
     const [project] = await app.store.rows(
       "select id from projects where full_path = 'secret/vault'",
     );
@@ -437,7 +437,7 @@ describe("on Node", () => {
   const sha256 = createHash("sha256").update(big).digest("hex");
   const headers = { "private-token": tokenOf("developer") };
 
-  it("takes and gives 5 MB, many at once, in little memory", async () => {
+  it("uploads and downloads 5 MB, many at once, in little memory", async () => {
     const url = `${server.url}/api/v4${VAULT}`;
     const up = async (n: number) => {
       const body = form({ file: [big, `${n}.bin`] });
@@ -459,9 +459,9 @@ describe("on Node", () => {
     expect(await leftBehind(app)).toBe(0);
   });
 
-  // Bun's node:http takes all it is given; test/adapters has Bun's own server.
+  // Bun's node:http has no backpressure; test/adapters covers Bun's own server.
   it.skipIf(process.versions["bun"])(
-    "reads no further for who reads slowly or goes away",
+    "stops reading a file if the client reads slowly or disconnects",
     async () => {
       const { json } = await attach(form({ file: [big, "big.bin"] }));
       let pieces = 0;
@@ -513,7 +513,7 @@ describe("on Node", () => {
     },
   );
 
-  it("cuts the connection where the content goes away in the middle", async () => {
+  it("cuts the connection if the content disappears in the middle", async () => {
     const { json } = await attach(
       form({ file: [Buffer.concat([big, Buffer.from("!")]), "x.bin"] }),
     );
@@ -549,7 +549,7 @@ describe("on Node", () => {
 });
 
 describe("other multipart bodies", () => {
-  it("are read as before: files are read past", async () => {
+  it("are parsed without uploads: files are skipped", async () => {
     const body = form({ title: "by form", content: "text", file: ["x", "a.txt"] });
     const { status, json } = await call(app, `POST ${VAULT}`, { as: "developer", body });
     expect([status, json.slug]).toEqual([201, "by-form"]);

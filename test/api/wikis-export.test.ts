@@ -23,12 +23,12 @@ const exported = async (project: string) => {
 const W = "/projects/secret%2Fvault/wikis";
 
 describe("exporting a wiki", () => {
-  it("is 404 of a project that isn't there", async () => {
+  it("is 404 for an unknown project", async () => {
     await expect(exported("secret/nothing")).rejects.toThrow("404 Project Not Found");
     await expect(exported("4711")).rejects.toThrow("404 Project Not Found");
   });
 
-  it("gives pages, attachments and every version, of what is deleted too", async () => {
+  it("returns pages, attachments and every version, including deleted ones", async () => {
     expect(await exported("acme/site")).toEqual({ "history.jsonl": "" });
 
     const at = (minutes: number) => {
@@ -99,7 +99,7 @@ describe("exporting a wiki", () => {
     ]);
   });
 
-  it("keeps who wrote what when they are gone", async () => {
+  it("keeps the authors of versions after they are deleted", async () => {
     await app.admin.createUser({ username: "leaver", name: "L", email: "leaver@example.com" });
     const { token } = await app.admin.createToken({ user: "leaver", name: "t", scopes: ["api"] });
     const { json } = await app.call("GET /users?username=leaver", { as: "admin" });
@@ -117,7 +117,7 @@ describe("exporting a wiki", () => {
     expect(JSON.parse(history)).toMatchObject({ author: "leaver", content: "I was here" });
   });
 
-  it("is in files that every system takes, whatever the titles are", async () => {
+  it("uses file names valid on every system, whatever the titles are", async () => {
     const piece = fc.oneof(
       fc.string({ unit: "binary", maxLength: 8 }),
       fc.constantFrom("/", "\\", "C:", "..", ".", "~", "con", "aux.md", ".git", "A", "a", "a.md"),
@@ -157,12 +157,12 @@ describe("exporting a wiki", () => {
         for (const path of files) {
           const names = path.split("/");
           for (const one of names) {
-            // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there
+            // biome-ignore lint/suspicious/noControlCharactersInRegex: checks that there are none
             expect(one).toMatch(/^(?![.])[^\x00-\x1f<>:"\\|?*]*[^\x00-\x1f<>:"\\|?*. ]$/);
             expect(one).not.toMatch(/^(con|nul|aux)(\.|$)/);
             expect(Buffer.byteLength(one)).toBeLessThanOrEqual(255);
           }
-          // No file stands where another one needs a folder.
+          // No file has the path of another one's folder.
           for (let at = 1; at < names.length; at += 1) {
             expect(files.has(names.slice(0, at).join("/"))).toBe(false);
           }

@@ -7,7 +7,7 @@ const NO_PROJECT = { message: "404 Project Not Found" };
 const NO_PAGE = { message: "404 Wiki Page Not Found" };
 
 let app: TestApp;
-/** A project of its own in the private group `secret`, whose members have what they are called. */
+/** Creates a project in the private group `secret`, whose members are named after their roles. */
 let project: (options?: { visibility?: "public" | "internal"; wiki?: boolean }) => Promise<string>;
 
 beforeAll(async () => {
@@ -40,14 +40,14 @@ const create = async (
 ) => app.call(`POST /projects/${id}/wikis`, { as, json: { content: "text", ...json } });
 
 describe("listing", () => {
-  it("gives [] of a wiki without pages, with the headers of a page (055)", async () => {
+  it("returns [] for a wiki without pages, with pagination headers (055)", async () => {
     const answer = await app.call(`GET /projects/${await project()}/wikis`, { as: "developer" });
     expect([answer.status, answer.json]).toEqual([200, []]);
     expect(answer.headers.get("x-total")).toBe("0");
     expect(answer.headers.get("link")).toContain('rel="first"');
   });
 
-  it("gives format, slug and title by title; content where asked for (056)", async () => {
+  it("returns format, slug and title, ordered by title; content if asked for (056)", async () => {
     const id = await project();
     await create(id, { title: "page2.with.dot", content: "two" });
     await create(id, { title: "page1", content: "one" });
@@ -69,7 +69,7 @@ describe("listing", () => {
     expect([bad.status, bad.json]).toEqual([400, { message: { with_content: ["is invalid"] } }]);
   });
 
-  it("is in pages", async () => {
+  it("is paginated", async () => {
     const id = await project();
     for (const title of ["b", "a", "c"]) await create(id, { title });
     const answer = await app.call(`GET /projects/${id}/wikis?per_page=2&page=2`, { as: "guest" });
@@ -115,7 +115,7 @@ describe("a page", () => {
     expect([after.status, after.json]).toEqual([404, NO_PAGE]);
   });
 
-  it("that isn't there is 404 (062, 077, 080)", async () => {
+  it("that doesn't exist is 404 (062, 077, 080)", async () => {
     const id = await project();
     for (const [method, json] of [["GET"], ["PUT", { title: "x" }], ["DELETE"]] as const) {
       const path = `${method} /projects/${id}/wikis/unknown`;
@@ -124,7 +124,7 @@ describe("a page", () => {
     }
   });
 
-  it("needs title and content, and a known format (067, 068)", async () => {
+  it("requires title and content, and a known format (067, 068)", async () => {
     const id = await project();
     const post = async (json: object) => {
       const answer = await app.call(`POST /projects/${id}/wikis`, { as: "developer", json });
@@ -140,7 +140,7 @@ describe("a page", () => {
     });
   });
 
-  it("is changed in content or title at least (076)", async () => {
+  it("requires content or title to change (076)", async () => {
     const id = await project();
     await create(id, { title: "a" });
     for (const json of [{}, { format: "rdoc" }]) {
@@ -150,7 +150,7 @@ describe("a page", () => {
     }
   });
 
-  it("has its title alone (070)", async () => {
+  it("has a title unique in its folder (070)", async () => {
     const id = await project();
     await create(id, { title: "One page" });
     await create(id, { title: "dir/other" });
@@ -170,7 +170,7 @@ describe("a page", () => {
     expect((await rename("other")).status).toBe(200);
   });
 
-  it("takes 500 pages' worth of text", async () => {
+  it("can have 500 pages' worth of text", async () => {
     const id = await project();
     const content = "Ein Satz, der länger ist. 🙂 ".repeat(20_000);
     expect((await create(id, { title: "long", content })).status).toBe(201);
@@ -230,7 +230,7 @@ describe("slugs", () => {
     expect(Object.keys(answer.json.message)).toEqual(["title"]);
   });
 
-  it("of a title without a directory keeps the page's; a leading / leads to the root", async () => {
+  it("keep the page's directory if a title has none; a leading / moves to the root", async () => {
     const id = await project();
     await create(id, { title: "guides/start" });
     const rename = async (slug: string, title: string) => {
@@ -244,7 +244,7 @@ describe("slugs", () => {
     expect(await rename("deep/er/start", "end")).toBe("deep/er/end");
   });
 
-  it("that are malformed are 400", async () => {
+  it("are 400 if malformed", async () => {
     const id = await project();
     for (const path of ["%zz", "a%00b", "%ff"]) {
       const answer = await app.call(`GET /projects/${id}/wikis/${path}`, { as: "guest" });
@@ -252,7 +252,7 @@ describe("slugs", () => {
     }
   });
 
-  it("of any title that creates find the page again", async () => {
+  it("of any accepted title find the page again", async () => {
     const id = await project();
     const piece = fc.oneof(
       fc.string({ unit: "grapheme", maxLength: 12 }),
@@ -285,7 +285,7 @@ describe("slugs", () => {
   });
 });
 
-describe("who may", () => {
+describe("access", () => {
   const everybody: Person[] = [
     "anonymous",
     "stranger",
@@ -317,7 +317,7 @@ describe("who may", () => {
     return answers;
   };
 
-  it("do what in a private project (058, 071)", async () => {
+  it("to a private project (058, 071)", async () => {
     const id = await project();
     expect(await statuses(id, "list")).toEqual([404, 404, 200, 200, 200, 200, 200, 200]);
     expect(await statuses(id, "show")).toEqual([404, 404, 200, 200, 200, 200, 200, 200]);
@@ -328,7 +328,7 @@ describe("who may", () => {
     expect(json).toEqual(NO_PROJECT);
   });
 
-  it("do what in a public project", async () => {
+  it("to a public project", async () => {
     const id = await project({ visibility: "public" });
     expect(await statuses(id, "list")).toEqual([200, 200, 200, 200, 200, 200, 200, 200]);
     expect(await statuses(id, "show")).toEqual([200, 200, 200, 200, 200, 200, 200, 200]);
@@ -337,12 +337,12 @@ describe("who may", () => {
     expect(await statuses(id, "delete")).toEqual([401, 403, 403, 403, 403, 204, 204, 204]);
   });
 
-  it("do what in an internal project", async () => {
+  it("to an internal project", async () => {
     const id = await project({ visibility: "internal" });
     expect(await statuses(id, "list")).toEqual([404, 200, 200, 200, 200, 200, 200, 200]);
   });
 
-  it("see a wiki that is switched off: nobody (059)", async () => {
+  it("to a disabled wiki: nobody (059)", async () => {
     const id = await project({ wiki: false });
     const call = (request: string, as: Person, json?: object) =>
       app.call(request.replace("W", `/projects/${id}/wikis`), { as, ...(json ? { json } : {}) });
@@ -362,7 +362,7 @@ describe("who may", () => {
     expect((await call("GET W", "anonymous")).json).toEqual(NO_PROJECT);
   });
 
-  it("is said by its tokens' scopes", async () => {
+  it("is limited by the token's scopes", async () => {
     const { token } = await app.admin.createToken({
       user: "developer",
       name: "reader",
@@ -376,8 +376,8 @@ describe("who may", () => {
   });
 });
 
-describe("the address", () => {
-  it("answers 405 and OPTIONS with what it has", async () => {
+describe("the routes", () => {
+  it("answer 405 and OPTIONS with their methods", async () => {
     const id = await project();
     const attachments = await app.call(`OPTIONS /projects/${id}/wikis/attachments`);
     expect(attachments.headers.get("allow")).toBe("DELETE, GET, HEAD, OPTIONS, POST, PUT");
@@ -388,7 +388,7 @@ describe("the address", () => {
     ]);
   });
 
-  it("answers 304 to who has the page already", async () => {
+  it("answer 304 if the client already has the page", async () => {
     const id = await project();
     await create(id, { title: "page" });
     const first = await app.call(`GET /projects/${id}/wikis/page`, { as: "guest" });
@@ -399,7 +399,7 @@ describe("the address", () => {
 });
 
 describe("a seed", () => {
-  it("has wiki pages", async () => {
+  it("can have wiki pages", async () => {
     const own = await testApp({
       seed: {
         groups: [

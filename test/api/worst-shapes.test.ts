@@ -16,10 +16,10 @@ import { fullSeed } from "./full-seed.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 
 const MIB = 1024 * 1024;
-/** Milliseconds of CPU time that no answer may take. */
+/** Maximum milliseconds of CPU time for an answer. */
 const MOST = 250;
 
-/** What makes a pattern with two open repetitions, or a parser that looks back, run for long: text, repeated, and an end. */
+/** Slow inputs for backtracking patterns with two open repetitions: text before, text to repeat, and text after. */
 const SHAPES: readonly [before: string, repeated: string, after: string][] = [
   ["", "a", "!"],
   ["@a", ".", "b"],
@@ -56,7 +56,7 @@ const SHAPES: readonly [before: string, repeated: string, after: string][] = [
 
 function shaped(shape: number, length: number): string {
   const [before, repeated, after] = SHAPES[shape % SHAPES.length] as (typeof SHAPES)[number];
-  // The longest may be counted in characters, and a body is limited in bytes.
+  // Lengths may be counted in characters, but a body is limited in bytes.
   const most = Math.min(length, Math.floor(MIB / 4));
   const times = Math.floor((most - before.length - after.length) / repeated.length);
   return before + repeated.repeat(times) + after;
@@ -98,7 +98,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Sends a request, and again where it took long: something else may have been done meanwhile. */
+/** Sends a request, and repeats a slow one, since something else may have used the time. */
 async function requireQuick(request: string, options: CallOptions): Promise<number> {
   let answer = { status: 0 };
   let took = 0;
@@ -135,7 +135,7 @@ function send(route: Route, sent: Record<string, unknown>): Promise<number> {
   return requireQuick(path, { as: "admin", json: sent });
 }
 
-/** What a route needs beside the attribute that is tried. */
+/** Parameters a route requires beside the attribute under test. */
 function needed(route: Route): Record<string, unknown> {
   const plain: Record<string, string> = {
     color: "#ffffff",
@@ -165,7 +165,7 @@ describe("the worst texts at the largest size", () => {
       .map(([name, schema]) => ({ name, ...notesOf(schema) }));
     const texts = attributes.filter(({ maxLength, maxItems }) => maxLength && !maxItems);
     const lists = attributes.filter(({ maxItems }) => maxItems);
-    // Attributes of a name are in many routes, each of which begins with another shape.
+    // Attributes with the same name occur in many routes, each of which begins with another shape.
     const first = withOAuth.indexOf(route);
     for (const [at, { name, maxLength = 0 }] of texts.entries()) {
       const isLong = maxLength > 10_000;
@@ -188,7 +188,7 @@ describe("the worst texts at the largest size", () => {
     }
   });
 
-  it("no text is unbounded", () => {
+  it("every text is bounded", () => {
     const unbounded = everything.flatMap((resource) =>
       resource.routes.flatMap((route) =>
         Object.entries(route.input ?? {})
@@ -222,7 +222,7 @@ describe("paths", () => {
     },
   );
 
-  it("of a wiki's page hold any number of slashes", async () => {
+  it("of a wiki page may have any number of slashes", async () => {
     const slashes = "/".repeat(MIB / 4);
     await requireQuick(`GET /projects/acme%2Fsite/wikis/a${slashes}b`, { as: "admin" });
     await requireQuick(`GET /projects/acme%2Fsite/wikis/a${slashes}`, { as: "admin" });

@@ -6,7 +6,7 @@ import { VERSION } from "../../src/core/version.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Every TypeScript file below a folder, with what it imports: packages by name, our files by path from the root. */
+/** Every TypeScript file below a folder, with its imports: packages by name, our files by path from the root. */
 function importsBelow(folder: string): [file: string, imported: string][] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
@@ -21,7 +21,7 @@ function importsBelow(folder: string): [file: string, imported: string][] {
     });
 }
 
-/** Imports of our own files that no rule allows. */
+/** Imports of our own files that violate the rule. */
 function strays(folder: string, allowed: (imported: string, file: string) => boolean): string[] {
   return importsBelow(folder)
     .filter(([, imported]) => /^(src|cli|test|examples)\//.test(imported))
@@ -29,17 +29,17 @@ function strays(folder: string, allowed: (imported: string, file: string) => boo
     .map(([file, imported]) => `${file} → ${imported}`);
 }
 
-it("core knows no resource", () => {
+it("core imports no resource", () => {
   expect(strays("src/core", (path) => /^src\/(core|store)\/[^/]+$/.test(path))).toEqual([]);
 });
 
-it("drivers know the port, each other, and what they share", () => {
+it("drivers import the port, each other, and shared helpers", () => {
   const allowed = (path: string) =>
     /^src\/store\/(kept|port|sqlite|statement-cache|drivers\/[^/]+)\.ts$/.test(path);
   expect(strays("src/store/drivers", allowed)).toEqual([]);
 });
 
-it("resources use core, the store's helpers, and of each other what is meant for it", () => {
+it("resources import core, the store's helpers, and only the public parts of each other", () => {
   const allowed = (path: string, file: string) =>
     path.startsWith(`${dirname(file)}/`) ||
     /^src\/core\/[^/]+$/.test(path) ||
@@ -51,7 +51,7 @@ it("resources use core, the store's helpers, and of each other what is meant for
   expect(strays("src/resources", allowed)).toEqual([]);
 });
 
-it("doors use core, the store's helpers, resources' queries and each other", () => {
+it("doors import core, the store's helpers, resources' queries and each other", () => {
   const allowed = (path: string) =>
     /^src\/(accounts|core|oauth|web)\/[^/]+$/.test(path) ||
     /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
@@ -60,7 +60,7 @@ it("doors use core, the store's helpers, resources' queries and each other", () 
     expect(strays(folder, allowed)).toEqual([]);
 });
 
-it("jobs use the store alone, notifications what resources say and jobs", () => {
+it("jobs import only the store, notifications also resources and jobs", () => {
   expect(strays("src/jobs", (path) => /^src\/(jobs|store)\/[^/]+$/.test(path))).toEqual([]);
   const allowed = (path: string) =>
     /^src\/(core|jobs|notifications)\/[^/]+$/.test(path) ||
@@ -69,21 +69,21 @@ it("jobs use the store alone, notifications what resources say and jobs", () => 
   expect(strays("src/notifications", allowed)).toEqual([]);
 });
 
-it("the CLI uses the public face only", () => {
+it("the CLI imports only the public API", () => {
   const allowed = (path: string) =>
     path.startsWith("cli/") ||
     /^src\/(index|node|bun|deno)\.ts$/.test(path) ||
-    // What help texts name is read before a command is known, and the library with it would be loaded each time.
+    // Help texts need it before a command is known, and importing the library would load all of that each time.
     path === "src/core/scopes.ts";
   expect(strays("cli", allowed)).toEqual([]);
 });
 
-it("hattip's router is used in one file", () => {
+it("hattip's router is imported in one file", () => {
   const users = importsBelow("src").filter(([, imported]) => imported === "@hattip/router");
   expect(users.map(([file]) => file)).toEqual(["src/core/handler.ts"]);
 });
 
-it("every resource has its line in the list, and the version is the package's", () => {
+it("every resource is in the list, and the version is the package's", () => {
   const folders = readdirSync(join(root, "src/resources"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => `src/resources/${name}/index.ts`);

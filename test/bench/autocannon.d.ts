@@ -1,15 +1,15 @@
 declare module "autocannon" {
-  /** What the bench uses of it. */
+  /** The parts used by the benchmark. */
   export default function autocannon(options: {
     url: string;
     connections: number;
     /** Seconds; without it, `amount`. */
     duration?: number;
-    /** Requests in all. */
+    /** Total number of requests. */
     amount?: number;
     method?: "GET" | "POST";
     headers?: Record<string, string>;
-    /** Each `[<id>]` in it becomes an id of its own with `idReplacement`. */
+    /** `[<id>]` is replaced by a unique id with `idReplacement`. */
     body?: string;
     idReplacement?: boolean;
   }): Promise<{

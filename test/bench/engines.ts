@@ -1,6 +1,6 @@
-// `npm run bench:engines`: how fast every engine and runtime is beside better-sqlite3 on Node, PostgreSQL being on a
-// socket, and two workers beside one. It measures and never fails for being slow. `--only workers` or `--only engines`
-// measures one of them.
+// `npm run bench:engines`: the speed of every engine and runtime relative to better-sqlite3 on Node (PostgreSQL over a
+// socket), and of two workers relative to one. It only measures and never fails for being slow. `--only workers` or
+// `--only engines` measures one of them.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ const rounds = Number(options.rounds);
 const duration = Number(options.seconds);
 const parts = options.only.split(",");
 const WARM_UP = 1000;
-/** Microseconds of Linux' unit of CPU time, whatever the machine. */
+/** Microseconds per tick, Linux' unit of CPU time on every machine. */
 const TICK = 10_000;
 
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
@@ -39,17 +39,17 @@ const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 interface Contender {
   name: string;
   url: string;
-  /** CPU time used until now, in microseconds, by all its processes. */
+  /** CPU time used so far, in microseconds, by all its processes. */
   cpu(): number | Promise<number>;
-  /** How many cores it can use. Default 1. */
+  /** The number of cores it can use. Default 1. */
   cores?: number;
-  /** The least share of the first contender's rate that is good enough. */
+  /** The minimum acceptable share of the first contender's rate. */
   floor?: (operation: Operation) => number | undefined;
   stop(): Promise<unknown>;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
-// Started before this process is pinned to a core, which its children would share.
+// Started before this process is pinned to a core, since children inherit that.
 const postgres = await startPostgres();
 try {
   const file = join(folder, "bench.db");
@@ -67,8 +67,8 @@ could answer with its cores to itself.`,
     const workers = [await served(file, 1), { ...(await served(file, 2)), floor: () => 1.6 }];
     const driver = hasWrk
       ? "wrk"
-      : "autocannon, which takes a third of what they take (wrk takes less)";
-    console.log(`\nWorkers, which share the cores with what asks them: ${driver}.`);
+      : "autocannon, which uses a third of their CPU time (wrk uses less)";
+    console.log(`\nWorkers, which share the cores with the driver: ${driver}.`);
     console.log(await compared(reads, workers, hasWrk ? loadByWrk : load));
   }
   if (parts.includes("engines")) {
@@ -87,7 +87,7 @@ could answer with its cores to itself.`,
       if (command) engines.push(await start(name, file, { command, env }));
     }
     console.log(
-      "\nEngines and runtimes, on one core. PostgreSQL itself is on either, and not counted.",
+      "\nEngines and runtimes, on one core. PostgreSQL itself may run on any core, and is not counted.",
     );
     console.log(await compared(operations, engines));
   }
@@ -101,7 +101,7 @@ function floorOfPostgres({ name, method }: Operation): number | undefined {
   return name.startsWith("one ") ? 0.3 : 0.5;
 }
 
-/** Asks all contenders in turn, ends them, and gives a table of how the others do beside the first. */
+/** Measures all contenders in turn, stops them, and returns a table comparing the others with the first. */
 async function compared(
   operations: readonly Operation[],
   contenders: readonly Contender[],
@@ -139,7 +139,7 @@ async function compared(
   return table.toString();
 }
 
-/** Answers in a second, and how many there could be if it had its cores to itself. */
+/** Answers per second, and the capacity if the contender had its cores to itself. */
 interface Measured {
   rate: number;
   capacity: number;
@@ -156,11 +156,11 @@ async function rateOf(
   return { rate: total / took, capacity: (cores * total) / used };
 }
 
-/** The command, on as many cores as there are. */
+/** Starts `pm-cli serve` with this many workers, on all cores. */
 async function served(file: string, count: number): Promise<Contender> {
   const port = await freePort();
   const args = [cli, "serve", "--db", file, "--port", String(port), "--workers", String(count)];
-  // Into a file: who reads a pipe would take time of the cores too.
+  // Into a file, since reading a pipe would use CPU time too.
   const log = join(folder, `${count}.log`);
   const child = spawn(process.execPath, args, { stdio: ["ignore", openSync(log, "w"), "inherit"] });
   while (!readFileSync(log, "utf8").includes("listening")) await sleep(20);
@@ -176,14 +176,14 @@ async function served(file: string, count: number): Promise<Contender> {
   };
 }
 
-/** CPU time of a process and its children, in microseconds; only Linux tells it. */
+/** CPU time of a process and its children, in microseconds; Linux only. */
 function cpuOf(pid: number): number {
   if (process.platform !== "linux") return Number.NaN;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .split(" ")
     .filter(Boolean);
   const ticks = [pid, ...children].map((one) => {
-    // Behind the command's name, which may hold anything, the 12th and 13th are the times (proc(5)).
+    // After the command's name, which may contain anything, the 12th and 13th fields are the times (proc(5)).
     const fields = readFileSync(`/proc/${one}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     return Number(fields[11]) + Number(fields[12]);
   });

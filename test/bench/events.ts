@@ -5,7 +5,7 @@ import * as issues from "../../src/resources/issues/queries.ts";
 import { openStore } from "../../src/store/open.ts";
 import { CALLER } from "./seed.ts";
 
-/** Where files go, and who is told what is going on. */
+/** The folder for files, and a function that receives progress. */
 export interface Where {
   folder: string;
   say: (text: string) => void;
@@ -13,10 +13,10 @@ export interface Where {
 
 export const MANY = 1_000_000;
 export const FEW = 1_000;
-/** Projects of the caller, and those that only somebody else belongs to as well. */
+/** The number of the caller's projects, and of projects with other members only. */
 export const PROJECTS = 30;
 export const OTHERS = 970;
-/** Who belongs to all of them. */
+/** A member of all of them. */
 export const MEMBER_OF_ALL = { username: "user3", token: "token-of-the-member-of-all" };
 const USERS = 10;
 const YEAR = 31_557_600_000;
@@ -24,10 +24,10 @@ const YEAR = 31_557_600_000;
 const made = new Map<string, Promise<string>>();
 
 /**
- * A database of events, pushes and closed issues in turn, a tenth of them in one project of the caller's, the rest in
- * all others alike. Half of them are older than two years. It is made once.
+ * Creates a database of events, alternating pushes and closed issues: a tenth of them in one of the caller's projects,
+ * the rest spread evenly over all others. Half of them are older than two years. An existing one is reused.
  *
- * @returns its file
+ * @returns the database file
  */
 export function withEvents(count: number, { folder, say }: Where): Promise<string> {
   const file = join(folder, `events-${count}.db`);
@@ -80,11 +80,11 @@ async function make(count: number, file: string): Promise<void> {
   });
   const eventAt = (index: number): PastEvent => {
     const place = index % 10 === 0 ? 0 : 1 + (index % (projects.length - 1));
-    // The caller did nothing where they don't belong.
+    // The caller is inactive where they are not a member.
     const authors = place < PROJECTS ? users : users.slice(2);
     const event = {
       project_id: projects[place] as number,
-      // Another one for each hundred, so that everyone is active everywhere.
+      // Shifted every hundred, so that everyone is active everywhere.
       author_id: authors[(index + Math.floor(index / 100)) % authors.length] as number,
       at: Math.round(now - 4 * YEAR * (1 - index / count)),
     };

@@ -1,5 +1,5 @@
-// `npm run bench`: how fast this application is beside a server that only answers, and beside hattip's own adapter.
-// It measures and never fails for being slow. docs/performance.md says what the figures mean.
+// `npm run bench`: the speed of this application relative to a bare server, and to hattip's own adapter.
+// It only measures and never fails for being slow. docs/performance.md explains the figures.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -37,7 +37,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const starts = Number(options.starts);
-/** Requests until V8 has compiled what they run. */
+/** Requests until V8 has compiled the code they run. */
 const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
@@ -88,7 +88,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Fills a database; every contender gets a copy of it, so that all make the same ids. */
+/** Fills a database; every contender gets a copy of it, so that all create the same ids. */
 async function seeded() {
   say("seeding…");
   const original = join(folder, "seeded.db");
@@ -108,7 +108,7 @@ async function seeded() {
   };
 }
 
-/** The same for what is asked of a million events, which are only read. */
+/** The same comparison for reads among a million events. */
 async function compareEvents(
   operations: readonly Operation[],
   where: Where,
@@ -121,7 +121,7 @@ async function compareEvents(
   return compare(operations, callerId, () => file);
 }
 
-/** What reads take while people sign in. */
+/** Latency of reads while people sign in. */
 async function passwords(file: string): Promise<PasswordFigures> {
   say("passwords…");
   const app = await createApp({ database: file });
@@ -139,7 +139,7 @@ async function idOfCaller(app: App): Promise<string> {
   return String(id);
 }
 
-/** Lets the contenders answer in turn, each round beginning with another. */
+/** Measures the contenders in turn, each round starting with another one. */
 async function compare(
   operations: readonly Operation[],
   callerId: string,
@@ -172,7 +172,7 @@ async function compare(
   return rates;
 }
 
-/** @throws Error where a contender answers something else than the others */
+/** @throws Error if a contender's answer differs from the others' */
 async function requireSameBytes(
   operation: Operation,
   contenders: readonly [name: string, server: Server][],
@@ -187,7 +187,7 @@ async function requireSameBytes(
   }
 }
 
-/** How long starting takes and how much memory it needs. */
+/** Measures start-up time and memory. */
 async function footprints(
   operations: readonly Operation[],
   callerId: string,

@@ -7,12 +7,12 @@ import type { Server } from "./processes.ts";
 
 const CONNECTIONS = 8;
 
-/** How a server did under load. */
+/** A server's performance under load. */
 export interface Rate {
   perSecond: number;
-  /** CPU time of the server for each request, in microseconds. */
+  /** CPU time of the server per request, in microseconds. */
   cpu: number;
-  /** The share of the time in which the server had its core. */
+  /** The share of time the server had its core. */
   busy: number;
 }
 
@@ -30,7 +30,7 @@ function requestOf(operation: Operation) {
   };
 }
 
-/** Asks a server the same for some seconds. */
+/** Repeats one request against a server for some seconds. */
 export async function measure(
   server: Server,
   operation: Operation,
@@ -42,7 +42,7 @@ export async function measure(
   return { perSecond: total / duration, cpu: used / total, busy: used / (duration * 1e6) };
 }
 
-/** Asks the server at a URL the same, for some seconds or some times. */
+/** Repeats one request against the server at a URL, for some seconds or a number of times. */
 export async function load(
   url: string,
   operation: Operation,
@@ -63,10 +63,10 @@ export async function load(
   return { total: requests.total, duration };
 }
 
-/** Whether `wrk` is there: it takes a tenth of the time that autocannon takes for a request. */
+/** Whether `wrk` is installed: it takes a tenth of autocannon's time per request. */
 export const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
 
-/** {@link load} by `wrk`, which only reads. */
+/** {@link load} with `wrk`, for reads only. */
 export async function loadByWrk(
   url: string,
   operation: Operation,
@@ -83,9 +83,9 @@ export async function loadByWrk(
 }
 
 /**
- * What a server answers to an operation.
+ * A server's answer to an operation.
  *
- * @throws Error where it ends the connection before its answer
+ * @throws Error if the server closes the connection before it answers
  */
 export async function answerOf(server: Server, operation: Operation): Promise<string> {
   const { path, method, headers, body } = requestOf(operation);

@@ -2,24 +2,24 @@ import type { App } from "../../src/index.ts";
 import { MEMBER_OF_ALL } from "./events.ts";
 import { CALLER } from "./seed.ts";
 
-/** What every request of the bench carries. The host is the same for all contenders, since answers have links. */
+/** Headers of every benchmark request. The host is the same for all contenders, since answers contain links. */
 export const HEADERS = { host: "pm.test", "private-token": CALLER.token };
 
-/** Something that is asked of every contender. */
+/** A request sent to every contender. */
 export interface Operation {
   name: string;
   method: "GET" | "POST";
-  /** Below `/api/v4`. */
+  /** The path below `/api/v4`. */
   path: string;
-  /** Whose it is, where it is not the caller's of {@link HEADERS}. */
+  /** Used instead of the caller's token in {@link HEADERS}. */
   token?: string;
-  /** JSON with `[<id>]` where each request has another text. */
+  /** JSON in which `[<id>]` gets a different text for each request. */
   body?: string;
-  /** The least share of the bare server's rate that is good enough. */
+  /** The minimum acceptable share of the bare server's rate. */
   floor: number;
 }
 
-/** The operations, on what the seed made. */
+/** The operations on the seeded data. */
 export async function operationsOn(app: App): Promise<Operation[]> {
   const ask = async (path: string) => {
     const response = await app.fetch(
@@ -79,7 +79,7 @@ export async function operationsOn(app: App): Promise<Operation[]> {
   ];
 }
 
-/** The operations on events, among a million of them: see {@link withEvents} in events.ts. */
+/** The operations on a million events: see {@link withEvents} in events.ts. */
 export const EVENT_OPERATIONS: readonly Operation[] = [
   {
     name: "20 events of a project",
@@ -91,7 +91,7 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     name: "20 events of a user",
     method: "GET",
     path: "/users/user2/events",
-    // Who may see all of them, as the bare server takes it for granted.
+    // A caller who may see all of them, as the bare server assumes.
     token: MEMBER_OF_ALL.token,
     floor: 0.5,
   },

@@ -9,23 +9,23 @@ const PASSWORD = "correct horse battery";
 const COOKIE = "0".repeat(64);
 const nameOf = (index: number) => `sleeper${index}`;
 
-/** How long reads took, in milliseconds. */
+/** Latency of reads, in milliseconds. */
 interface Latency {
   median: number;
   p99: number;
   reads: number;
 }
 
-/** What reads take while people sign in, beside what they take otherwise. */
+/** Latency of reads while people sign in, and without sign-ins. */
 export interface PasswordFigures {
-  /** Who signs in at once, again and again. */
+  /** The number of people who repeatedly sign in at once. */
   people: number;
   idle: Latency;
   flooded: Latency;
   signInsPerSecond: number;
 }
 
-/** Adds who will sign in. */
+/** Adds the users who will sign in. */
 export async function addPeople(app: App): Promise<void> {
   const people = Array.from({ length: PEOPLE }, (_, index) => nameOf(index));
   await Promise.all(
@@ -40,7 +40,7 @@ export async function addPeople(app: App): Promise<void> {
   );
 }
 
-/** Reads one after the other, for some seconds with nobody else there, and then while people sign in. */
+/** Measures sequential reads for some seconds, first alone and then while people sign in. */
 export async function measurePasswords(server: Server, seconds: number): Promise<PasswordFigures> {
   await reads(server, 1);
   const idle = await reads(server, seconds);

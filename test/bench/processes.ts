@@ -9,15 +9,15 @@ import { createInterface } from "node:readline";
 const SERVER_CORE = 0;
 const DRIVER_CORE = 1;
 
-/** Whether servers and their driver can each be given a core of their own. */
+/** Whether servers and their driver can be pinned to a core each. */
 export const pinned = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0;
 
-/** Moves this process to the driver's core. Its children would inherit that: see {@link start}. */
+/** Pins this process to the driver's core. Its children would inherit that: see {@link start}. */
 export function pinDriver(): void {
   if (pinned) spawnSync("taskset", ["-acp", String(DRIVER_CORE), String(process.pid)]);
 }
 
-/** What runs a script: a command with its first arguments, and what its environment has beside ours. */
+/** The program that runs a script: a command with its first arguments, and additions to the environment. */
 export interface Runtime {
   command: readonly string[];
   env?: Record<string, string>;
@@ -29,13 +29,13 @@ const NODE: Runtime = { command: [process.execPath] };
 function start(args: readonly string[], stdio: "pipe" | "ignore", runtime = NODE): ChildProcess {
   const onCore = pinned ? ["taskset", "-c", String(SERVER_CORE)] : [];
   const [command, ...before] = [...onCore, ...runtime.command] as [string, ...string[]];
-  // The servers end with their standard input, so it is open in any case.
+  // The servers stop at the end of standard input, so it stays open.
   const io = stdio === "pipe" ? ["pipe", "inherit"] : ["ignore", "ignore"];
   const child = spawn(command, [...before, ...args], {
     stdio: ["pipe", ...io] as ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...runtime.env },
   });
-  // A server that outlives the bench keeps what it writes errors to open, for which a shell waits.
+  // A server that outlives the benchmark would keep stderr open, for which a shell waits.
   const end = () => child.kill();
   process.once("exit", end);
   child.once("exit", () => process.off("exit", end));
@@ -48,14 +48,14 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** A server of `servers/`, which says where it listens and what it has used. */
+/** A server of `servers/`, which reports its address and CPU time. */
 export interface Server {
   url: string;
-  /** CPU time used until now, in microseconds. */
+  /** CPU time used so far, in microseconds. */
   cpu(): Promise<number>;
-  /** Removes the events that are too old, and gives how many. */
+  /** Purges old events, and returns how many. */
   purge(): Promise<number>;
-  /** Bytes in memory now. */
+  /** Current memory in bytes. */
   resident(): number;
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export async function startServer(args: readonly string[], runtime?: Runtime): P
   };
 }
 
-/** Milliseconds that `node -e 0` takes. */
+/** Milliseconds `node -e 0` takes. */
 export async function timeNode(): Promise<number> {
   const started = performance.now();
   await once(start(["-e", "0"], "ignore"), "exit");
@@ -98,12 +98,12 @@ export async function timeNode(): Promise<number> {
 export interface Started {
   /** Milliseconds from the start of the process to the first 200. */
   firstAnswer: number;
-  /** Bytes in memory now. */
+  /** Current memory in bytes. */
   resident(): number;
   stop(): Promise<void>;
 }
 
-/** Starts a server and asks it until it answers with 200. */
+/** Starts a server and polls it until it answers with 200. */
 export async function timeStart(
   args: readonly string[],
   url: string,
@@ -121,7 +121,7 @@ export async function timeStart(
   };
 }
 
-/** The status of an answer, or `undefined` while nobody listens. */
+/** The status of an answer, or `undefined` if nobody listens yet. */
 function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve) => {
     get(url, { headers, agent: false }, (response) => {
@@ -138,7 +138,7 @@ function residentOf(pid: number): number {
   return Number(spawnSync("ps", ["-o", "rss=", "-p", String(pid)]).stdout) * 1024;
 }
 
-/** A port nobody listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -3,13 +3,13 @@ import type { Rate } from "./load.ts";
 import type { PasswordFigures } from "./passwords.ts";
 import type { Scale } from "./scale.ts";
 
-/** All that was measured. */
+/** All measurements. */
 export interface Figures {
   machine: { node: string; platform: string; cores: number; cpu: string; pinned: boolean };
   run: { rounds: number; seconds: number; starts: number; connections: number };
   rates: {
     operation: string;
-    /** The least share of the bare server's rate that is good enough. */
+    /** The minimum acceptable share of the bare server's rate. */
     floor: number;
     /** The rate of each contender in each round. */
     rounds: Record<string, Rate>[];
@@ -19,7 +19,7 @@ export interface Figures {
   passwords: PasswordFigures | undefined;
 }
 
-/** Starting, in milliseconds, and memory, in bytes. */
+/** Start-up times in milliseconds, and memory in bytes. */
 export interface Footprint {
   start: { node: number; bare: number; app: number };
   memory: { idle: number; loaded: number };
@@ -31,7 +31,7 @@ const IDLE_CEILING = 90;
 const LOADED_CEILING = 150;
 const MEGABYTE = 1e6;
 
-/** The middle one of some numbers, or the mean of the middle two. */
+/** The median: the middle number, or the mean of the middle two. */
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const half = sorted.length / 2;
@@ -45,7 +45,7 @@ const RIVALS: { name: string; title: string; floorOf: (floor: number) => number 
   { name: "fast", title: "the same, fast-fetch", floorOf: () => undefined },
 ];
 
-/** The figures as tables for people, with what they should be. */
+/** The figures as tables, with their floors. */
 export function printed(figures: Figures): string {
   const { machine, run } = figures;
   const where = machine.pinned ? "servers on one core, driver on another" : "nothing pinned";
@@ -162,7 +162,7 @@ function verdict(met: boolean): string {
   return met ? "met" : "NOT MET";
 }
 
-/** Where the bare server did not have its core, the driver or other processes set the pace. */
+/** Warnings about operations in which the bare server did not have its core, so that other processes set the pace. */
 function disturbed(rates: Figures["rates"]): string[] {
   return rates
     .map(({ operation, rounds }) => ({

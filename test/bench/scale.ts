@@ -5,13 +5,13 @@ import { HEADERS } from "./operations.ts";
 import { startServer } from "./processes.ts";
 import { median } from "./report.ts";
 
-/** What was measured of large things; a part that was not asked for is missing. */
+/** Measurements of large data; parts that were not requested are missing. */
 export interface Scale {
-  /** Milliseconds of the first page of each list of events, among few and among many. */
+  /** Milliseconds for the first page of each list of events, among few and among many. */
   firstPages?: { name: string; few: number; many: number; ratio: number }[];
-  /** Milliseconds of sending and of fetching one, and the server's memory in bytes. */
+  /** Milliseconds to upload and download one, and the server's memory in bytes. */
   attachments?: { up: number; down: number; before: number; peak: number };
-  /** `quiet`, `during`: milliseconds within which 99% of the reads were answered. */
+  /** `quiet`, `during`: 99th percentile of read latency in milliseconds. */
   purge?: { removed: number; seconds: number; quiet: number; during: number };
 }
 
@@ -19,7 +19,7 @@ interface Measuring extends Where {
   rounds: number;
 }
 
-/** Reads a round of a list. */
+/** Reads per round and list. */
 const READS = 50;
 
 async function timed(url: string, init: RequestInit = {}): Promise<number> {
@@ -33,7 +33,7 @@ async function timed(url: string, init: RequestInit = {}): Promise<number> {
   return performance.now() - started;
 }
 
-/** In process, since a client's own time would hide differences. */
+/** Measured in process, since a client's own time would hide differences. */
 async function timedIn(app: App, path: string, token: string): Promise<number> {
   const headers = { ...HEADERS, "private-token": token };
   const request = new Request(`http://pm.test/api/v4${path}`, { headers });
@@ -44,7 +44,7 @@ async function timedIn(app: App, path: string, token: string): Promise<number> {
   return took;
 }
 
-/** The first page of each list of events among a thousand and among a million, in turn. */
+/** Measures the first page of each list of events among a thousand and among a million, in turn. */
 export async function firstPages(where: Measuring): Promise<NonNullable<Scale["firstPages"]>> {
   const few = await createApp({ database: await withEvents(FEW, where) });
   const many = await createApp({ database: await withEvents(MANY, where) });
@@ -72,7 +72,7 @@ export async function firstPages(where: Measuring): Promise<NonNullable<Scale["f
   for (const [name, path, token] of lists) {
     where.say(`first page of ${name}`);
     const rounds: [number, number][] = [];
-    // One round more, which only warms up.
+    // One extra round, only to warm up.
     for (let round = 0; round <= where.rounds; round += 1) {
       const times: [number[], number[]] = [[], []];
       for (let read = 0; read < READS; read += 1) {
@@ -96,7 +96,7 @@ export async function firstPages(where: Measuring): Promise<NonNullable<Scale["f
 const ATTACHMENT = 5_000_000;
 const ATTACHMENTS = 20;
 
-/** Files sent and fetched, one after the other. */
+/** Uploads and downloads files, one after the other. */
 export async function attachments(
   app: string,
   file: string,
@@ -143,7 +143,7 @@ export async function purge(app: string, where: Where): Promise<NonNullable<Scal
   return { removed: await purging, seconds, quiet, during };
 }
 
-/** Milliseconds within which 99% of the reads are answered, four at a time, until something has happened. */
+/** 99th percentile of read latency in milliseconds, four reads at a time, until a promise settles. */
 async function ninetyNinth(url: string, until: Promise<unknown>): Promise<number> {
   let over = false;
   const ended = until.finally(() => {

@@ -1,6 +1,6 @@
 import type { Seed } from "../../src/seed.ts";
 
-/** Who calls: a member of eight groups, no administrator. */
+/** The caller: a member of eight groups, not an administrator. */
 export const CALLER = { username: "user1", token: "token-of-the-bench" };
 
 const times = <T>(length: number, make: (index: number) => T) =>
@@ -16,7 +16,7 @@ const labels = (length: number) =>
 const GROUPS = 60;
 const VISIBILITIES = ["private", "internal", "public"] as const;
 
-/** What one project has more of: 20 wiki pages of 20 KB, 20 badges, 500 dependencies. */
+/** Additional records of one project: 20 wiki pages of 20 KB, 20 badges, 500 dependencies. */
 const areas = {
   wiki: times(20, (index) => ({
     title: `Page ${String(index).padStart(2, "0")}`,
@@ -36,8 +36,8 @@ const areas = {
 };
 
 /**
- * 800 users, 60 groups of one board with 20 lists, 500 projects, 10,000 labels. The three newest groups are public, so
- * that a server that checks nothing lists the same newest projects as one that does.
+ * 800 users, 60 groups with one board of 20 lists each, 500 projects, 10,000 labels. The newest three groups are
+ * public, so that a server without access checks lists the same newest projects as one with them.
  */
 export function mediumSeed(): Seed {
   return {

@@ -1,6 +1,6 @@
-// `npm run bench:writers`: how many issues twelve clients create on PostgreSQL beside one, all in one project and each in
-// its own. `--postgres URL` measures on another server than the one the tests bring. It never fails for being slow, but
-// for an answer that is not 201.
+// `npm run bench:writers`: how many issues twelve clients create on PostgreSQL relative to one, all in one project and
+// each in its own. `--postgres URL` uses another server than the tests'. It never fails for being slow, but does for an
+// answer other than 201.
 import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -26,7 +26,7 @@ const DATABASE = "pm_bench_writers";
 const script = fileURLToPath(new URL("servers/app.mjs", import.meta.url));
 const agent = new Agent({ keepAlive: true });
 
-// As operators run it: what is acknowledged is on the disk.
+// As in production: acknowledged writes are on disk.
 const own =
   options.postgres === undefined ? await startPostgres({ fsync: "on" }) : { url: options.postgres };
 try {
@@ -86,7 +86,7 @@ try {
 
 interface Rate {
   perSecond: number;
-  /** Milliseconds within which 99 % were answered. */
+  /** 99th percentile in milliseconds. */
   p99: number;
 }
 

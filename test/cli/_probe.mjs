@@ -1,4 +1,4 @@
-// Asks for an address again and again until standard input ends, and prints how many milliseconds each answer took.
+// Requests an address repeatedly until standard input ends, and prints how many milliseconds each answer took.
 import { request } from "node:http";
 
 const [url] = process.argv.slice(2);

@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** What the API says of a path, to the owner. */
+/** The API's answer for a path, to the owner. */
 async function get(path: string) {
   const app = await createApp({ database: db });
   const { json } = await call(app, `GET ${path}`, { as: "owner" });
@@ -79,7 +79,7 @@ describe("hook post-receive", () => {
     await git("remote", "add", "origin", bare);
   });
 
-  it("records what is really pushed: new, changed and removed branches, and tags", async () => {
+  it("records exactly what is pushed: new, changed and removed branches, and tags", async () => {
     await commit("First");
     await commit("Second");
     await git("push", "-q", "origin", "main");
@@ -154,7 +154,7 @@ describe("hook post-receive", () => {
     expect(events[0].author_username).toBe("owner");
   });
 
-  it("takes who pushes from --user", async () => {
+  it("takes the pusher from --user", async () => {
     const input = `${"0".repeat(40)} ${await git("rev-parse", "HEAD")} refs/heads/other\n`;
     const args = ["hook", "post-receive", "--db", db, "--project", "acme/site"];
     const ended = await run([...args, "--user", "pusher"], { cwd: work, input });
@@ -163,7 +163,7 @@ describe("hook post-receive", () => {
     expect(event.author_username).toBe("pusher");
   });
 
-  it("refuses what is no push, and an unknown pusher or project", async () => {
+  it("refuses malformed input, and an unknown pusher or project", async () => {
     const args = ["hook", "post-receive", "--db", db];
     const nonsense = await run([...args, "--project", "acme/site"], {
       cwd: work,
@@ -187,7 +187,7 @@ describe("hook post-receive", () => {
 });
 
 describe("events purge", () => {
-  it("says what it would remove, removes it, and is then done", async () => {
+  it("reports what it would remove, removes it, and then has nothing left to do", async () => {
     const dry = await runJson(["events", "purge", "--db", db, "--dry-run"]);
     expect(dry).toEqual({ events: 2, audit_events: 0, before: expect.any(String), dry_run: true });
     const { stdout } = await run(["events", "purge", "--db", db]);
@@ -196,7 +196,7 @@ describe("events purge", () => {
     expect(await get("/projects/acme%2Fold/events")).toHaveLength(1);
   });
 
-  it("refuses what is no age", async () => {
+  it("refuses an invalid age", async () => {
     const { code, stderr } = await run(["events", "purge", "--db", db, "--older-than", "long"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--older-than")]);
   });
@@ -206,7 +206,7 @@ describe("a purge that is killed", () => {
   const EVENTS = 20_000;
   const file = join(folder.path, "killed.db");
 
-  it("leaves a database that is right, and goes on where it was", async () => {
+  it("leaves a consistent database, and continues where it stopped", async () => {
     const app = await createApp({ database: file });
     const pushes = Array.from({ length: EVENTS }, (_, at) => ({
       author: at % 3 ? "owner" : "other",
@@ -239,7 +239,7 @@ describe("a purge that is killed", () => {
       stdio: "ignore",
     });
     const ended = once(child, "close");
-    // Who has the write lock between two of its batches keeps it from ending before it is killed.
+    // Taking the write lock between two of its batches keeps the purge from finishing before it is killed.
     while (!between(database, () => left() < EVENTS && child.kill("SIGKILL"))) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -257,7 +257,7 @@ describe("a purge that is killed", () => {
     database.close();
   });
 
-  /** Does something while no one else may write, where that is so just now, and gives whether it was done. */
+  /** Runs `work` under the write lock if that is free within a moment; returns whether the work was done. */
   function between(database: BetterSqlite3.Database, work: () => boolean): boolean {
     for (const until = performance.now() + 50; performance.now() < until; ) {
       try {

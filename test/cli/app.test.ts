@@ -19,7 +19,7 @@ const create = (name: string, ...more: string[]) => [
   ...["--redirect-uri", "https://a.test/cb", "--scopes", "api,read_user", ...more],
 ];
 
-/** What the served token endpoint says to an application's credentials. */
+/** The served token endpoint's status for an application's credentials. */
 async function ask(client_id: string, client_secret: string): Promise<number> {
   const response = await fetch(`${server.url}/oauth/token`, {
     method: "POST",
@@ -37,7 +37,7 @@ async function ask(client_id: string, client_secret: string): Promise<number> {
 }
 
 describe("app create", () => {
-  it("prints one object whose credentials the served API takes", async () => {
+  it("prints one object whose credentials the served API accepts", async () => {
     const ran = await run(
       [...create("Dash", "--trusted"), "--redirect-uri", "http://127.0.0.1/cb", "--json"],
       at,
@@ -70,7 +70,7 @@ describe("app create", () => {
     expect(open.stdout).not.toContain("Client secret");
   });
 
-  it("says what is missing and what is wrong", async () => {
+  it("reports missing and invalid options", async () => {
     expect(await run(["app", "create", "--user", "ada", "--scopes", "api"], at)).toEqual({
       code: 2,
       stdout: "",
@@ -89,7 +89,7 @@ describe("app create", () => {
 });
 
 describe("app list, renew-secret and delete", () => {
-  it("show, renew and end what there is", async () => {
+  it("show, renew and delete applications", async () => {
     const { client_secret, ...app } = await runJson(create("Mine"), at);
     expect(await runJson(["app", "list", "--user", "ada"], at)).toContainEqual(app);
     const { stdout } = await run(["app", "list"], at);
@@ -113,7 +113,7 @@ describe("app list, renew-secret and delete", () => {
     });
   });
 
-  it("renew no secret where there is none", async () => {
+  it("renew no secret for a public application", async () => {
     const { id } = await runJson(create("Open", "--public"), at);
     const { code, stderr } = await run(["app", "renew-secret", String(id)], at);
     expect([code, stderr]).toEqual([2, expect.stringContaining("is public and has no secret")]);

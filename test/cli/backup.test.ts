@@ -37,7 +37,7 @@ describe("db backup", () => {
   });
   afterEach(() => server.stop());
 
-  it("never writes over the database it reads, by whatever name", async () => {
+  it("never overwrites the database it reads, under any name", async () => {
     mkdirSync(path("sub"));
     symlinkSync("pm.db", path("symbolic.db"));
     linkSync(path("pm.db"), path("hard.db"));
@@ -64,11 +64,11 @@ describe("db backup", () => {
     expect(await runJson(["db", "check", "--db", "pm.db"], at)).toMatchObject({ ok: true });
   });
 
-  it("replaces a backup, and nothing else unless it is told to", async () => {
+  it("replaces a backup, and anything else only if told to", async () => {
     const backup = (...more: string[]) => run(["db", "backup", ...more, "--db", "pm.db"], at);
     expect(await backup("backup.db")).toMatchObject({ code: 0 });
     expect(await backup("backup.db")).toMatchObject({ code: 0 });
-    // Looking at it changes nothing.
+    // Reading changes nothing.
     const bytes = statSync(path("backup.db")).mtimeMs;
     expect(await runJson(["db", "check", "--db", "backup.db"], at)).toMatchObject({ ok: true });
     expect(statSync(path("backup.db")).mtimeMs).toBe(bytes);
@@ -88,7 +88,7 @@ describe("db backup", () => {
 });
 
 describe("db restore", () => {
-  it("checks the backup, puts it in place and keeps what was there", async () => {
+  it("checks the backup, puts it in place and keeps the previous database", async () => {
     await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
     await runJson(["db", "backup", "backup.db", "--db", "pm.db"], at);
     await runJson(
@@ -110,7 +110,7 @@ describe("db restore", () => {
     expect(restored).toEqual({ db: "pm.db", bytes: expect.any(Number), kept: expect.any(String) });
     expect(await usersOf("pm.db")).toEqual(["ada"]);
     expect(await usersOf(restored.kept)).toEqual(["ada", "bob"]);
-    // The backup can be used again, and replaced.
+    // The backup stays usable, and can be replaced.
     await runJson(["db", "restore", "backup.db", "--db", "new.db"], at);
     expect(await usersOf("new.db")).toEqual(["ada"]);
     expect(await run(["db", "backup", "backup.db", "--db", "pm.db"], at)).toMatchObject({
@@ -119,7 +119,7 @@ describe("db restore", () => {
     expect(refused(await run(["db", "backup", "new.db", "--db", "pm.db"], at))).toEqual(REFUSED);
   });
 
-  it("changes nothing while a server has the database, or with what is no backup", async () => {
+  it("changes nothing while a server uses the database, or with an invalid backup", async () => {
     await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
     await runJson(["db", "backup", "backup.db", "--db", "pm.db"], at);
     const server = await startServing(["--db", "pm.db"], at);
@@ -140,7 +140,7 @@ describe("db restore", () => {
     expect(await usersOf("pm.db")).toEqual(["ada"]);
   });
 
-  it("replaces a database that is damaged", async () => {
+  it("replaces a damaged database", async () => {
     await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
     await runJson(["db", "backup", "backup.db", "--db", "pm.db"], at);
     writeFileSync(path("pm.db"), "no database at all".repeat(100));
@@ -151,7 +151,7 @@ describe("db restore", () => {
 
 describe("files", () => {
   it.skipIf(process.platform === "win32")(
-    "are their owner's alone, whatever the umask",
+    "are readable only by their owner, whatever the umask",
     async () => {
       const through = ["sh", "-c", 'umask 000; exec "$@"', "sh"];
       await run(["user", "create", ...ada, "--db", "pm.db"], { ...at, through });
@@ -169,7 +169,7 @@ describe("files", () => {
     },
   );
 
-  it("are not left behind by what failed", async () => {
+  it("are not left behind after failures", async () => {
     writeFileSync(path("seed.json"), '{"users":"nobody"}');
     const seeded = await run(["seed", "--db", "pm.db", "--file", "seed.json"], at);
     expect(seeded.stderr).toContain("Nothing was written");

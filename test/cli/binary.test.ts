@@ -10,8 +10,8 @@ import { newFolder, root } from "./helpers.ts";
 const binary = process.env["TEST_PM_CLI"];
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-// The other tests of pm-cli run on the binary too, where they are told to: see test/run.mjs.
-describe.skipIf(binary === undefined)("one binary, alone in a folder and without a PATH", () => {
+// The other pm-cli tests can run on the binary too: see test/run.mjs.
+describe.skipIf(binary === undefined)("the binary, alone in a folder and without a PATH", () => {
   const folder = newFolder();
   beforeAll(() => copyFileSync(binary as string, copy));
   afterAll(folder.remove);
@@ -25,7 +25,7 @@ describe.skipIf(binary === undefined)("one binary, alone in a folder and without
     return stdout;
   };
 
-  it("says its version and what it can do", async () => {
+  it("shows its version and its commands", async () => {
     expect(await pm("--version")).toBe(`${version}\n`);
     expect(await pm("serve", "--help")).toContain("--trust-proxy");
   });

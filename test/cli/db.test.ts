@@ -24,7 +24,7 @@ const fails = async (args: string[], code = 1) => {
 };
 
 describe("db copy", () => {
-  it("shows what it copied, as a table or as JSON", async () => {
+  it("shows the copied tables, as a table or as JSON", async () => {
     const shown = await run(["db", "copy", "--from", "seeded.db", "--to", "shown.db"], at);
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout).toMatch(/│ users +│ 16 +│ [0-9a-f]{12} │/);
@@ -40,7 +40,7 @@ describe("db copy", () => {
     expect(await runJson(["user", "list", "--db", "json.db"], at)).toHaveLength(16);
   });
 
-  it("refuses a target that isn't empty and a source that isn't there", async () => {
+  it("refuses a target that isn't empty and a missing source", async () => {
     expect(await fails(["db", "copy", "--from", "seeded.db", "--to", "seeded.db"])).toBe(
       "error: seeded.db is the database itself, or a part of it. Nothing was written: name another file\n",
     );
@@ -56,7 +56,7 @@ describe("db copy", () => {
 });
 
 describe("db check", () => {
-  it("says of everything that it is well", async () => {
+  it("reports that everything is in order", async () => {
     const { code, stdout } = await run(["db", "check", "--db", "seeded.db"], at);
     expect(code).toBe(0);
     expect(stdout.split("\n").filter(Boolean).length).toBeGreaterThan(5);
@@ -64,7 +64,7 @@ describe("db check", () => {
     expect(await runJson(["db", "check", "--db", "seeded.db"], at)).toMatchObject({ ok: true });
   });
 
-  it("names what is wrong, and what to do, with exit code 1", async () => {
+  it("names the problems and what to do, with exit code 1", async () => {
     await runJson(["db", "backup", "damaged.db", "--db", "seeded.db"], at);
     sql("damaged.db", "update projects set full_path = 'nowhere' where id = 1");
     const { code, stdout, stderr } = await run(["db", "check", "--db", "damaged.db"], at);
@@ -78,7 +78,7 @@ describe("db check", () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false });
   });
 
-  it("knows a database that is none of ours, and one of another age", async () => {
+  it("recognizes other programs' databases and other versions", async () => {
     sql("other.db", "create table something (id integer)");
     expect(await fails(["db", "check", "--db", "other.db"])).toBe(
       "error: the database is not a pm-api database. Choose another with --db (or PM_DB)\n",
@@ -96,7 +96,7 @@ describe("db backup", () => {
     const { bytes } = await runJson(["db", "backup", "backup.db", "--db", "seeded.db"], at);
     expect(bytes).toBeGreaterThan(100_000);
     expect(await runJson(["user", "list", "--db", "backup.db"], at)).toHaveLength(16);
-    // It was used as a database since.
+    // It has been used as a database since.
     expect(await fails(["db", "backup", "backup.db", "--db", "seeded.db"])).toContain("--force");
     const again = ["db", "backup", "backup.db", "--db", "seeded.db"];
     expect(await run([...again, "--force"], at)).toMatchObject({ code: 0 });
@@ -104,14 +104,14 @@ describe("db backup", () => {
     expect(shown).toEqual({ code: 0, stdout: `Wrote ${bytes} bytes to backup.db.\n`, stderr: "" });
   });
 
-  it("says where it can't write", async () => {
+  it("reports that it can't write", async () => {
     const stderr = await fails(["db", "backup", "missing/backup.db", "--db", "seeded.db"]);
     expect(stderr).toMatch(/^error: [^\n]+missing[^\n]*\n$/);
   });
 });
 
 describe("db migrate", () => {
-  it("says what it would do, does it, and says that nothing is left to do", async () => {
+  it("lists pending steps, runs them, and reports when none are left", async () => {
     sql("empty.db", "");
     const dry = await runJson(["db", "migrate", "--db", "empty.db", "--dry-run"], at);
     expect(dry).toEqual({ migrations: expect.any(Array), dry_run: true });
@@ -137,7 +137,7 @@ describe.skipIf(process.env["TEST_WITHOUT_POSTGRES"])("with PostgreSQL", () => {
   });
   afterAll(() => server.remove());
 
-  it("copies there and back, and checks what is there", async () => {
+  it("copies there and back, and checks the copies", async () => {
     const database = `${server.url}/postgres`;
     const there = await runJson(["db", "copy", "--from", "seeded.db", "--to", database], at);
     expect(await runJson(["db", "check", "--db", database], at)).toMatchObject({ ok: true });

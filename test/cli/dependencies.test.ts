@@ -29,7 +29,7 @@ afterAll(() => folder.remove());
 
 const inFolder = (name: string) => join(folder.path, name);
 
-it("scans a folder and those below, but for what others brought", async () => {
+it("scans a folder and its subfolders, except installed packages", async () => {
   const scanned = await run(["dependencies", "scan", inFolder("checkout"), ...site]);
   expect(scanned).toEqual({
     code: 0,
@@ -45,7 +45,7 @@ it("scans a folder and those below, but for what others brought", async () => {
   });
 });
 
-it("says that there is nothing to scan", async () => {
+it("reports that there is nothing to scan", async () => {
   const { stdout } = await run(["dependencies", "scan", inFolder("nothing"), ...site]);
   expect(stdout).toBe("Nothing that acme/site depends on was found.\n");
 });
@@ -67,7 +67,7 @@ it.each([
   [["import", inFolder("none.json"), ...site], 1, /^error: cannot read it/],
   [["scan", inFolder("nothing"), "--db", db], 2, /^error: --project is required/],
   [["scan", inFolder("nothing"), "--project", "acme/none", "--db", db], 1, /no such project/],
-] as const)("says what is wrong: %j", async (args, code, line) => {
+] as const)("reports what is wrong: %j", async (args, code, line) => {
   const ended = await run(["dependencies", ...args]);
   expect(ended.code).toBe(code);
   expect(ended.stderr).toMatch(line);

@@ -34,7 +34,7 @@ describe("group", () => {
     expect(deleted.stdout).toBe("acme/team is deleted.\n");
   });
 
-  it("says what is wrong, and what to do", async () => {
+  it("reports errors and what to do", async () => {
     const nobody = await run(["group", "show", "nothing"], at);
     expect(nobody).toEqual({
       code: 1,
@@ -71,7 +71,7 @@ describe("member", () => {
     expect(removed.stdout).toBe("bob is a member no more.\n");
   });
 
-  it("says what is wrong, and what to do", async () => {
+  it("reports errors and what to do", async () => {
     const last = ["member", "remove", "--group", "acme", "--user", "ada", "--yes"];
     const refused = await run(last, at);
     expect(refused.stderr).toBe("error: The last owner of a group cannot be removed\n");

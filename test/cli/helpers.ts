@@ -5,45 +5,45 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The built program, on this Node or another. */
+/** The built program, run by this Node or another. */
 export const script = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
 
-/** What comes before the arguments: the built program on this Node, or the one binary that TEST_PM_CLI names. */
+/** The command before the arguments: the built program on this Node, or the binary that TEST_PM_CLI names. */
 export const program: readonly string[] = process.env["TEST_PM_CLI"]
   ? [process.env["TEST_PM_CLI"]]
   : [process.execPath, script];
 
-/** {@link program} as a shell takes it. */
+/** {@link program}, quoted for a shell. */
 export const shellCommand = program.map((part) => `'${part}'`).join(" ");
 
-/** The repository. */
+/** The repository's root. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** How a program ran. */
+/** The result of a run. */
 export interface Ran {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** What a program is started with beside its arguments. */
+/** How a program is started, beside its arguments. */
 export interface Surroundings {
   cwd?: string;
-  /** Beside the tests' own, from which the program's settings are taken out. */
+  /** Added to the tests' environment, without that one's pm-api settings. */
   env?: Record<string, string>;
-  /** What is on standard input, which is no terminal. */
+  /** Standard input, which is not a terminal. */
   input?: string;
-  /** A command, with its flags, that runs the program in its stead. */
+  /** A command with flags that runs the program. */
   through?: string[];
 }
 
-/** Makes an empty folder; `remove` takes it away again. */
+/** Creates an empty folder; `remove` deletes it. */
 export function newFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "pm-cli-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** The environment without what would choose a database or port, and without colours. */
+/** The environment without settings of database and port, and without colours. */
 export function environment(more: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && !/^(PM_|npm_)/.test(entry[0]),
@@ -51,7 +51,7 @@ export function environment(more: Record<string, string> = {}): Record<string, s
   return { ...Object.fromEntries(kept), NO_COLOR: "1", ...more };
 }
 
-/** Runs `pm-cli` to its end. */
+/** Runs `pm-cli` to completion. */
 export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
   const { cwd = tmpdir(), env, input = "", through = [] } = surroundings;
   const [command, ...rest] = [...through, ...program, ...args];
@@ -62,8 +62,8 @@ export async function run(args: string[], surroundings: Surroundings = {}): Prom
   return { code: child.exitCode, ...output };
 }
 
-/** Runs `pm-cli` with `--json` and gives what it printed; it must not fail. */
-// biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+/** Runs `pm-cli` with `--json` and returns the parsed output; it must not fail. */
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
 export async function runJson(args: string[], surroundings: Surroundings = {}): Promise<any> {
   const { code, stdout, stderr } = await run([...args, "--json"], surroundings);
   if (code !== 0) throw new Error(`pm-cli ${args.join(" ")} failed: ${stderr}`);
@@ -71,20 +71,20 @@ export async function runJson(args: string[], surroundings: Surroundings = {}): 
 }
 
 /** A line of the log. */
-// biome-ignore lint/suspicious/noExplicitAny: a test states what it expects of it
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
 type LogLine = any;
 
-/** A `pm-cli serve` that listens. */
+/** A listening `pm-cli serve`. */
 export interface Serving extends Ran {
   url: string;
   child: ChildProcess;
   /** Standard output, parsed. */
   log: () => LogLine[];
-  /** Asks for `/api/v4` + path. */
+  /** Requests `/api/v4` + path. */
   get: (path: string, token?: string) => Promise<Response>;
   /** Waits for a line of the log. */
   logged: (isIt: (line: LogLine) => boolean) => Promise<LogLine>;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the exit. */
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
@@ -125,7 +125,7 @@ export async function startServing(
   return serving;
 }
 
-/** Gathers what a child prints into an object that is filled while it runs. */
+/** Collects a child's output into an object that fills while it runs. */
 export function collect(child: ChildProcess): { stdout: string; stderr: string } {
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -136,7 +136,7 @@ export function collect(child: ChildProcess): { stdout: string; stderr: string }
   return output;
 }
 
-/** Waits until what a child printed gives something. */
+/** Waits until `find` returns something for a child's output. */
 export async function until<T>(child: ChildProcess, find: () => T | undefined): Promise<T> {
   for (;;) {
     const found = find();

@@ -14,12 +14,12 @@ import { collect, newFolder, type Serving, startServing } from "./helpers.ts";
 const ATTACK_MILLISECONDS = 15_000;
 const MOST_MEBIBYTES = 400;
 const PAGES = 40;
-/** Each is six bytes in JSON. */
+/** Each character takes six bytes in JSON. */
 const LARGE = "\u0001".repeat(900_000);
 const PROJECT = "/api/v4/projects/acme%2Fsite";
 const TOKEN = { "private-token": "token-of-owner" };
 
-/** A database with a public project, whose wiki has pages of nearly a megabyte. */
+/** Creates a database with a public project whose wiki has pages of nearly a megabyte. */
 async function prepare(database: string): Promise<void> {
   const app = await createApp({ database });
   await app.admin.seed(baseSeed);
@@ -33,7 +33,7 @@ async function prepare(database: string): Promise<void> {
   await app.close();
 }
 
-/** Milliseconds that the health check takes, of all but the slowest of a hundred, until the work is done. */
+/** The 99th percentile of the health check's milliseconds until the work is done. */
 async function healthDuring(url: string, work: Promise<unknown>): Promise<number> {
   const script = fileURLToPath(new URL("_probe.mjs", import.meta.url));
   const probe = spawn(process.execPath, [script, `${url}/-/health`]);
@@ -47,7 +47,7 @@ async function healthDuring(url: string, work: Promise<unknown>): Promise<number
   return took[Math.ceil(took.length * 0.99) - 1] as number;
 }
 
-/** The most memory that a process has while work is done, in MiB; 0 where nothing tells. */
+/** A process's peak memory while work is done, in MiB; 0 if the platform does not report it. */
 async function memoryDuring(pid: number, work: Promise<unknown>): Promise<number> {
   let most = 0;
   let isOver = false;
@@ -63,7 +63,7 @@ async function memoryDuring(pid: number, work: Promise<unknown>): Promise<number
   return most;
 }
 
-/** What attacks a server until it is told to end. */
+/** Attacks a server until told to end. */
 class Attack {
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
@@ -76,14 +76,14 @@ class Attack {
     this.#port = Number(new URL(url).port);
   }
 
-  /** What holds a client's connections. */
+  /** Creates a pool of connections for one client. */
   newAgent(): Agent {
     const agent = new Agent({ keepAlive: true, maxSockets: 60 });
     this.#agents.add(agent);
     return agent;
   }
 
-  /** Sends a request, and reads past the answer. */
+  /** Sends a request, and discards the answer. */
   async ask(
     agent: Agent,
     method: string,
@@ -104,7 +104,7 @@ class Attack {
     return status;
   }
 
-  /** Opens a connection that reads nothing. */
+  /** Opens a connection and never reads from it. */
   async open(text: string, localAddress: string): Promise<Socket> {
     const socket = connect({ port: this.#port, host: "127.0.0.1", localAddress });
     this.#sockets.add(socket);
@@ -114,7 +114,7 @@ class Attack {
     return socket;
   }
 
-  /** Does something again and again. */
+  /** Repeats some work until the end of the attack. */
   async repeat(work: (time: number) => Promise<unknown>): Promise<void> {
     for (let time = 0; !this.isOver; time += 1) await work(time);
   }
@@ -131,7 +131,7 @@ const multipart = (part: (at: number) => string, count: number) => ({
   body: `${Array.from({ length: count }, (_, at) => `--x\r\nContent-Disposition: form-data; ${part(at)}\r\n`).join("")}--x--\r\n`,
 });
 
-it("a server with eight hostile clients stays small and alive, and works afterwards", async () => {
+it("a server with eight hostile clients stays small and responsive, and works afterwards", async () => {
   const folder = newFolder();
   onTestFinished(folder.remove);
   const database = join(folder.path, "pm.db");
@@ -153,7 +153,7 @@ it("a server with eight hostile clients stays small and alive, and works afterwa
   ];
 
   const clients: (() => Promise<unknown>)[] = [
-    // Statements of another text each time.
+    // A different statement text each time.
     () =>
       attack.repeat((time) =>
         attack.ask(
@@ -164,7 +164,7 @@ it("a server with eight hostile clients stays small and alive, and works afterwa
       ),
     // Lists of hundreds of megabytes, several at once.
     () => Promise.all([1, 2, 3].map(() => attack.repeat(() => attack.ask(agent(1), "GET", large)))),
-    // The same, and nothing of it is read.
+    // The same lists, never read.
     () =>
       attack.repeat(async () => {
         for (let at = 0; at < 30; at += 1) {
@@ -181,7 +181,7 @@ it("a server with eight hostile clients stays small and alive, and works afterwa
           ),
         ),
       ),
-    // Bodies that take long to read.
+    // Bodies that take long to parse.
     () =>
       attack.repeat(() => attack.ask(agent(4), "POST", `${PROJECT}/issues`, json, "[".repeat(1e6))),
     () =>
@@ -214,7 +214,7 @@ it("a server with eight hostile clients stays small and alive, and works afterwa
         await sleep(500);
       });
     },
-    // Connections that say nothing.
+    // Connections that send nothing.
     async () => {
       for (let at = 0; at < 400; at += 1) await attack.open("", "127.0.0.6");
     },

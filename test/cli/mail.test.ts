@@ -42,7 +42,7 @@ describe("mail test", () => {
     expect(received).toEqual(["ada@example.com"]);
   });
 
-  it("says why it could not, without the password", async () => {
+  it("reports why it could not, without the password", async () => {
     const gone = createServer().listen(0, "127.0.0.1");
     await once(gone, "listening");
     const { port } = gone.address() as AddressInfo;
@@ -54,14 +54,14 @@ describe("mail test", () => {
     expect(stderr).not.toContain("top-secret");
   });
 
-  it("needs to know where and to whom", async () => {
+  it("requires a server and a recipient", async () => {
     const { code, stderr } = await run(["mail", "test", "--smtp", smtp]);
     expect([code, stderr]).toEqual([2, "error: --to and --mail-from are required\n"]);
   });
 });
 
 describe("mail queue", () => {
-  it("lists what could not be sent, and has it tried again", async () => {
+  it("lists failed mails, and retries them", async () => {
     const mail = { smtp, from: "pm@example.com", interval: 20 };
     const open = () => createApp({ database: db, url: "https://pm.example.com", mail });
     const app = await open();

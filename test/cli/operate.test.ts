@@ -23,7 +23,7 @@ function settings(value: unknown): string {
 }
 
 describe("--config", () => {
-  it("gives settings that variables and options win over", async () => {
+  it("provides settings that variables and options override", async () => {
     const file = settings({ db: "pm.db", tier: "free", per_page: 7, trust_proxy: true, port: 0 });
     const users = await runJson(["user", "list", "--config", file], at);
     expect(users.length).toBeGreaterThan(10);
@@ -49,7 +49,7 @@ describe("--config", () => {
     expect(tiers).toEqual([403, 403, 200]);
   });
 
-  it("refuses what is no setting, or has no such value, by its name", async () => {
+  it("refuses unknown settings and invalid values, by name", async () => {
     for (const [value, message] of [
       [{ prot: 80 }, "'prot' is no setting, did you mean 'port'?"],
       [{ "trust-proxy": true }, "'trust-proxy' is no setting, did you mean 'trust_proxy'?"],
@@ -74,7 +74,7 @@ describe("--config", () => {
 });
 
 describe("serve", () => {
-  it("writes backups, of several workers one, and keeps as many as it is told", async () => {
+  it("writes backups from only one of several workers, and keeps as many as configured", async () => {
     const args = ["--db", "pm.db", "--backup-dir", "backups", "--backup-every", "1s"];
     const server = await startServing([...args, "--backup-keep", "2", "--workers", "2"], at);
     const written = () => server.log().filter(({ message }) => message === "backed up");
@@ -89,11 +89,11 @@ describe("serve", () => {
     expect(server.stderr).toBe("");
   });
 
-  it("says in its log and in /-/readiness that no backup could be written", async () => {
+  it("reports failed backups in its log and in /-/readiness", async () => {
     writeFileSync(path("no-folder"), "");
     const server = await startServing(["--db", "pm.db", "--backup-dir", "no-folder"], {
       ...at,
-      // What was backed up before is due again.
+      // The last backup is old enough to be due again.
       env: { PM_BACKUP_EVERY: "1s" },
     });
     let body: { failed_jobs?: string[] } = {};
@@ -120,7 +120,7 @@ describe("serve", () => {
 });
 
 describe("secrets", () => {
-  it("can be looked at and rotated, and the key is named", async () => {
+  it("can be checked and rotated, naming the key", async () => {
     await runJson(["db", "backup", "secret.db", "--db", "pm.db"], at);
     const of = ["--db", "secret.db"];
     const empty = { key: null, secrets: 0, outdated: 0, lost: [] };
@@ -171,7 +171,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(completed("db", "restore", "pm.d")).toEqual(["pm.db"]);
   });
 
-  it("is there for other shells, and for no others", async () => {
+  it("exists for other shells, and rejects unknown ones", async () => {
     for (const shell of ["zsh", "fish"]) {
       const { code, stdout } = await run(["completion", shell], at);
       expect([code, stdout.includes("backup-keep")]).toEqual([0, true]);

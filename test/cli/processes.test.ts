@@ -16,7 +16,7 @@ const seed = async (database: string) => {
   } = await runJson(["seed", "--db", database], at));
 };
 
-/** A client with connections of its own, which the next process may get. */
+/** A client with its own connections, which different processes may accept. */
 function clientOf(urls: readonly string[]) {
   const headers = () => ({
     "private-token": token,
@@ -41,7 +41,7 @@ function clientOf(urls: readonly string[]) {
   };
 }
 
-/** Writes at random from several clients, and reads each acknowledged one from elsewhere at once. */
+/** Writes at random from several clients, and immediately reads each acknowledged one elsewhere. */
 async function writeAndRead(urls: readonly string[], prefix: string, each: number) {
   const client = clientOf(urls);
   const unseen: string[] = [];
@@ -52,7 +52,7 @@ async function writeAndRead(urls: readonly string[], prefix: string, each: numbe
       const on = Math.floor(Math.random() * urls.length);
       const answer = await client.write(name, on);
       if (answer.status !== 201) refused.push(answer.status);
-      // From the other process, or by another connection: two, since either worker may take one.
+      // On another process or connection: twice, since either worker may accept it.
       else if (!(await client.has(name, on + 1)) || !(await client.has(name, on + 1))) {
         unseen.push(name);
       }
@@ -62,7 +62,7 @@ async function writeAndRead(urls: readonly string[], prefix: string, each: numbe
   expect({ unseen, refused }).toEqual({ unseen: [], refused: [] });
 }
 
-/** Kills a process under load; gives the names whose writing was acknowledged. */
+/** Kills a process under load; returns the names whose writes were acknowledged. */
 async function writeWhile(urls: readonly string[], prefix: string, kill: () => Promise<void>) {
   const client = clientOf(urls);
   const acknowledged: string[] = [];
@@ -75,7 +75,7 @@ async function writeWhile(urls: readonly string[], prefix: string, kill: () => P
         const answer = await client.write(name, writer);
         if (answer.status === 201) acknowledged.push(name);
       } catch {
-        // The connection went with the process: nobody acknowledged anything.
+        // The connection broke with the process, so nothing was acknowledged.
         cut += 1;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -108,7 +108,7 @@ const workersOf = async (server: Serving) => {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Connections that stay open, made one after the other, each of which has been answered once. */
+/** Opens keep-alive connections one after the other, each answered once. */
 async function connected({ url }: Serving, count: number) {
   const { hostname, port } = new URL(url);
   const made: { socket: Socket; ask: () => Promise<string> }[] = [];
@@ -129,7 +129,7 @@ async function connected({ url }: Serving, count: number) {
 describe("serve --workers", () => {
   beforeAll(() => seed("workers.db"));
 
-  it("serves one file with several processes that see each other's writes at once", async () => {
+  it("serves one file from several processes that see each other's writes at once", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     expect(server.log().find(({ message }) => message === "listening")).toEqual({
       time: expect.any(String),
@@ -148,7 +148,7 @@ describe("serve --workers", () => {
     expect(server.log().filter(({ message }) => message === "stopping")).toHaveLength(1);
   });
 
-  it("loses nothing acknowledged when one is killed, and starts another", async () => {
+  it("loses no acknowledged write when one is killed, and starts another", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const [victim] = await workersOf(server);
     const { acknowledged } = await writeWhile([server.url], "killed", async () => {
@@ -174,7 +174,7 @@ describe("serve --workers", () => {
     expect(problems).toEqual([]);
   });
 
-  it("gives each its share of the connections", async () => {
+  it("distributes connections evenly", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const connections = await connected(server, 40);
     const [victim] = await workersOf(server);
@@ -187,10 +187,10 @@ describe("serve --workers", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("has another answer what a worker was given and had not taken when it was killed", async () => {
+  it("lets another worker answer what a killed one had been given but not accepted", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const [victim] = await workersOf(server);
-    // It still is there, and does nothing.
+    // It still exists, but does nothing.
     process.kill(victim as number, "SIGSTOP");
     const answers = Array.from({ length: 10 }, () => server.get("/version", token));
     const first = await Promise.race(answers);
@@ -200,7 +200,7 @@ describe("serve --workers", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("lets one go that is told to end, and takes in another", async () => {
+  it("replaces a worker that is told to end", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const [leaving] = await workersOf(server);
     process.kill(leaving as number, "SIGTERM");
@@ -212,7 +212,7 @@ describe("serve --workers", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("ends with all of them when the one that supervises is killed", async () => {
+  it("all workers end when the supervisor is killed", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const workers = await workersOf(server);
     await server.stop("SIGKILL");
@@ -230,7 +230,7 @@ describe("serve --workers", () => {
     expect(alive()).toEqual([]);
   });
 
-  it("lets running requests be answered by whichever has them", async () => {
+  it("finishes running requests in every worker when it ends", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const body = JSON.stringify({ name: "slow", color: "#123456" });
     const halves = Array.from({ length: 4 }, (_, index) => {
@@ -267,7 +267,7 @@ describe("serve --workers", () => {
     expect(await stopped).toBe(0);
   });
 
-  it("writes whole lines, however long they would be", async () => {
+  it("writes whole lines, shortening long ones", async () => {
     const server = await startServing(["--db", "workers.db", "--workers", "2"], at);
     const long = `/api/v4/projects/${"x".repeat(6000)}`;
     await Promise.all(
@@ -283,7 +283,7 @@ describe("serve --workers", () => {
     for (const { path } of entries) expect(path).toBe(`${long.slice(0, 500)}…`);
   });
 
-  it("says once and in one line why it can't start", async () => {
+  it("reports once and in one line why it can't start", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as { port: number };
@@ -303,8 +303,8 @@ describe("serve --workers", () => {
     expect(none.stderr).toContain("It must be a number from 1 to 256.");
   });
 
-  it("removes old events once, whoever does it", async () => {
-    // Some of what is seeded is older than what is kept.
+  it("purges old events once, in any worker", async () => {
+    // Some of the seeded events are older than the retention.
     await seed("old.db");
     const server = await startServing(["--db", "old.db", "--workers", "3"], at);
     await server.logged(({ message }) => message === "purged");
@@ -341,7 +341,7 @@ describe.skipIf(process.env["TEST_WITHOUT_POSTGRES"])("two servers on one Postgr
     }
   });
 
-  it("lose nothing acknowledged when one is killed, and the other goes on", async () => {
+  it("lose no acknowledged write when one is killed, and the other continues", async () => {
     const [one, two] = await Promise.all([1, 2].map(() => startServing(["--db", database], at)));
     const urls = [one, two].map((server) => (server as Serving).url);
     const { acknowledged, cut } = await writeWhile(urls, "killed", async () => {

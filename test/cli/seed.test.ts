@@ -34,11 +34,11 @@ describe("seed", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("fills every list of the demo, each somewhere", async () => {
+  it("fills every list of the demo at least once", async () => {
     const { tokens } = await runJson(["seed", "--db", "areas.db"], at);
     const server = await startServing(["--db", "areas.db"], at);
     const ask = (path: string) => server.get(path, tokens[0].token);
-    /** The first of these whose list has something, with that. */
+    /** The first of these with a non-empty list, and that list. */
     const firstOf = async (
       paths: string[],
     ): Promise<{ path: string; found: { [key: string]: unknown } }> => {
@@ -93,10 +93,10 @@ describe("seed", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("tells a history of two and a half years, of office hours", async () => {
+  it("creates a history of two and a half years, during office hours", async () => {
     const before = Date.now();
     const { tokens, events } = await runJson(["seed", "--db", "history.db"], at);
-    // As long as nobody tidies up: what is served or embedded removes what is older than two years.
+    // Without background jobs, which would purge events older than two years.
     const app = await createApp({
       database: join(folder.path, "history.db"),
       background: false,
@@ -113,7 +113,7 @@ describe("seed", () => {
       for (const event of await answer.json()) times.push(new Date(event.created_at));
       page = Number(answer.headers.get("x-next-page"));
     }
-    // The administrator's are those of the first company.
+    // The administrator sees those of the first company.
     expect(times.length).toBeGreaterThan(events / 4);
     const [first, last] = [times[0] as Date, times.at(-1) as Date];
     const days = (from: number, to: number) => (to - from) / 86_400_000;
@@ -124,12 +124,12 @@ describe("seed", () => {
     expect(times.every((time) => ![0, 6].includes(time.getUTCDay()))).toBe(true);
     expect(times.every((time) => time.getUTCHours() >= 8 && time.getUTCHours() < 18)).toBe(true);
     const months = new Set(times.map((time) => `${time.getUTCFullYear()}-${time.getUTCMonth()}`));
-    // Which months have nothing of this small company depends on the day that it is made.
+    // How many months are empty for this small company depends on the current day.
     expect(months.size).toBeGreaterThan(20);
     await app.close();
   });
 
-  it("makes what the benchmarks run on", async () => {
+  it("creates the data of the benchmarks", async () => {
     const seeded = await runJson(["seed", "--db", "medium.db", "--scale", "medium"], at);
     expect(seeded).toMatchObject({
       users: 800,
@@ -161,7 +161,7 @@ describe("seed", () => {
     });
   });
 
-  it("takes a file", async () => {
+  it("accepts a file", async () => {
     const data = {
       users: [{ username: "ada", tokens: [{ token: "a-fixed-secret" }] }],
       groups: [{ path: "works", members: { ada: "owner" } }],
@@ -191,11 +191,11 @@ describe("seed", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(message);
     expect(stderr).toMatch(/^error: .*\n$/);
-    // So it can be seeded still.
+    // It can still be seeded.
     expect((await run(["seed", "--db", `${name}.db`], at)).code).toBe(0);
   });
 
-  it("refuses a file that isn't there, an unknown scale, and both at once", async () => {
+  it("refuses a missing file, an unknown scale, and both at once", async () => {
     const missing = await run(["seed", "--db", "x.db", "--file", "missing.json"], at);
     expect(missing.code).toBe(1);
     expect(missing.stderr).toContain("check --file");
@@ -210,8 +210,8 @@ describe("seed", () => {
 const NOW = Date.parse("2026-11-21T15:00:00Z");
 
 describe("seedData", () => {
-  // The large scale is made by the same code, and takes its time.
-  it.each(["small", "medium"] as const)("gives the same at every call: %s", (scale) => {
+  // The large scale uses the same code, but takes long.
+  it.each(["small", "medium"] as const)("returns the same data at every call: %s", (scale) => {
     expect(JSON.stringify(seedData(scale, NOW))).toBe(JSON.stringify(seedData(scale, NOW)));
   });
 
@@ -221,7 +221,7 @@ describe("seedData", () => {
     ["at noon", "2026-11-23T12:00:00Z"],
     ["between the years", "2026-12-31T12:00:00Z"],
     ["on a leap day", "2028-02-29T23:59:59Z"],
-  ])("has nothing of the future: %s", (_name, now) => {
+  ])("contains nothing in the future: %s", (_name, now) => {
     const instants = JSON.stringify(seedData("small", Date.parse(now))).matchAll(
       /"(?:created|ended|joined)_at":"([^"]+)"/g,
     );
@@ -235,13 +235,13 @@ describe("seedData", () => {
     expect(Date.parse(now) - Date.parse(latest)).toBeLessThan(14 * 86_400_000);
   });
 
-  it("names its milestones, branches and people right", () => {
+  it("fills in all placeholders in texts and names", () => {
     const text = JSON.stringify(seedData("small", NOW));
     expect(text).not.toMatch(/[{}](thing|when|product|user|folder)/i);
     expect(text).not.toMatch(/undefined|NaN|null/);
   });
 
-  it("is as large as it says", () => {
+  it("has the documented size", () => {
     type Groups = NonNullable<ReturnType<typeof seedData>["groups"]>;
     const all = (groups: Groups): Groups =>
       groups.flatMap((group) => [group, ...all(group.subgroups ?? [])]);

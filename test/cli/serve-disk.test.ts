@@ -7,7 +7,7 @@ const folder = newFolder();
 const at = { cwd: folder.path };
 afterAll(folder.remove);
 
-it("serve answers 503 where nothing more can be written, reads on, and keeps what it acknowledged", async () => {
+it("serve answers writes with 503 on a full disk, keeps reading, and loses no acknowledged write", async () => {
   const { tokens } = await runJson(["seed", "--db", "small.db"], at);
   const headers = { "private-token": tokens[0].token, "content-type": "application/json" };
   const kilobytes = Math.ceil(statSync(join(folder.path, "small.db")).size / 1024) + 64;

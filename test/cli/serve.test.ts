@@ -19,7 +19,7 @@ afterAll(folder.remove);
 const file = (name: string) => join(folder.path, name);
 
 describe("serve", () => {
-  it("makes the database where there is none, and says where it listens", async () => {
+  it("creates a missing database, and prints where it listens", async () => {
     const server = await startServing(["--db", "new.db", "--host", "localhost", "--port", "0"], at);
     expect(existsSync(file("new.db"))).toBe(true);
     expect(server.log()[0]).toEqual({
@@ -47,7 +47,7 @@ describe("serve", () => {
     await fetch(`${server.url}/api/v4/groups/acme/labels`, { method: "POST", body: form });
     expect(await server.stop()).toBe(0);
 
-    // The demo's history goes back further than events are kept, which is said too.
+    // Skips the log line about the demo's history, which exceeds the retention.
     const [first, second, ...others] = server.log().filter(({ method }) => method);
     expect(first).toEqual({
       time: expect.any(String),
@@ -67,7 +67,7 @@ describe("serve", () => {
     }
   });
 
-  it("reports what it didn't foresee as a JSON line on standard error", async () => {
+  it("reports unexpected errors as a JSON line on standard error", async () => {
     await runJson(["seed", "--db", "broken.db"], at);
     const server = await startServing(["--db", "broken.db"], at);
     const db = new BetterSqlite3(file("broken.db"));
@@ -86,7 +86,7 @@ describe("serve", () => {
     expect(server.stderr).not.toContain(own);
   });
 
-  it("takes its settings from the environment, over which flags win", async () => {
+  it("reads settings from the environment, which flags override", async () => {
     const env = {
       PM_DB: "seeded.db",
       PM_HOST: "127.0.0.1",
@@ -116,14 +116,14 @@ describe("serve", () => {
     expect(other.log()[1]).toMatchObject({ ip: "127.0.0.1" });
   });
 
-  it("takes an empty variable for one that isn't set", async () => {
+  it("treats an empty variable as unset", async () => {
     const env = { PM_DB: "", PM_HOST: "", PM_URL: "", PM_TIER: "", PM_TRUST_PROXY: "" };
     const server = await startServing(["--port", "0"], { ...at, env });
     expect(await server.stop()).toBe(0);
     expect(existsSync(file("pm.db"))).toBe(true);
   });
 
-  it("serves on although nobody reads its log any more", async () => {
+  it("continues when its log's reader is gone", async () => {
     const server = await startServing(["--db", "seeded.db"], at);
     server.child.stdout?.destroy();
     for (let count = 0; count < 3; count += 1) {
@@ -149,7 +149,7 @@ describe("a signal", () => {
     expect(server.log().at(-1)).toMatchObject({ method: "POST", status: 201 });
   });
 
-  it("that comes again ends at once", async () => {
+  it("that comes twice ends at once", async () => {
     const server = await startServing(["--db", "seeded.db"], at);
     const slow = slowRequest(server);
     await slow.begun;
@@ -163,8 +163,8 @@ describe("a signal", () => {
   });
 });
 
-describe("what keeps serve from starting is one line, exit code 1:", () => {
-  it("a port that is in use", async () => {
+describe("errors that keep serve from starting are one line, exit code 1:", () => {
+  it("a port in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as { port: number };
@@ -185,18 +185,18 @@ describe("what keeps serve from starting is one line, exit code 1:", () => {
     );
   });
 
-  it("a folder that isn't there", async () => {
+  it("a missing folder", async () => {
     await fails("missing/pm.db", /cannot open the database missing\/pm\.db: .* file in a folder/);
   });
 
-  it("a folder in a file's place", async () => {
+  it("a folder instead of a file", async () => {
     mkdirSync(file("folder.db"));
     await fails("folder.db", /cannot open the database folder\.db: .*choose another with --db/);
   });
 
-  it("a file that may not be written", async () => {
+  it("a file without write permission", async () => {
     writeFileSync(file("readonly.db"), "", { mode: 0o444 });
-    // Root may write whatever the mode says, unless it gives that up.
+    // Root may write regardless of the mode, unless it gives that up.
     const isRoot = process.getuid?.() === 0;
     const through = isRoot ? ["setpriv", "--bounding-set=-dac_override"] : [];
     await fails(
@@ -206,7 +206,7 @@ describe("what keeps serve from starting is one line, exit code 1:", () => {
     );
   });
 
-  it("a file that is no database", async () => {
+  it("a file that is not a database", async () => {
     writeFileSync(file("text.db"), "This is no database. ".repeat(100));
     await fails("text.db", /file is not a database\. Restore a backup of it, or choose another/);
   });
@@ -250,7 +250,7 @@ describe("what keeps serve from starting is one line, exit code 1:", () => {
   }
 });
 
-describe("values serve can't use are usage errors:", () => {
+describe("invalid values are usage errors:", () => {
   it.each([
     [["--port", "65536"], {}, "from 0 to 65535"],
     [["--port", "http"], {}, "from 0 to 65535"],
@@ -270,13 +270,13 @@ describe("values serve can't use are usage errors:", () => {
   });
 });
 
-/** A token for `root` of a database that was seeded. */
+/** Creates a token for `root` in a seeded database. */
 async function tokensOf(database: string): Promise<[{ token: string }]> {
   const args = ["token", "create", "--db", database, "--user", "root", "--name", "test"];
   return [await runJson([...args, "--scopes", "api"], at)];
 }
 
-/** A request whose body ends only when told to. */
+/** Starts a request whose body ends only when told to. */
 function slowRequest(server: Serving): {
   begun: Promise<void>;
   finish: () => void;
@@ -290,7 +290,7 @@ function slowRequest(server: Serving): {
       "private-token": token,
       "content-type": "application/json",
       "content-length": String(body.length),
-      // Answered by Node as soon as the request is being read.
+      // Node answers it when the request begins to be read.
       expect: "100-continue",
     },
   });

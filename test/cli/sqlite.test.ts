@@ -10,11 +10,11 @@ afterAll(folder.remove);
 const newerNode = runtimes.find(({ name }) => name === "Node with node:sqlite")?.command?.[0];
 const isItself = newerNode === process.execPath;
 
-// A binary has Bun's.
+// The binary uses Bun's SQLite.
 const isBinary = process.env["TEST_PM_CLI"] !== undefined;
 
 describe.skipIf(isBinary)("PM_SQLITE", () => {
-  it("names a library that there is", async () => {
+  it("must name a known library", async () => {
     const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "sqlite3" } });
     expect(seed).toEqual({
       code: 1,
@@ -23,7 +23,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
     });
   });
 
-  it.skipIf(isItself)("can't be node:sqlite on a Node that has none", async () => {
+  it.skipIf(isItself)("can't be node:sqlite on a Node without it", async () => {
     const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "node:sqlite" } });
     expect(seed).toEqual({
       code: 1,
@@ -34,7 +34,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
 });
 
 describe.skipIf(!newerNode || isItself || isBinary)(
-  "on a Node that better-sqlite3 wasn't built for",
+  "on a Node without a better-sqlite3 build",
   () => {
     const onNewerNode = (env: Record<string, string>) =>
       promisify(execFile)(newerNode as string, [script, "seed", "--db", "newer.db", "--json"], {
@@ -42,7 +42,7 @@ describe.skipIf(!newerNode || isItself || isBinary)(
         env: environment({ NODE_NO_WARNINGS: "1", ...env }),
       });
 
-    it("Node's own is taken instead", async () => {
+    it("Node's own is used instead", async () => {
       const { stdout, stderr } = await onNewerNode({});
       expect(stderr).toBe("");
       expect(JSON.parse(stdout)).toHaveProperty("tokens");
@@ -50,7 +50,7 @@ describe.skipIf(!newerNode || isItself || isBinary)(
       expect(JSON.parse(read.stdout).length).toBeGreaterThan(1);
     });
 
-    it("it is not where better-sqlite3 is asked for", async () => {
+    it("it is not if better-sqlite3 is requested", async () => {
       await expect(onNewerNode({ PM_SQLITE: "better-sqlite3" })).rejects.toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/^error: better-sqlite3 can't be loaded: .*\n$/),

@@ -10,7 +10,7 @@ import { collect, environment, newFolder, root, until } from "./helpers.ts";
 const folder = newFolder();
 const at = (name: string) => join(folder.path, name);
 
-// A clone in which `npm ci` and tsup are stand-ins: they leave what was installed and built here already.
+// A clone in which `npm ci` and tsup are stubs that reuse what is installed and built here.
 beforeAll(() => {
   for (const name of ["cli", "src", "package.json", "package-lock.json", "tsup.config.ts"]) {
     cpSync(join(root, name), at(name), { recursive: true });
@@ -40,7 +40,7 @@ const steps = () => readFileSync(at("steps.log"), "utf8").trim().split("\n");
 
 interface Started {
   output: { stdout: string; stderr: string };
-  /** The command it says to try. */
+  /** The suggested command. */
   curl: string;
   stop: () => Promise<number | null>;
 }
@@ -69,7 +69,7 @@ function launch(env: Record<string, string>) {
 }
 
 describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
-  it("installs, builds, seeds and serves; a second one does nothing of it again", async () => {
+  it("installs, builds, seeds and serves; a second run repeats none of it", async () => {
     const first = await start();
     expect(steps()).toEqual(["npm ci --no-audit --no-fund", "tsup --silent"]);
     expect(first.output.stdout).toContain("Seeding the demo database");
@@ -89,7 +89,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it("builds again where a source is newer", async () => {
+  it("rebuilds if a source is newer", async () => {
     const later = new Date(Date.now() + 1000);
     utimesSync(at("cli/commands/seed.ts"), later, later);
     const { stop } = await start();
@@ -100,7 +100,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     utimesSync(at("cli/commands/seed.ts"), earlier, earlier);
   });
 
-  it("says how to choose another port", async () => {
+  it("explains how to choose another port", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as { port: number };
@@ -114,7 +114,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     );
   });
 
-  it("refuses a port that is none", async () => {
+  it("refuses an invalid port", async () => {
     const child = launch({ PM_PORT: "http" });
     const output = collect(child);
     await once(child, "close");
@@ -123,7 +123,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
   });
 });
 
-/** What a command prints that somebody pastes into a shell. */
+/** The output of a command pasted into a shell. */
 async function pasted(command: string) {
   const { stdout } = await promisify(execFile)("sh", ["-c", command]);
   return JSON.parse(stdout);

@@ -7,7 +7,7 @@ const folder = newFolder();
 const at = { cwd: folder.path };
 afterAll(folder.remove);
 
-/** Runs `pm-cli` on a pseudo-terminal, typing each answer when its question is there. */
+/** Runs `pm-cli` on a pseudo-terminal, typing each answer when its question appears. */
 async function onTerminal(
   args: string,
   answers: [question: string, answer: string][] = [],
@@ -38,7 +38,7 @@ const ENTER = "\r";
 const CONTROL_C = "\u0003";
 
 describe("on a terminal", () => {
-  it("asks for what is left out, and for a password without showing it", async () => {
+  it("asks for missing options, and for a password without showing it", async () => {
     const { code, screen } = await onTerminal("user create --name 'Ada Lovelace'", [
       ["User name", `ada${ENTER}`],
       ["E-mail address", `ada${ENTER}`],
@@ -68,7 +68,7 @@ describe("on a terminal", () => {
     expect(screen).toMatch(/pmat-[0-9a-f]{40}/);
   });
 
-  it("offers a password where nothing else is left out", async () => {
+  it("offers a password even if nothing else is missing", async () => {
     const data = "--username bob --name Bob --email bob@example.com";
     const { code, screen } = await onTerminal(`user create ${data}`, [["Password", ENTER]]);
     expect(code).toBe(0);
@@ -76,7 +76,7 @@ describe("on a terminal", () => {
     expect(screen).not.toContain("The same again");
   });
 
-  it("asks again where an answer can't be used, at once", async () => {
+  it("immediately asks again after an invalid answer", async () => {
     const { code, screen } = await onTerminal("token create --scopes api", [
       ["User name", `nobody${ENTER}`],
       ["There is no such User", `\u0015bob${ENTER}`],
@@ -86,7 +86,7 @@ describe("on a terminal", () => {
     expect(screen).toMatch(/pmat-[0-9a-f]{40}/);
   });
 
-  it("has one agree to what can't be undone", async () => {
+  it("asks for confirmation of what can't be undone", async () => {
     await runJson(["user", "create", "--username", "gone", "--name", "G", "--email", "g@x"], at);
     const no = await onTerminal("user delete gone", [["for good", `n${ENTER}`]]);
     expect([no.code, no.screen.includes("error: nothing was done")]).toEqual([1, true]);
@@ -94,7 +94,7 @@ describe("on a terminal", () => {
     expect([yes.code, yes.screen.includes("gone is deleted.")]).toEqual([0, true]);
   });
 
-  it("does nothing where Ctrl-C is the answer", async () => {
+  it("does nothing after Ctrl-C", async () => {
     const { code, screen } = await onTerminal("user create --username eve", [
       ["Full name", CONTROL_C],
     ]);
@@ -105,7 +105,7 @@ describe("on a terminal", () => {
     expect(users.map(({ username }) => username)).not.toContain("eve");
   });
 
-  it("shows how far seeding is", async () => {
+  it("shows the progress of seeding", async () => {
     const { code, screen } = await onTerminal("seed --db medium.db --scale medium");
     expect(code).toBe(0);
     expect(screen).toMatch(/Seeding █+░* \d+%/);

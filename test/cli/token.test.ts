@@ -71,14 +71,14 @@ describe("token create", () => {
     expect((await server.get("/user", token.token)).status).toBe(200);
   });
 
-  it("says where a token is expired from the start", async () => {
+  it("warns about a token that is already expired", async () => {
     const { code, stdout } = await run([...create("ada", "old"), "--expires-at", "2020-02-29"], at);
     expect(code).toBe(0);
     expect(stdout).toContain("It is refused already: its day was 2020-02-29.");
     expect((await server.get("/user", stdout.split("\n", 1)[0])).status).toBe(401);
   });
 
-  it("names what is missing", async () => {
+  it("names missing options", async () => {
     expect(await run(["token", "create", "--name", "x"], at)).toEqual({
       code: 2,
       stdout: "",
@@ -99,7 +99,7 @@ describe("token create", () => {
     expect(stderr.trimEnd()).not.toContain("\n");
   });
 
-  it("fails for a user who isn't there", async () => {
+  it("fails for an unknown user", async () => {
     const { code, stderr } = await run(create("nobody", "x"), at);
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -107,7 +107,7 @@ describe("token create", () => {
     });
   });
 
-  it.skipIf(process.platform !== "linux")("fails where the secret can't be written", async () => {
+  it.skipIf(process.platform !== "linux")("fails if the secret can't be written", async () => {
     const command = `${shellCommand} ${create("ada", "lost").join(" ")} --json > /dev/full`;
     const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
       execFile("sh", ["-c", command], { ...at, env: environment() }, (error, _, stderr) =>
@@ -120,7 +120,7 @@ describe("token create", () => {
 });
 
 describe("token list", () => {
-  it("prints an array or a table, of one user where asked", async () => {
+  it("prints an array or a table, of one user on request", async () => {
     const tokens = await runJson(["token", "list", "--user", "bob"], at);
     expect(tokens).toEqual([
       {
@@ -130,7 +130,7 @@ describe("token list", () => {
         scopes: ["api"],
         impersonation: true,
         expires_at: null,
-        // It was used to ask who it belongs to, before.
+        // It was used above, to ask for its owner.
         last_used_at: expect.any(String),
         revoked: false,
         active: true,
@@ -144,7 +144,7 @@ describe("token list", () => {
     expect(stdout).toMatch(/ada +│ old +│ api +│ +│ 2020-02-29 +│ expired/);
   });
 
-  it("fails for a user who isn't there", async () => {
+  it("fails for an unknown user", async () => {
     expect((await run(["token", "list", "--user", "nobody"], at)).code).toBe(1);
   });
 });
@@ -163,7 +163,7 @@ describe("token revoke", () => {
     expect(stdout).toBe(`Token ${id} (lost) of ada is revoked.\n`);
   });
 
-  it("fails for an unknown id, and for what is none", async () => {
+  it("fails for an unknown and for an invalid id", async () => {
     expect(await run(["token", "revoke", "999999"], at)).toEqual({
       code: 1,
       stdout: "",
@@ -190,7 +190,7 @@ describe("token create-job", () => {
     ...more,
   ];
 
-  it("issues a token that reads its project for as long as it is said", async () => {
+  it("issues a token that reads its project for the given time", async () => {
     const seed = {
       users: [{ username: "root", admin: true }],
       groups: [{ path: "acme", projects: [{ path: "app" }] }],
@@ -206,7 +206,7 @@ describe("token create-job", () => {
     expect(lifetime).toBeLessThan(40 * 60_000);
   });
 
-  it("refuses what is no duration, and what is left out", async () => {
+  it("refuses an invalid duration, and missing options", async () => {
     expect((await run(createJob("--lifetime", "soon"), at)).code).toBe(2);
     const { code, stderr } = await run(["token", "create-job", "--user", "ada"], at);
     expect({ code, stderr }).toEqual({ code: 2, stderr: "error: --project is required\n" });
@@ -214,7 +214,7 @@ describe("token create-job", () => {
 });
 
 describe("audit list", () => {
-  it("prints what was done, and by whom", async () => {
+  it("prints actions and callers", async () => {
     const events = await runJson(["audit", "list", "--user", "bob"], at);
     expect(events.at(-1)).toMatchObject({ action: "user created", author: "operator" });
     expect(events.at(-2)).toEqual({
@@ -240,7 +240,7 @@ describe("audit list", () => {
 });
 
 describe("serve", () => {
-  it("takes no impersonation token where that is off, and limits requests where that is asked for", async () => {
+  it("accepts no impersonation token if those are off, and limits requests if configured", async () => {
     const { token } = await runJson([...create("bob", "acting"), "--impersonate"], at);
     const own = await runJson(create("bob", "own"), at);
     const args = ["--impersonation", "off", "--requests-per-minute", "2"];
@@ -257,7 +257,7 @@ describe("serve", () => {
     }
   });
 
-  it("offers OAuth2's flows but for those that are switched off", async () => {
+  it("offers OAuth2's flows except disabled ones", async () => {
     const flowsOf = async (args: string[]) => {
       const server = await startServing(args, at);
       const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`);

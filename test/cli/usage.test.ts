@@ -32,14 +32,14 @@ describe("--help", () => {
     expect(examples).toContain(`pm-cli ${command}`.trimEnd());
   });
 
-  it("says where each option can be set", async () => {
+  it("shows where each option can be set", async () => {
     const { stdout } = await run(["serve", "--help"], at);
     for (const name of ["DB", "HOST", "PORT", "URL", "TIER", "TRUST_PROXY"]) {
       expect(stdout).toMatch(new RegExp(`env:\\s+PM_${name}\\b`));
     }
   });
 
-  it("doesn't show what the environment holds", async () => {
+  it("doesn't show values of the environment", async () => {
     const env = { PM_DB: "postgres://pm:top-secret@127.0.0.1/pm" };
     expect((await run(["serve", "--help"], { env })).stdout).not.toContain("top-secret");
   });
@@ -59,7 +59,7 @@ describe("the command line", () => {
     [["serve", "--prot", "80"], "error: unknown option '--prot'"],
     [["serve", "--port"], "error: option '--port <port>' argument missing"],
     [["user", "list", "everybody"], "error: too many arguments"],
-  ])("that is wrong is a usage error: %j", async (args, message) => {
+  ])("that is invalid is a usage error: %j", async (args, message) => {
     const { code, stdout, stderr } = await run(args, at);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
@@ -71,7 +71,7 @@ describe("the command line", () => {
     ["token", "list"],
     ["token", "revoke", "1"],
     ["token", "create", "--user", "ada", "--name", "x", "--scopes", "api"],
-  ])("makes no database of a misspelt name: %s %s", async (...args) => {
+  ])("creates no database for a misspelt name: %s %s", async (...args) => {
     const { code, stdout, stderr } = await run([...args, "--db", "misspelt.db"], at);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^error: there is no database misspelt\.db: name another .*\n$/);

@@ -22,7 +22,7 @@ function data(username: string): string[] {
 }
 
 describe("user create", () => {
-  it("makes the database and prints the user as one object", async () => {
+  it("creates the database and prints the user as one object", async () => {
     const { path, remove } = newFolder();
     const ran = await run(["user", "create", ...data("ada"), "--admin", "--json"], { cwd: path });
     expect(ran).toMatchObject({ code: 0, stderr: "" });
@@ -37,13 +37,13 @@ describe("user create", () => {
     remove();
   });
 
-  it("tells people what to do next", async () => {
+  it("suggests the next step", async () => {
     const { code, stdout } = await run(["user", "create", ...data("next")], at);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Created the user next \(id \d+\)\.\nA token .*pm-cli token create/);
   });
 
-  it("takes a password from standard input, without its line end", async () => {
+  it("reads a password from standard input, without the newline", async () => {
     const args = ["user", "create", "--password-stdin"];
     const good = await run([...args, ...data("pass")], { ...at, input: "12345678\n" });
     expect(good).toMatchObject({ code: 0, stderr: "" });
@@ -57,7 +57,7 @@ describe("user create", () => {
     expect(none.stderr).toBe("error: --password-stdin: there is nothing on standard input\n");
   });
 
-  it("refuses what is taken or malformed in one line", async () => {
+  it("refuses taken or malformed values in one line", async () => {
     const taken = await run(["user", "create", ...data("ROOT"), "--json"], at);
     expect(taken).toMatchObject({ code: 1, stdout: "" });
     expect(taken.stderr).toBe("error: Email has already been taken: choose another\n");
@@ -69,7 +69,7 @@ describe("user create", () => {
     expect(malformed.stderr).toBe("error: email is invalid: correct it and try again\n");
   });
 
-  it("names every option that is missing or blank, and asks nothing without a terminal", async () => {
+  it("names every missing or blank option, and asks nothing without a terminal", async () => {
     const all = await run(["user", "create"], at);
     expect(all).toEqual({
       code: 2,
@@ -84,7 +84,7 @@ describe("user create", () => {
 });
 
 describe("hints", () => {
-  it("name the database, where it isn't the usual one", async () => {
+  it("name the database, unless it is the default one", async () => {
     const named = await run(["user", "create", ...data("other"), "--db", "p.db"], at);
     expect(named.stdout).toContain(
       "pm-cli token create --user other --name cli --scopes api --db p.db",
@@ -97,7 +97,7 @@ describe("hints", () => {
 });
 
 describe("user show, rename, promote, demote and delete", () => {
-  it("changes what a user is", async () => {
+  it("change a user", async () => {
     await runJson(["user", "create", ...data("grace")], at);
     expect((await run(["user", "promote", "grace"], at)).stdout).toBe(
       "grace is an administrator now.\n",
@@ -112,7 +112,7 @@ describe("user show, rename, promote, demote and delete", () => {
     expect(shown.stdout).toMatch(/│ hopper +│ Grace H /);
   });
 
-  it("asks before it deletes, and needs --yes where it can't", async () => {
+  it("asks before deleting, and requires --yes if it can't ask", async () => {
     const unasked = await run(["user", "delete", "hopper"], at);
     expect([unasked.code, unasked.stdout]).toEqual([2, ""]);
     expect(unasked.stderr).toContain("Give --yes");
@@ -121,7 +121,7 @@ describe("user show, rename, promote, demote and delete", () => {
     expect((await run(["user", "show", "hopper"], at)).code).toBe(1);
   });
 
-  it("keeps the last administrator", async () => {
+  it("never removes the last administrator", async () => {
     for (const args of [["demote"], ["block"], ["delete", "--yes"]]) {
       const [verb, ...flags] = args as [string];
       const ran = await run(["user", verb, "root", ...flags], at);
@@ -133,7 +133,7 @@ describe("user show, rename, promote, demote and delete", () => {
     }
   });
 
-  it("renames to something", async () => {
+  it("requires something to change", async () => {
     const ran = await run(["user", "rename", "root"], at);
     expect(ran.stderr).toBe("error: give the new user name, --name or --email\n");
     expect(ran.code).toBe(2);
@@ -173,7 +173,7 @@ describe("user list", () => {
     expect(stdout).toMatch(/id +│ username .*\n.*\n.*1 +│ root +│ The root +│ root@example\.com/);
   });
 
-  it("shows nothing that would steer a terminal", async () => {
+  it("replaces terminal control characters", async () => {
     const name = "Eve \u001b[31m\u0007";
     const data = ["--username", "eve", "--name", name, "--email", "eve@example.com"];
     await runJson(["user", "create", ...data], at);
@@ -182,7 +182,7 @@ describe("user list", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  it("is quiet where nobody reads any more", async () => {
+  it("is silent if its output is closed", async () => {
     const [command, ...rest] = [...program, "user", "list"];
     const child = spawn(command as string, rest, {
       cwd: folder.path,
@@ -196,7 +196,7 @@ describe("user list", () => {
 });
 
 describe("user block and unblock", () => {
-  it("changes the state, whatever the name's case", async () => {
+  it("changes the state, with the name in any case", async () => {
     await runJson(["user", "create", ...data("mallory")], at);
     expect(await runJson(["user", "block", "Mallory"], at)).toMatchObject({
       username: "mallory",
@@ -206,7 +206,7 @@ describe("user block and unblock", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "mallory is active now.\n" });
   });
 
-  it("fails for a user who isn't there", async () => {
+  it("fails for an unknown user", async () => {
     const ran = await run(["user", "block", "nobody"], at);
     expect(ran).toEqual({
       code: 1,
@@ -215,7 +215,7 @@ describe("user block and unblock", () => {
     });
   });
 
-  it("needs a user name", async () => {
+  it("requires a user name", async () => {
     const ran = await run(["user", "block"], at);
     expect(ran).toEqual({
       code: 2,
@@ -226,7 +226,7 @@ describe("user block and unblock", () => {
 });
 
 describe("user set-password", () => {
-  it("takes it from standard input", async () => {
+  it("reads it from standard input", async () => {
     await runJson(["user", "create", ...data("forgetful")], at);
     const ran = await run(["user", "set-password", "Forgetful", "--password-stdin"], {
       ...at,
@@ -245,7 +245,7 @@ describe("user set-password", () => {
     expect(short.stderr).toContain("password is too short (minimum is 8 characters)");
   });
 
-  it("needs one, and a user", async () => {
+  it("requires one, and a user", async () => {
     const none = await run(["user", "set-password", "root"], at);
     expect(none).toMatchObject({ code: 2, stdout: "" });
     expect(none.stderr).toBe("error: give the new password: --password-stdin < password.txt\n");
@@ -259,7 +259,7 @@ describe("user set-password", () => {
 });
 
 describe("user disable-two-factor", () => {
-  it("is done whether it was on or not", async () => {
+  it("succeeds whether it was on or not", async () => {
     const { stdout, code } = await run(["user", "disable-two-factor", "root"], at);
     expect([code, stdout]).toEqual([0, "root signs in with their password alone now.\n"]);
     expect(await runJson(["user", "disable-two-factor", "root"], at)).toMatchObject({

@@ -100,7 +100,7 @@ describe("badges", () => {
     });
   });
 
-  it("of a group are its projects' too, page after page", async () => {
+  it("of a group include its projects' own, across pages", async () => {
     for (const name of ["a", "b", "c"]) {
       await gitlab.ProjectBadges.add("acme/site", LINK, IMAGE, { name });
     }
@@ -118,7 +118,7 @@ describe("badges", () => {
 });
 
 describe("dependencies", () => {
-  // The client has no method for them, but it can send any request.
+  // The client has no method for them, but it can send arbitrary requests.
   const list = async (client: typeof gitlab, searchParams: Record<string, string> = {}) => {
     const { body, headers } = await client.Projects.requester.get(
       "projects/acme%2Fsite/dependencies",
@@ -144,7 +144,7 @@ describe("dependencies", () => {
 });
 
 describe("notification settings", () => {
-  it("of everything", async () => {
+  it("are read and changed globally", async () => {
     const settings = gitlab.NotificationSettings;
     expect(await settings.show()).toEqual({
       level: "participating",
@@ -164,7 +164,7 @@ describe("notification settings", () => {
     async (of) => {
       const settings = gitlab.NotificationSettings;
       expect(await settings.show(of)).toEqual({ level: "global" });
-      // The type says events are one object; the API, and GitLab's, has a parameter for each.
+      // The type declares events as one object; GitLab's API, like ours, has a parameter for each.
       const options: object = {
         level: "custom",
         newNote: true,
@@ -184,7 +184,7 @@ describe("notification settings", () => {
 });
 
 describe("events", () => {
-  it("of a project, page after page", async () => {
+  it("are fetched across pages for a project", async () => {
     const events = await gitlab.Events.all({ projectId: "acme/site" });
     expect(
       events.map(({ action_name, author_username }) => [action_name, author_username]),
@@ -207,7 +207,7 @@ describe("events", () => {
     });
   });
 
-  it("of a user, by id and by name", async () => {
+  it("are fetched for a user, by id and by name", async () => {
     const { id } = await bob.Users.showCurrentUser();
     const events = await gitlab.Events.all({ userId: id });
     expect(events.map(({ action_name }) => action_name)).toEqual([
@@ -222,7 +222,7 @@ describe("events", () => {
     ]);
   });
 
-  it("of the caller, and of all of their projects", async () => {
+  it("are fetched for the caller, and for all of their projects", async () => {
     expect((await gitlab.Events.all()).map(({ action_name }) => action_name)).toEqual([
       "closed",
       "opened",
@@ -242,7 +242,7 @@ describe("events", () => {
     expect(events.map(({ action_name }) => action_name)).toEqual(expected);
   });
 
-  it("say where a page is", async () => {
+  it("include pagination data", async () => {
     const { data, paginationInfo } = await gitlab.Events.all({
       projectId: "acme/site",
       page: 2,

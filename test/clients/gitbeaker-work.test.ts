@@ -56,7 +56,7 @@ const SITE = "acme/site";
 const { server, ann: gitlab, bob } = await serving(seed, 2);
 
 describe("issues", () => {
-  it("are made, shown, changed, closed, reopened and removed", async () => {
+  it("are created, shown, changed, closed, reopened and removed", async () => {
     const { id: userId } = await bob.Users.showCurrentUser();
     const [milestone] = await gitlab.GroupMilestones.all("acme");
     const made = await gitlab.Issues.create(SITE, "Süßes & Saures", {
@@ -114,7 +114,7 @@ describe("issues", () => {
   const titles = async (found: Promise<{ title: string }[]>) =>
     (await found).map(({ title }) => title);
 
-  it("are listed page after page: of a project, of a group, of everybody", async () => {
+  it("are listed across pages: of a project, of a group, of everybody", async () => {
     const all = ["Five", "Secret", "Three", "Two", "One"];
     expect(await titles(gitlab.Issues.all({ projectId: SITE }))).toEqual(all);
     expect(server.requests.map(({ query }) => query)).toEqual([
@@ -163,9 +163,9 @@ describe("issues", () => {
     expect((await gitlab.Issues.show(2, { projectId: SITE })).state).toBe("closed");
   });
 
-  it("are subscribed to, and put on the list of todos, once", async () => {
+  it("are subscribed to, and added to the todos, once", async () => {
     expect((await gitlab.Issues.subscribe(SITE, 3)).subscribed).toBe(true);
-    // Nothing changed is no success to gitbeaker, as with GitLab.
+    // gitbeaker treats 304 as an error, as with GitLab.
     expect((await refusal(gitlab.Issues.subscribe(SITE, 3)))[0]).toBe(304);
     expect((await gitlab.Issues.unsubscribe(SITE, 3)).subscribed).toBe(false);
     expect(await gitlab.Issues.createTodo(SITE, 3)).toMatchObject({
@@ -187,7 +187,7 @@ describe.each([
     "MergeRequest",
   ],
 ] as const)("of %s", (_name, notesOf, noteEmojisOf, emojisOf, type) => {
-  it("notes are written, changed, listed and removed", async () => {
+  it("notes are created, changed, listed and removed", async () => {
     const notes = gitlab[notesOf];
     const made = await notes.create(SITE, 1, "First\n\nsecond line");
     expect(made).toMatchObject({
@@ -210,7 +210,7 @@ describe.each([
     expect((await refusal(notes.create(SITE, 1, undefined as unknown as string)))[0]).toBe(400);
   });
 
-  it("emoji are given, listed and taken back, on notes too", async () => {
+  it("emoji are awarded, listed and removed, on notes too", async () => {
     const emojis = gitlab[emojisOf];
     for (const name of ["thumbsup", "heart", "tada"]) await emojis.award(SITE, 1, name);
     const all = await emojis.all(SITE, 1);
@@ -236,7 +236,7 @@ describe.each([
 });
 
 describe("merge requests", () => {
-  it("are made, changed, closed, reopened, merged and removed", async () => {
+  it("are created, changed, closed, reopened, merged and removed", async () => {
     const made = await bob.MergeRequests.create(SITE, "feature/x", "main", "Feature", {
       description: "Closes #1",
       labels: "bug",
@@ -280,7 +280,7 @@ describe("merge requests", () => {
     expect((await refusal(gitlab.MergeRequests.show(SITE, 4)))[0]).toBe(404);
   });
 
-  it("are listed page after page, and filtered", async () => {
+  it("are listed across pages, and filtered", async () => {
     const titles = async (found: Promise<{ title: string }[]>) =>
       (await found).map(({ title }) => title);
     const all = ["Change 3", "Change 2", "Change 1"];
@@ -298,7 +298,7 @@ describe("merge requests", () => {
     expect(await titles(some)).toEqual(["Change 1", "Change 3"]);
   });
 
-  it("are subscribed to, and put on the list of todos", async () => {
+  it("are subscribed to, and added to the todos", async () => {
     expect((await gitlab.MergeRequests.subscribe(SITE, 1)).subscribed).toBe(true);
     expect((await gitlab.MergeRequests.unsubscribe(SITE, 1)).subscribed).toBe(false);
     expect(await gitlab.MergeRequests.createTodo(SITE, 1)).toMatchObject({
@@ -309,7 +309,7 @@ describe("merge requests", () => {
 });
 
 describe("todos", () => {
-  it("are listed page after page, filtered, and done: one, then all", async () => {
+  it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();
     await bob.IssueNotes.create(SITE, 1, "What does @ann think?");
     await bob.Issues.edit(SITE, 3, { assigneeIds: [id] });

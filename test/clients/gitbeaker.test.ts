@@ -47,7 +47,7 @@ describe("boards", () => {
     expect(await gitlab.GroupIssueBoards.show("acme", board?.id as number)).toEqual(board);
   });
 
-  it("are made, scoped and removed", async () => {
+  it("are created, scoped and removed", async () => {
     const made = await gitlab.GroupIssueBoards.create("acme", "Second");
     const [milestone] = await gitlab.GroupMilestones.all("acme");
     const { id } = await gitlab.Users.showCurrentUser();
@@ -102,7 +102,7 @@ describe("groups", () => {
     expect(await gitlab.Groups.show(team.id)).toEqual(team);
   });
 
-  it("are made, changed, searched and removed", async () => {
+  it("are created, changed, searched and removed", async () => {
     const { id } = await gitlab.Groups.create("New", "new", { visibility: "public" });
     const below = await gitlab.Groups.create("Below", "below", { parentId: id });
     expect(below.full_path).toBe("new/below");
@@ -128,7 +128,7 @@ describe("projects", () => {
     expect(await gitlab.Projects.show(project.id)).toEqual(project);
   });
 
-  it("are made, changed, archived and removed", async () => {
+  it("are created, changed, archived and removed", async () => {
     const made = await gitlab.Projects.create({ name: "My Site", topics: ["web", "docs"] });
     expect(made).toMatchObject({ path_with_namespace: "ann/my-site", topics: ["web", "docs"] });
     const changed = await gitlab.Projects.edit(made.id, { description: "New", lfsEnabled: false });
@@ -143,7 +143,7 @@ describe("projects", () => {
     expect((await gitlab.Projects.star("acme/app-1")).star_count).toBe(1);
     const starred = await gitlab.Projects.all({ starred: true });
     expect(starred.map(({ path }) => path)).toEqual(["app-1"]);
-    // GitLab's answer to a second star is no success, and gitbeaker raises it.
+    // GitLab answers 304 to a second star, which gitbeaker throws.
     expect((await refusal(gitlab.Projects.star("acme/app-1")))[0]).toBe(304);
     expect((await gitlab.Projects.unstar("acme/app-1")).star_count).toBe(0);
   });
@@ -226,7 +226,7 @@ describe("users", () => {
     expect(all.map(({ username }) => username)).toEqual(["bob", "ann", "root"]);
   });
 
-  it("are made, changed, blocked and removed by administrators", async () => {
+  it("are created, changed, blocked and removed by administrators", async () => {
     const made = await root.Users.create({
       username: "carl",
       name: "Carl",
@@ -281,7 +281,7 @@ describe("pages", () => {
     expect(server.requests.every(({ query }) => query.includes("search=group-"))).toBe(true);
   });
 
-  it("say where they are", async () => {
+  it("include pagination data", async () => {
     const { data, paginationInfo } = await gitlab.Groups.all({
       perPage: 3,
       page: 2,
@@ -299,7 +299,7 @@ describe("pages", () => {
     });
   });
 
-  it("stop where they are told to", async () => {
+  it("stop at a given limit", async () => {
     expect(await gitlab.Groups.all({ perPage: 3, maxPages: 2 })).toHaveLength(6);
   });
 
@@ -316,7 +316,7 @@ describe("pages", () => {
     await small.close();
   });
 
-  it("are found by key", async () => {
+  it("can be fetched by keyset", async () => {
     const projects = await gitlab.Projects.all({
       pagination: "keyset",
       orderBy: "id",
@@ -339,7 +339,7 @@ describe("pages", () => {
     expect(data.map(({ id }) => id)).toEqual(ids.reverse());
   });
 
-  it("are found by key in the order of the id only", async () => {
+  it("can be fetched by keyset only when ordered by id", async () => {
     const call = gitlab.Projects.all({
       pagination: "keyset",
       orderBy: "name",
@@ -354,7 +354,7 @@ describe("pages", () => {
 });
 
 describe("clients", () => {
-  it("get the status and the headers when they ask", async () => {
+  it("receive the status and the headers on request", async () => {
     const shown = await gitlab.Groups.show("acme", { showExpanded: true });
     expect(shown.status).toBe(200);
     expect(shown.headers["content-type"]).toBe("application/json");
@@ -364,28 +364,28 @@ describe("clients", () => {
     expect(gone.status).toBe(204);
   });
 
-  it("may camelize", async () => {
+  it("can camelize", async () => {
     const camel = new Gitlab({ host: server.url, token: "ann-token", camelize: true });
     expect(await camel.Groups.show("acme")).toMatchObject({ fullPath: "acme" });
     expect((await camel.Groups.all({ perPage: 3 })).length).toBe(8);
   });
 
-  it("may send their token as an OAuth token", async () => {
+  it("can send their token as an OAuth token", async () => {
     const bearer = new Gitlab({ host: server.url, oauthToken: "ann-token" });
     expect((await bearer.Users.showCurrentUser()).username).toBe("ann");
   });
 
-  it("may ask for the version", async () => {
+  it("can ask for the version", async () => {
     expect(await gitlab.Metadata.show()).toMatchObject({ version: expect.any(String) });
   });
 
-  it("may give up waiting", async () => {
+  it("can time out", async () => {
     server.faults.add({ delay: 5000 });
     const hasty = new Gitlab({ host: server.url, token: "ann-token", queryTimeout: 50 });
     await expect(hasty.Groups.show("acme")).rejects.toThrow(GitbeakerTimeoutError);
   });
 
-  it("try again what may work later", async () => {
+  it("retry what may work later", async () => {
     server.faults.add({ status: 429, times: 2 });
     server.faults.add({ status: 502, body: "<h1>Bad gateway</h1>" });
     expect((await gitlab.Groups.show("acme")).path).toBe("acme");
@@ -396,7 +396,7 @@ describe("clients", () => {
 });
 
 describe("errors", () => {
-  it("say what the API says", async () => {
+  it("contain the API's message", async () => {
     const stranger = new Gitlab({ host: server.url, token: "nobody" });
     const reader = new Gitlab({ host: server.url, token: "reader" });
     expect(await refusal(stranger.Groups.all())).toEqual([401, "401 Unauthorized"]);
@@ -419,7 +419,7 @@ describe("errors", () => {
     expect(await refusal(gitlab.Runners.all())).toEqual([404, "404 Not Found"]);
   });
 
-  it("keep the answer", async () => {
+  it("contain the answer", async () => {
     const error = await gitlab.Groups.show("nowhere").catch((reason: unknown) => reason);
     const { cause } = error as GitbeakerRequestError;
     expect(cause?.request.url).toBe(`${server.url}/api/v4/groups/nowhere`);

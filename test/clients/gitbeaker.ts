@@ -2,7 +2,7 @@ import { GitbeakerRequestError, Gitlab } from "@gitbeaker/rest";
 import { afterAll, afterEach, expect } from "vitest";
 import { type Seed, startTestServer } from "../../src/testing.ts";
 
-/** Who there is in these tests: an administrator and two others. */
+/** The users of these tests: an administrator and two others. */
 export const users: Seed["users"] = [
   { username: "root", admin: true, tokens: [{ token: "root-token" }] },
   { username: "ann", name: "Ann", tokens: [{ token: "ann-token" }] },
@@ -13,10 +13,10 @@ export const users: Seed["users"] = [
 ];
 
 /**
- * Starts a server for a file of tests, which is as new after each of them, with gitbeaker as each of its users.
+ * Starts a server for a test file, reset after each test, with a gitbeaker client for each of its users.
  *
- * @param seed with {@link users}
- * @param perPage items of a page
+ * @param seed must contain {@link users}
+ * @param perPage items per page
  */
 export async function serving(seed: Seed, perPage: number) {
   const server = await startTestServer({
@@ -30,7 +30,7 @@ export async function serving(seed: Seed, perPage: number) {
   return { server, root: as("root-token"), ann: as("ann-token"), bob: as("bob-token") };
 }
 
-/** What gitbeaker makes of a refused request: the status, and the message. */
+/** The status and message of the error gitbeaker throws for a refused request. */
 export async function refusal(call: Promise<unknown>) {
   const error = await call.then(
     () => new Error("it was not refused"),

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What the browser does with an authorization request: it gives the URL the client is called back at. */
+/** Acts as the browser on an authorization request: returns the callback URL. */
 async function consent(url: string | URL): Promise<URL> {
   const { pathname, search } = new URL(url);
   const page = await visitor.get(pathname + search);
@@ -83,7 +83,7 @@ describe("oauth4webapi", () => {
         state,
       }),
     );
-    // Checks `state` and, by the metadata, `iss`.
+    // Checks `state` and, if the metadata say so, `iss`.
     const parameters = oauth.validateAuthResponse(as, client, await consent(url), state);
     const granted = await oauth.authorizationCodeGrantRequest(
       as,
@@ -167,7 +167,7 @@ describe("oauth4webapi", () => {
     expect((await userOf(second.access_token)).username).toBeUndefined();
   });
 
-  it("is told of a denial", async () => {
+  it("receives a denial", async () => {
     const { client_id } = confidential;
     const query = new URLSearchParams({
       client_id,
@@ -184,7 +184,7 @@ describe("oauth4webapi", () => {
 });
 
 describe("openid-client, for OAuth2 alone", () => {
-  // By the issuer and `/.well-known/oauth-authorization-server` alone.
+  // With only the issuer and `/.well-known/oauth-authorization-server`.
   const discovered = ({ client_id }: Client, auth: openid.ClientAuth) =>
     openid.discovery(new URL(server.url), client_id, undefined, auth, {
       algorithm: "oauth2",
@@ -204,7 +204,7 @@ describe("openid-client, for OAuth2 alone", () => {
   ];
 
   it.each(ways)(
-    "finds the server, and gets, refreshes and revokes tokens with %s",
+    "discovers the server, and gets, refreshes and revokes tokens with %s",
     async (_, way) => {
       const config = await way();
       expect(config.serverMetadata()).toMatchObject({ issuer: server.url });
@@ -241,7 +241,7 @@ describe("openid-client, for OAuth2 alone", () => {
     },
   );
 
-  it("is told of a denial", async () => {
+  it("receives a denial", async () => {
     const config = await discovered(open, openid.None());
     const url = openid.buildAuthorizationUrl(config, { redirect_uri: REDIRECT, scope: "openid" });
     await expect(openid.authorizationCodeGrant(config, await consent(url))).rejects.toMatchObject({
@@ -257,7 +257,7 @@ describe("simple-oauth2", () => {
   });
 
   it.each(["header", "body"] as const)(
-    "gets, refreshes and revokes tokens, its secret in the %s",
+    "gets, refreshes and revokes tokens, with its secret in the %s",
     async (authorizationMethod) => {
       const flow = new AuthorizationCode({ ...settings(), options: { authorizationMethod } });
       const state = "a b&c";
@@ -292,7 +292,7 @@ describe("simple-oauth2", () => {
   });
 });
 
-it("gitbeaker takes an access token as oauthToken", async () => {
+it("gitbeaker accepts an access token as oauthToken", async () => {
   const flow = new ResourceOwnerPassword({
     client: { id: confidential.client_id, secret: confidential.client_secret as string },
     auth: { tokenHost: server.url },

@@ -5,13 +5,13 @@ import { hashPassword, verifyPassword } from "../../src/core/passwords.ts";
 
 afterAll(keepPasswordThreads());
 
-/** More than may wait. */
+/** More tasks than the queue holds. */
 const MANY = 120;
-/** Quick to compare with: its cost is the least there is. */
+/** Fast to compare with: it has the minimum cost. */
 const QUICK = `$2b$04$${".".repeat(53)}`;
 
 describe("passwords", () => {
-  it("are hashed and known again, and no others", async () => {
+  it("are hashed and verified", async () => {
     const hash = await hashPassword("correct horse");
     expect(hash).toMatch(/^\$2b\$10\$/);
     expect(await verifyPassword("correct horse", hash)).toBe(true);
@@ -19,7 +19,7 @@ describe("passwords", () => {
     expect(await verifyPassword("correct horse", null)).toBe(false);
   });
 
-  it("are refused where they are too short, or longer than bcrypt reads", async () => {
+  it("are refused if they are too short, or longer than bcrypt reads", async () => {
     await expect(hashPassword("1234567")).rejects.toThrow("too short");
     await expect(hashPassword("é".repeat(37))).rejects.toThrow("too long");
     const hash = await hashPassword("x".repeat(72));
@@ -28,19 +28,19 @@ describe("passwords", () => {
   });
 });
 
-describe("a flood", () => {
-  it("leaves the event loop free", async () => {
+describe("a flood of sign-ins", () => {
+  it("does not block the event loop", async () => {
     let turns = 0;
     const counting = setInterval(() => {
       turns += 1;
     }, 1);
     await Promise.all(Array.from({ length: 4 }, () => verifyPassword("x", null)));
     clearInterval(counting);
-    // On this thread bcrypt lets go only a few times in all.
+    // On this thread, bcrypt yields only a few times in total.
     expect(turns).toBeGreaterThan(20);
   });
 
-  it("is refused beyond what can wait, whether there is such an account or not", async () => {
+  it("is refused when the queue is full, whether such an account exists or not", async () => {
     const flood = Array.from({ length: MANY }, () => verifyPassword("x", QUICK));
     for (const hash of [QUICK, null]) {
       const refused = verifyPassword("x", hash);

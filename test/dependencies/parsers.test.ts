@@ -10,7 +10,7 @@ import {
 
 const fixture = (path: string) => readFile(new URL(`./fixtures/${path}`, import.meta.url), "utf8");
 
-/** What a file says: `name version` each. */
+/** The dependencies in a file, as `name version` each. */
 async function read(path: string, content: string): Promise<string[]> {
   const [file] = await readDependencyFiles([{ path, content }]);
   return file?.dependencies.map(({ name, version }) => `${name} ${version}`) ?? [];
@@ -27,7 +27,7 @@ async function problemOf(path: string, content: string): Promise<string> {
   return (error as Error).message;
 }
 
-/** What npm and Yarn both lock for the same package.json. */
+/** Locked by both npm and Yarn for the same package.json. */
 const SHOP = [
   "@sindresorhus/slugify 1.1.2",
   "@sindresorhus/transliterate 0.1.2",
@@ -49,18 +49,18 @@ const SHOP = [
   "yallist 4.0.0",
 ];
 
-describe("what npm, Yarn, Bundler and Composer wrote", () => {
+describe("files written by npm, Yarn, Bundler and Composer", () => {
   it.each([
     "npm-v1/package-lock.json",
     "npm-v2/package-lock.json",
     "npm-v3/package-lock.json",
     "yarn-1/yarn.lock",
     "yarn-4/yarn.lock",
-  ])("is read the same, aliases by their real name: %s", async (path) => {
+  ])("are read the same, with aliases resolved: %s", async (path) => {
     expect((await readFixture(path)).sort()).toEqual(SHOP);
   });
 
-  it("is read from Bundler, platforms aside", async () => {
+  it("are read from Bundler, without platforms", async () => {
     expect(await readFixture("bundler/Gemfile.lock")).toEqual([
       "billing 0.1.0",
       "mustermann 3.0.0",
@@ -72,7 +72,7 @@ describe("what npm, Yarn, Bundler and Composer wrote", () => {
     ]);
   });
 
-  it("is read from Composer, with what development needs", async () => {
+  it("are read from Composer, including development dependencies", async () => {
     expect(await readFixture("composer/composer.lock")).toEqual([
       "acme/money dev-main",
       "doctrine/instantiator 1.5.0",
@@ -81,7 +81,7 @@ describe("what npm, Yarn, Bundler and Composer wrote", () => {
     ]);
   });
 
-  it("is read from this project's own lock file", async () => {
+  it("are read from this project's own lock file", async () => {
     const content = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
     const found = await read("package-lock.json", content);
     const { packages } = JSON.parse(content) as { packages: Record<string, { version: string }> };
@@ -94,7 +94,7 @@ describe("what npm, Yarn, Bundler and Composer wrote", () => {
 });
 
 describe("pom.xml", () => {
-  it("has its versions from properties and its own dependency management", async () => {
+  it("takes versions from properties and its own dependency management", async () => {
     expect(await readFixture("maven/pom.xml")).toEqual([
       "com.example/money 2.10",
       "com.fasterxml.jackson.core/jackson-databind 2.15.2",
@@ -105,13 +105,13 @@ describe("pom.xml", () => {
     ]);
   });
 
-  it("may depend on nothing", async () => {
+  it("may have no dependencies", async () => {
     expect(await read("pom.xml", "<project><artifactId>a</artifactId></project>")).toEqual([]);
   });
 });
 
 describe("Python", () => {
-  it("pins versions in requirements.txt, or asks for some", async () => {
+  it("reads pinned versions and ranges from requirements.txt", async () => {
     expect(await readFixture("pip/requirements.txt")).toEqual([
       "Flask 2.3.3",
       "click 8.1.7",
@@ -125,7 +125,7 @@ describe("Python", () => {
     ]);
   });
 
-  it("locks versions in Pipfile.lock, in all categories", async () => {
+  it("reads locked versions from Pipfile.lock, in all categories", async () => {
     expect(await readFixture("pipenv/Pipfile.lock")).toEqual([
       "click 8.1.7",
       "flask 2.3.3",
@@ -138,7 +138,7 @@ describe("Python", () => {
 });
 
 describe("details", () => {
-  it("leaves out workspaces, and passwords in URLs", async () => {
+  it("leaves out workspaces, and strips passwords from URLs", async () => {
     const lock = {
       lockfileVersion: 1,
       dependencies: {
@@ -170,11 +170,11 @@ describe("details", () => {
     expect(await read("yarn.lock", yarn)).toHaveLength(SHOP.length);
   });
 
-  it("counts a package of one version once", async () => {
+  it("counts duplicates once", async () => {
     expect(await read("requirements.txt", "a==1\na==1\na==2")).toEqual(["a 1", "a 2"]);
   });
 
-  it("reads every file it names, in any folder", async () => {
+  it("supports every file name listed, in any folder", async () => {
     const empty = '{"_meta":{},"packages":[]}';
     for (const name of DEPENDENCY_FILES) {
       const content = name === "pom.xml" ? "<project/>" : /json|Pip|comp/.test(name) ? empty : "";
@@ -182,7 +182,7 @@ describe("details", () => {
     }
   });
 
-  it.each(DEPENDENCY_FILES)("takes any text as %s, or says what is wrong with it", async (name) => {
+  it.each(DEPENDENCY_FILES)("parses any text as %s, or reports what is wrong", async (name) => {
     const piece = fc.constantFrom(..."{}[]<>\"':,=@#&*!|-\n\\ $".split(""), "a", "1", "__proto__");
     const text = fc.oneof(
       fc.string(),
@@ -198,7 +198,7 @@ describe("details", () => {
   });
 });
 
-describe("a file that can't be read", () => {
+describe("an unreadable file", () => {
   it.each([
     ["app/README.md", "", /^app\/README\.md: is none of the files that are read/],
     ["app/package-lock.json", "{", /^app\/package-lock\.json: .*JSON/],
@@ -229,11 +229,11 @@ describe("a file that can't be read", () => {
       "<project><dependencies><dependency><artifactId>a</artifactId></dependency></dependencies></project>",
       /has a dependency without groupId or artifactId$/,
     ],
-  ])("is named with what is wrong: %s %s", async (path, content, problem) => {
+  ])("is reported by name with the reason: %s %s", async (path, content, problem) => {
     expect(await problemOf(path, content)).toMatch(problem);
   });
 
-  it("is refused for what no database column takes", async () => {
+  it("is refused for values no database column can store", async () => {
     const lock = (name: string, version = "1") =>
       JSON.stringify({ packages: { [`node_modules/${name}`]: { version } } });
     const problem = (name: string, version?: string) =>
@@ -257,7 +257,7 @@ describe("hostile files", () => {
     return result;
   }
 
-  it("expand no entities, anchors or properties without end", async () => {
+  it("don't expand entities, anchors or properties without limit", async () => {
     const entities = [..."bcdefghij"]
       .map((name, at) => `<!ENTITY ${name} "${`&${"abcdefghij"[at]};`.repeat(10)}">`)
       .join("");
@@ -296,7 +296,7 @@ describe("hostile files", () => {
     );
   });
 
-  it("pollute no prototype, and such names are just names", async () => {
+  it("don't pollute prototypes, and such names are ordinary", async () => {
     const lock =
       '{"lockfileVersion":1,"dependencies":{"__proto__":{"version":"1","polluted":"y"},"constructor":{"version":"2"}}}';
     expect(await quickly("package-lock.json", lock)).toEqual(["__proto__ 1", "constructor 2"]);
@@ -329,7 +329,7 @@ describe("hostile files", () => {
     ["pom.xml", `<project ${'a="1" '.repeat(20_000)}></project>`],
     ["pom.xml", `<!DOCTYPE ${"[".repeat(100_000)}`],
     ["pom.xml", `<!--${"-".repeat(200_000)}`],
-  ])("take no time out of proportion: %s", async (path, content) => {
+  ])("are parsed in linear time: %s", async (path, content) => {
     await quickly(path, content);
   });
 
@@ -340,7 +340,7 @@ describe("hostile files", () => {
   });
 });
 
-/** What a report says, by file: `manager name version [vulnerability severity]` each. */
+/** The contents of a report by file: `manager name version [vulnerability severity]` each. */
 async function report(content: unknown, path = "dir/bom.json") {
   const text = typeof content === "string" ? content : JSON.stringify(content);
   const { files, skipped } = await readDependencyReport({ path, content: text });
@@ -369,7 +369,7 @@ describe("CycloneDX", () => {
     value,
   });
 
-  it("is read as npm writes it, under the name of the report", async () => {
+  it("is read as npm writes it, under the report's own name", async () => {
     const { files, skipped } = await report(await fixture("reports/npm.cdx.json"), "npm.cdx.json");
     expect(skipped).toBe(0);
     expect(files["npm.cdx.json"]?.map((line) => line.replace("npm ", "")).sort()).toEqual(SHOP);
@@ -379,7 +379,7 @@ describe("CycloneDX", () => {
     expect((await report(bom({ components: [] }, version))).files).toEqual({ "bom.json": [] });
   });
 
-  it("has package managers by package URL, and leaves out those the API has no word for", async () => {
+  it("derives package managers from package URLs, and skips those the API does not know", async () => {
     const components = [
       { name: "x", purl: "pkg:gem/rack@2.2.8?platform=ruby" },
       { name: "x", purl: "pkg:composer/monolog/monolog@2.9.1" },
@@ -408,7 +408,7 @@ describe("CycloneDX", () => {
     });
   });
 
-  it("names files and package managers in GitLab's properties, components over the whole", async () => {
+  it("takes files and package managers from GitLab's properties, a component's before the document's", async () => {
     const { files } = await report(
       bom({
         metadata: {
@@ -427,12 +427,12 @@ describe("CycloneDX", () => {
     });
   });
 
-  it("empties a file that it names and found nothing in", async () => {
+  it("empties a file it names without components", async () => {
     const metadata = { properties: [property("input_file:path", "web/yarn.lock")] };
     expect((await report(bom({ metadata }))).files).toEqual({ "web/yarn.lock": [] });
   });
 
-  it("has vulnerabilities with the worst of their ratings", async () => {
+  it("gives vulnerabilities the worst of their ratings", async () => {
     const affects = [{ ref: "a" }];
     const rated = (id: string, ...ratings: object[]) => ({ id, ratings, affects });
     const { files } = await report(
@@ -473,11 +473,11 @@ describe("CycloneDX", () => {
     [bom({ components: [{ purl: "pkg:npm/%zz@1" }] }), /has a malformed escape$/],
     [{ spdxVersion: "SPDX-2.3" }, /is neither a CycloneDX SBOM nor a dependency scanning report/],
     [{ scan: { type: "sast" }, dependency_files: [] }, /is neither/],
-  ])("is refused where it can't be read: %j", async (content, problem) => {
+  ])("is refused if it can't be read: %j", async (content, problem) => {
     await expect(report(content)).rejects.toThrow(problem);
   });
 
-  it("is walked without recursion", async () => {
+  it("is traversed without recursion", async () => {
     const deep = `{"bomFormat":"CycloneDX","specVersion":"1.6","components":${'[{"purl":"pkg:npm/a@1","components":'.repeat(20_000)}[]${"}]".repeat(20_000)}}`;
     expect((await report(deep)).files).toEqual({ "bom.json": ["npm a 1"] });
   });
@@ -497,7 +497,7 @@ describe("GitLab's dependency scanning report", () => {
     });
   });
 
-  it("of very many vulnerabilities of one component take no time out of proportion", async () => {
+  it("with very many vulnerabilities of one component is parsed in linear time", async () => {
     const vulnerabilities = Array.from({ length: 40_000 }, (_, at) => ({
       id: `CVE-${at}`,
       affects: [{ ref: "a" }],

@@ -5,13 +5,13 @@ import { routes } from "../api/routes.ts";
 
 const text = readFileSync(new URL("../../docs/authentication.md", import.meta.url), "utf8");
 
-/** Routes that say they accept a scope, but for what any token may do to itself. */
+/** Routes that declare a scope, except those any token may use on itself. */
 const named = (scope: Scope) =>
   routes.filter(
     ({ scopes, path }) => scopes?.includes(scope) && path !== "/personal_access_tokens/self",
   );
 
-it("says which routes read_user and sudo reach", () => {
+it("lists the routes that read_user and sudo reach", () => {
   const row = /^\| `read_user` \|(.*)\|$/m.exec(text)?.[1] ?? "";
   const paths = [...row.matchAll(/`(\/[^`]*)`/g)].map(([, path]) => path);
   const reached = named("read_user");
@@ -20,7 +20,7 @@ it("says which routes read_user and sudo reach", () => {
   expect(named("sudo")).toEqual([]);
 });
 
-it("says that read_api reaches every GET, and api everything", () => {
+it("is right that read_api reaches every GET, and api everything", () => {
   const narrower = routes.filter(
     ({ method, scopes }) =>
       scopes && (!scopes.includes("api") || (method === "GET" && !scopes.includes("read_api"))),
@@ -28,7 +28,7 @@ it("says that read_api reaches every GET, and api everything", () => {
   expect(narrower).toEqual([]);
 });
 
-it("lists the routes that take job tokens", () => {
+it("lists the routes that accept job tokens", () => {
   const list = /<!-- job tokens:[^>]*-->\n((?:- .*\n)+)/.exec(text)?.[1] ?? "";
   const taking = routes.filter(({ jobTokens }) => jobTokens);
   expect([...list.matchAll(/`([^`]*)`/g)].map(([, name]) => name).sort()).toEqual(

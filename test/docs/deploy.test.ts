@@ -9,7 +9,7 @@ import { run } from "../cli/helpers.ts";
 const folder = fileURLToPath(new URL("../../docs/deploy", import.meta.url));
 const read = (name: string) => readFileSync(join(folder, name), "utf8");
 
-it("names settings that pm-cli serve has", async () => {
+it("uses only settings that pm-cli serve has", async () => {
   const { stdout: help } = await run(["serve", "--help"]);
   const named = readdirSync(folder).flatMap(
     (name) => read(name).match(/PM_\w+|--trust-proxy/g) ?? [],
@@ -18,7 +18,7 @@ it("names settings that pm-cli serve has", async () => {
   expect([...new Set(named)].filter((name) => !help.includes(name))).toEqual([]);
 });
 
-it("asks for the health that the server tells", () => {
+it("uses the server's health routes", () => {
   for (const name of ["Dockerfile", "Caddyfile"]) expect(read(name)).toContain("/-/readiness");
 });
 
@@ -30,15 +30,15 @@ const hasSystemd = (() => {
   }
 })();
 
-it.skipIf(!hasSystemd)("has a unit that systemd takes", () => {
+it.skipIf(!hasSystemd)("has a unit that systemd accepts", () => {
   const copy = mkdtempSync(join(tmpdir(), "pm-unit-"));
-  // What it starts has to be there.
+  // The programs it starts have to exist.
   const unit = read("pm-api@.service").replace("/usr/local/bin/pm-cli", process.execPath);
   writeFileSync(join(copy, "pm-api@.service"), unit);
   const options = { stdio: "pipe" } as const;
   execFileSync("systemd-analyze", ["verify", join(copy, "pm-api@3000.service")], options);
   const file = join(copy, "pm-api@3000.service");
-  // In tenths: 0 is locked away, 10 what services are without any hardening.
+  // In tenths: 0 is fully sandboxed, 10 is no hardening.
   execFileSync("systemd-analyze", ["security", "--offline=yes", "--threshold=20", file], options);
   rmSync(copy, { recursive: true });
 });

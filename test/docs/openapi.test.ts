@@ -18,7 +18,7 @@ const document = JSON.parse(read("openapi.json")) as {
   paths: Record<string, { get?: Operation; servers?: unknown }>;
 };
 
-/** What a schema says, and nothing beside it. */
+/** A schema that allows no properties beyond the documented ones. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== "object" || value === null) return value;
@@ -28,7 +28,7 @@ function closed(value: unknown): unknown {
     : inner;
 }
 
-// CommonJS, whose types say `default` where Node gives the function itself.
+// CommonJS: the types declare `default`, but Node imports the function itself.
 const formats = formatsModule as unknown as (ajv: Ajv2020) => void;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats(ajv);
@@ -70,7 +70,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The addresses a path may have here: of its ids it is not known which there are. */
+/** Candidate addresses of a path: its ids are tried out, since it is unknown which exist. */
 function addressesOf(path: string): string[] {
   const id = path.startsWith("/groups") ? "acme" : "acme%2Fsite";
   const own = path
@@ -83,7 +83,7 @@ function addressesOf(path: string): string[] {
   );
 }
 
-/** What a path's last word needs. */
+/** Required queries by the last segment of a path. */
 const QUERIES: Readonly<Record<string, string>> = {
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
 };
@@ -99,7 +99,7 @@ describe("openapi.json", () => {
     expect(valid).toBe(true);
   });
 
-  it("describes every tag, and knows the tables it looks at", () => {
+  it("describes every tag, and only refers to existing tables", () => {
     expect(Object.keys(TAGS).sort()).toEqual(described.map(({ name }) => name).sort());
     expect(unknownTables).toEqual([]);
   });
@@ -108,12 +108,12 @@ describe("openapi.json", () => {
     expect(Object.keys(document.paths).filter((path) => path.includes("*"))).toEqual([]);
   });
 
-  it("says what most GETs answer", () => {
+  it("documents the answers of most GETs", () => {
     expect(gets.length).toBeGreaterThan(60);
   });
 
   const seen = new Set<string>();
-  it.each(gets)("is true of GET $path", async ({ path, base }) => {
+  it.each(gets)("matches GET $path", async ({ path, base }) => {
     const schema = `api#/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/get/responses/200/content/application~1json/schema`;
     const validate = ajv.compile({ $ref: encodeURI(schema) });
     const query = QUERIES[path.split("/").at(-1) as string] ?? "";
@@ -133,7 +133,7 @@ describe("openapi.json", () => {
     }
   });
 
-  it("was held against nearly all of them", () => {
+  it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     expect(unseen).toEqual([]);
   });

@@ -43,7 +43,7 @@ describe("openapi.json", () => {
     expect(described.sort()).toEqual(declared.sort());
   });
 
-  it("has an id of its own for each operation", () => {
+  it("has a unique id for each operation", () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe("openapi.json", () => {
     }
   });
 
-  it("refers only to what it has", () => {
+  it("has no dangling references", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)];
     const missing = references.filter(([, path]) => {
       const [kind, name] = (path as string).split("/") as [string, string];

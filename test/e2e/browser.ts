@@ -4,10 +4,10 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { expect } from "vitest";
 import { findBrowser } from "../browser.mjs";
 
-/** Widths the pages are looked at in. */
+/** The viewport widths under test. */
 export const WIDTHS = { phone: 360, desktop: 1280 } as const;
 
-/** Starts the browser, without its sandbox, which root can't have. */
+/** Starts the browser, without its sandbox, which does not work for root. */
 export function launch(): Promise<Browser> {
   const executablePath = findBrowser();
   if (executablePath === undefined) throw new Error("there is no Chromium");
@@ -24,7 +24,7 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-/** A visitor without JavaScript. What the browser complains of is kept. */
+/** A visitor without JavaScript. The browser's complaints are collected. */
 export async function visit(
   browser: Browser,
   options: { width: number; dark?: boolean },
@@ -41,7 +41,7 @@ export async function visit(
   return { context, page, complaints };
 }
 
-/** Looks at a page: it fits its width, everything in it has a name, and a picture is kept where one is wanted. */
+/** Checks that a page fits its width and everything in it has a name; takes a screenshot if asked to. */
 export async function look(page: Page, name: string): Promise<void> {
   const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
   expect([name, wide]).toEqual([name, 0]);

@@ -8,7 +8,7 @@ import { launch, look, signIn, visit, WIDTHS } from "./browser.ts";
 let browser: Browser;
 let app: TestApp;
 let server: Server;
-/** The application's clock, which tests put forward. */
+/** The application's clock, which tests advance. */
 let now = Date.parse("2026-11-21T12:00:00Z");
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.each([
   const username = `ada-${kind}${dark ? "-dark" : ""}`;
   const width = WIDTHS[kind];
 
-  it("every page can be walked through", async () => {
+  it("every page can be visited", async () => {
     await app.admin.createUser({
       username,
       name: "Ada Lovelace",
@@ -168,12 +168,12 @@ describe.each([
     await page.reload();
     expect(await page.locator("main").textContent()).toContain("Your account has been blocked.");
     await look(page, at("blocked"));
-    // Chromium itself notes the statuses of our own error pages, and nothing else is wrong.
+    // Chromium reports the statuses of our own error pages; nothing else may be wrong.
     const unexpected = complaints.filter((text) => !/status of (401|403|422)/.test(text));
     expect(unexpected).toEqual([]);
   }, 120_000);
 
-  it("long lists can be leafed through", async () => {
+  it("long lists can be paged through", async () => {
     const name = `${username}-of-much`;
     const account = { username: name, name, email: `${name}@example.com`, password: "a password" };
     await app.admin.createUser(account);

@@ -17,7 +17,7 @@ let browser: Browser;
 let app: TestApp;
 let server: Server;
 let client: HttpServer;
-/** Where the application is that lets people sign in with us. */
+/** The address of the application that signs users in with us. */
 let site: string;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await app?.dispose();
 });
 
-/** An Express app of the kind people have, whose users sign in with passport-gitlab2. */
+/** A typical Express app whose users sign in with passport-gitlab2. */
 async function clientApp() {
   const callbackURL = `${site}/auth/gitlab/callback`;
   const registered = await app.admin.createApplication({
@@ -77,7 +77,7 @@ async function clientApp() {
 }
 
 describe("passport-gitlab2 in Chromium", () => {
-  it("signs in by consent, is known the next time, and asks again when that is revoked", async () => {
+  it("signs in with consent, remembers it, and asks again after revocation", async () => {
     const { page, complaints } = await visit(browser, { width: WIDTHS.phone });
     await page.goto(`${site}/auth/gitlab`);
     expect(await page.locator("h1").textContent()).toBe("Sign in");

@@ -11,7 +11,7 @@ import { runtimes } from "../runtimes.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Starts an example as its README says, and gives its lines as they come. */
+/** Starts an example as its README describes, and collects its output lines. */
 function start(
   file: string,
   env: Record<string, string> = {},
@@ -27,7 +27,7 @@ function start(
   return { process: process_, line };
 }
 
-/** Asks an example to end, and gives the code it ends with. */
+/** Stops an example, and returns its exit code. */
 async function stop(process_: ChildProcess): Promise<unknown> {
   const ended = once(process_, "exit");
   process_.kill("SIGTERM");
@@ -57,7 +57,7 @@ describe("examples/express-mount", () => {
     expect(response.headers.get("link")).toContain(`<${base}/api/v4/groups/acme/boards?`);
   });
 
-  it("reads what the app's body parsers have read", async () => {
+  it("reads bodies that the app's parsers have consumed", async () => {
     const headers = { "private-token": "ada-token", "content-type": "application/json" };
     for (const [type, body] of [
       ["application/json", '{"name":"By JSON"}'],
@@ -68,7 +68,7 @@ describe("examples/express-mount", () => {
     }
   });
 
-  it("leaves the app's own routes to the app", async () => {
+  it("leaves the app's own routes alone", async () => {
     const text = async (path: string) => (await fetch(origin + path)).text();
     expect(await text("/")).toBe("The shop's front page");
     expect(await text("/tools/pm/about")).toBe("About our project management");
@@ -80,7 +80,7 @@ describe("examples/express-mount", () => {
 });
 
 describe("examples/node", () => {
-  it("serves a database that is there again at the next start", async () => {
+  it("serves a database that survives a restart", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pm-api-example-"));
     const env = { DATABASE: join(folder, "pm.db") };
     const first = start("examples/node/server.mjs", env);
@@ -101,7 +101,7 @@ describe("examples/node", () => {
 });
 
 describe("examples/fastify", () => {
-  it("prints an address that answers, and leaves the app's own routes to the app", async () => {
+  it("prints an address that answers, and leaves the app's own routes alone", async () => {
     const example = start("examples/fastify/server.mjs");
     const boards = await example.line();
     const base = boards.replace(/\/api\/.*/, "");
@@ -126,7 +126,7 @@ const { Bun: bun, Deno: deno } = Object.fromEntries(
   runtimes.map(({ name, command }) => [name, command]),
 );
 
-/** As its README says. */
+/** As in its README. */
 const DENO_FLAGS = ["run", "--allow-net", "--allow-env", "--allow-read"];
 
 describe.each([
@@ -161,7 +161,7 @@ describe("examples/fetch", () => {
     ["Node", [process.execPath]],
     ["Bun", bun],
     ["Deno", deno],
-  ])("prints what it did on %s", async (_, command) => {
+  ])("prints the result on %s", async (_, command) => {
     if (!command) return;
     const example = start("examples/fetch/script.mjs", {}, command);
     expect([await example.line(), await example.line()]).toEqual(["201 urgent", "Development"]);
@@ -169,7 +169,7 @@ describe("examples/fetch", () => {
 });
 
 describe("examples/in-a-test", () => {
-  // Its vitest half is run by vitest.config.ts like any other test.
+  // vitest.config.ts includes its vitest half like any other test.
   it("passes with node:test", async () => {
     const { NODE_OPTIONS: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(

@@ -10,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** A new access token of `developer` with these scopes. */
+/** Creates an access token of `developer` with these scopes. */
 async function tokenWith(scope: string): Promise<string> {
   const client = await app.register({ scopes: scope.split(" ") });
   return (await app.pair(visitor, client, { scope })).access_token;
 }
 
-describe("the API takes an access token", () => {
-  it("in each place a token can be", async () => {
+describe("access tokens in the API", () => {
+  it("are accepted wherever OAuth2 tokens can be sent", async () => {
     const token = await tokenWith("api");
     for (const [query, headers] of [
       [`?access_token=${token}`, {}],
@@ -30,7 +30,7 @@ describe("the API takes an access token", () => {
     }
   });
 
-  it("once", async () => {
+  it("are accepted in one place only", async () => {
     const token = await tokenWith("api");
     const { status, json } = await app.call(`GET /user?access_token=${token}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -44,7 +44,7 @@ describe("the API takes an access token", () => {
     ]);
   });
 
-  it("and refuses what is none, with the challenge", async () => {
+  it("are refused with a challenge if invalid", async () => {
     const { status, json, headers } = await app.call("GET /user?access_token=123a");
     expect([status, json]).toEqual([401, { message: "401 Unauthorized" }]);
     expect(headers.get("www-authenticate")).toContain('error="invalid_token"');
@@ -57,7 +57,7 @@ describe("the API takes an access token", () => {
     ["profile", { "GET /user": 403, "GET /events": 403, "GET /projects": 403 }],
     ["sudo", { "GET /user": 403, "GET /projects": 403 }],
     ["profile read_user", { "GET /user": 200, "GET /projects": 403 }],
-  ])("with the scope %s where that reaches", async (scope, expected) => {
+  ])("are limited to the routes of the scope %s", async (scope, expected) => {
     const headers = { authorization: `Bearer ${await tokenWith(scope)}` };
     const statuses: Record<string, number> = {};
     for (const request of Object.keys(expected)) {
@@ -110,7 +110,7 @@ describe("applications, for administrators", () => {
     expect(unknown.status).toBe(404);
   });
 
-  it("can be public, without a secret, and work", async () => {
+  it("can be public, without a secret", async () => {
     const json = { ...data, confidential: false, trusted: true };
     const made = await app.call("POST /applications", { as: "admin", json });
     expect(made.json).toMatchObject({ confidential: false, trusted: true, secret: null });
@@ -126,7 +126,7 @@ describe("applications, for administrators", () => {
     expect(page).toContain("registered by the administrators");
   });
 
-  it("are nobody else's business", async () => {
+  it("are accessible only to administrators", async () => {
     for (const [request, as, status] of [
       ["GET /applications", "owner", 403],
       ["GET /applications", "anonymous", 401],
@@ -179,7 +179,7 @@ describe("applications, for administrators", () => {
     expect([status, json]).toEqual([400, { message }]);
   });
 
-  it("leave their traces in the audit log", async () => {
+  it("are recorded in the audit log", async () => {
     const form = { ...data, name: "Traced" };
     const { json } = await app.call("POST /applications", { as: "admin", form });
     await app.call(`POST /applications/${json.id}/renew-secret`, { as: "admin" });
@@ -227,7 +227,7 @@ describe("operators", () => {
     await expect(app.admin.deleteApplication(made.id)).rejects.toThrow("404 Application Not Found");
   });
 
-  it("are told what is wrong", async () => {
+  it("get clear errors", async () => {
     const data = { name: "x", redirect_uris: ["https://x.test/"], scopes: ["api"] };
     const create = (more: object) =>
       app.admin.createApplication({ user: "guest", ...data, ...more });
@@ -240,7 +240,7 @@ describe("operators", () => {
   });
 });
 
-it("deleting a user takes back what they allowed, and their applications", async () => {
+it("deleting a user revokes their authorizations and deletes their applications", async () => {
   const client = await app.register({ user: "stranger" });
   const own = await app.signedIn("reporter");
   const code = await codeFor(own, client);

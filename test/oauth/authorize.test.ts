@@ -26,8 +26,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-describe("who is not signed in", () => {
-  it("signs in first and comes back to the same request", async () => {
+describe("a visitor who is not signed in", () => {
+  it("signs in first and returns to the same request", async () => {
     const stranger = new Visitor(app);
     const path = authorizePath(client, { state: "a b&c=d" });
     const answer = await stranger.get(path);
@@ -45,20 +45,20 @@ describe("who is not signed in", () => {
     expect([page.status, page.page]).toEqual([200, expect.stringContaining("@reporter")]);
   });
 
-  it("comes back with a backslash in the state too, which browsers don't encode", async () => {
+  it("returns with a backslash in the state too, which browsers don't encode", async () => {
     const stranger = new Visitor(app);
     const there = locationOf(await stranger.get(`${authorizePath(client)}&state=a\\b`));
     expect(there.searchParams.get("return_to")).toMatch(/&state=a%5Cb$/);
   });
 
-  it("is told nothing of the application", async () => {
+  it("learns nothing about the application", async () => {
     const answer = await new Visitor(app).get("/oauth/authorize?client_id=x&redirect_uri=y");
     expect(locationOf(answer).pathname).toBe("/users/sign_in");
   });
 });
 
 describe("the consent page", () => {
-  it("says who asks, for what, as whom, and where it leads", async () => {
+  it("shows the application, the scopes, the user and the target", async () => {
     const { status, page, headers } = await visitor.get(
       authorizePath(client, { scope: "read_user profile" }),
     );
@@ -72,14 +72,14 @@ describe("the consent page", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  it("escapes what an application calls itself", async () => {
+  it("escapes the application's name", async () => {
     const odd = await app.register({ name: '<script>alert("1")</script>' });
     const { page } = await visitor.get(authorizePath(odd, { state: '"><script>' }));
     expect(page).not.toContain("<script>");
     expect(page).toContain("&lt;script&gt;");
   });
 
-  it("has no permission to load or run anything", async () => {
+  it("can't load or run anything", async () => {
     const { headers } = await visitor.get(authorizePath(client));
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-/,
@@ -88,7 +88,7 @@ describe("the consent page", () => {
 });
 
 describe("the answer", () => {
-  it("has a code, the state and who answered, beside what the redirect URI had", async () => {
+  it("has a code, the state and the issuer, in addition to the redirect URI's own query", async () => {
     const to = await approve(visitor, client, {
       redirect_uri: "https://client.test/cb?a=1",
       state: "xyz",
@@ -98,7 +98,7 @@ describe("the answer", () => {
     );
   });
 
-  it("leaves out a blank state", async () => {
+  it("omits a blank state", async () => {
     expect((await approve(visitor, client, { state: "" })).search).not.toContain("state");
     expect((await approve(visitor, client)).search).not.toContain("state");
   });
@@ -111,7 +111,7 @@ describe("the answer", () => {
     "äöü € 😀 \u2028",
     `"'<>\`\\|^{}`,
     "x".repeat(3000),
-  ])("echoes the state %j as it came", async (state) => {
+  ])("returns the state %j unchanged", async (state) => {
     const to = await approve(visitor, client, { state });
     expect(to.origin + to.pathname).toBe(CALLBACK);
     expect(to.searchParams.get("state")).toBe(state);
@@ -136,7 +136,7 @@ describe("the answer", () => {
           }),
         ),
     ],
-  ])("tells of a denial: %s", async (_, deny) => {
+  ])("reports a denial: %s", async (_, deny) => {
     const fresh = await app.register();
     const page = await visitor.get(authorizePath(fresh, { state: "xyz" }));
     const answer = await deny(formOf(page).fields);
@@ -151,7 +151,7 @@ describe("the answer", () => {
     expect((await visitor.get(authorizePath(fresh))).status).toBe(200);
   });
 
-  it("needs the CSRF token of the page", async () => {
+  it("requires the CSRF token of the page", async () => {
     const page = await visitor.get(authorizePath(client));
     const forged = await visitor.post("/oauth/authorize", formOf(page).fields, "0".repeat(64));
     expect([forged.status, forged.headers.get("location")]).toEqual([422, null]);
@@ -160,7 +160,7 @@ describe("the answer", () => {
     expect(stolen.status).toBe(422);
   });
 
-  it("is not made for somebody who has signed out since", async () => {
+  it("is refused if the user has signed out since", async () => {
     const leaving = await app.signedIn("reporter");
     const page = await leaving.get(authorizePath(client));
     await leaving.post("/users/sign_out");
@@ -168,7 +168,7 @@ describe("the answer", () => {
     expect(late.headers.get("location") ?? "").not.toContain("client.test");
   });
 
-  it("is decided by the form, not by what the page was asked for", async () => {
+  it("is decided by the form's values, not by those of the page's URL", async () => {
     const page = await visitor.get(authorizePath(client));
     const forged = { ...formOf(page).fields, redirect_uri: "https://evil.test/" };
     const answer = await visitor.post("/oauth/authorize", forged);
@@ -176,7 +176,7 @@ describe("the answer", () => {
   });
 });
 
-describe("what is wrong before the application is known is shown to the user", () => {
+describe("errors before the application is identified are shown to the user", () => {
   const cases: [string, Record<string, string>, string][] = [
     ["no client", { client_id: "" }, "Missing required parameter: client_id."],
     ["an unknown client", { client_id: "0".repeat(64) }, "unknown client"],
@@ -253,7 +253,7 @@ describe("what is wrong before the application is known is shown to the user", (
   });
 });
 
-describe("what is wrong afterwards is told to the application", () => {
+describe("later errors are sent to the application", () => {
   const { code_challenge, code_challenge_method } = pkce();
   const cases: [Record<string, string>, string][] = [
     [{ response_type: "" }, "invalid_request"],
@@ -282,7 +282,7 @@ describe("what is wrong afterwards is told to the application", () => {
     });
   });
 
-  it("in the fragment where a token was asked for", async () => {
+  it("in the fragment if a token was requested", async () => {
     const path = authorizePath(client, { response_type: "token", scope: "magic", state: "xyz" });
     const to = locationOf(await visitor.get(path));
     expect(to.search).toBe("");
@@ -297,24 +297,24 @@ describe("scopes", () => {
     return (await app.token(redemption(own, code))).json.scope;
   };
 
-  it("are what was asked for, with spaces or pluses between", async () => {
+  it("are the requested ones, separated by spaces or pluses", async () => {
     expect(await scopeOf(client, { scope: "read_user api" })).toBe("read_user api");
     const to = await visitor.get(`${authorizePath(client)}&scope=read_user+profile`);
     expect(to.page).toContain("Read your public profile");
   });
 
-  it("are api without being asked for, or all an application may have", async () => {
+  it("default to api, or to all of the application's if api isn't among them", async () => {
     expect(await scopeOf(client, {})).toBe("api");
     const small = await app.register({ scopes: ["read_user", "profile"] });
     expect(await scopeOf(small, {})).toBe("read_user profile");
   });
 });
 
-describe("consent is asked for once", () => {
-  it("for the same scopes of a confidential application", async () => {
+describe("consent", () => {
+  it("is asked for once for the same scopes of a confidential application", async () => {
     const own = await app.register();
     const code = await codeFor(visitor, own, { scope: "read_user profile" });
-    // Before the application has redeemed it, nobody knows that it was for it.
+    // Consent only counts once the application has redeemed the code.
     const early = await visitor.get(authorizePath(own, { scope: "profile read_user" }));
     expect(early.status).toBe(200);
     await app.token(redemption(own, code));
@@ -331,7 +331,7 @@ describe("consent is asked for once", () => {
     expect(others.status).toBe(200);
   });
 
-  it("again for the implicit flow, each time", async () => {
+  it("is asked for each time in the implicit flow", async () => {
     const own = await app.register();
     await app.token(redemption(own, await codeFor(visitor, own)));
     for (let time = 0; time < 2; time += 1) {
@@ -341,14 +341,14 @@ describe("consent is asked for once", () => {
     }
   });
 
-  it("by code, whatever was given in the implicit flow or for a password", async () => {
+  it("is asked for by code, despite grants from the implicit flow or a password", async () => {
     const own = await app.register();
     await approve(visitor, own, { response_type: "token" });
     await app.byPassword({ ...credentials(own), scope: "api" });
     expect((await visitor.get(authorizePath(own))).status).toBe(200);
   });
 
-  it("again once the access is revoked", async () => {
+  it("is asked for again once the access is revoked", async () => {
     const own = await app.register();
     const { json } = await app.token(redemption(own, await codeFor(visitor, own)));
     expect((await visitor.get(authorizePath(own))).status).toBe(302);
@@ -360,7 +360,7 @@ describe("consent is asked for once", () => {
     expect(unseen).toMatchObject({ scope: "api" });
   });
 
-  it("never of a trusted application", async () => {
+  it("is never asked for by a trusted application", async () => {
     const trusted = await app.register({ trusted: true });
     const answer = await visitor.get(authorizePath(trusted, { state: "s" }));
     expect(answer.status).toBe(302);
@@ -373,7 +373,7 @@ describe("consent is asked for once", () => {
     );
   });
 
-  it("always of a public application, trusted or not", async () => {
+  it("is always asked for by a public application, trusted or not", async () => {
     const open = await app.register({ confidential: false, trusted: true });
     const { verifier, ...challenge } = pkce();
     const code = await codeFor(visitor, open, challenge);
@@ -384,7 +384,7 @@ describe("consent is asked for once", () => {
 });
 
 describe("public applications", () => {
-  it("need a challenge", async () => {
+  it("require a challenge", async () => {
     const open = await app.register({ confidential: false });
     const to = locationOf(await visitor.get(authorizePath(open)));
     expect(to.searchParams.get("error")).toBe("invalid_request");
@@ -419,7 +419,7 @@ describe("loopback addresses", () => {
     expect((await app.token(elsewhere)).status).toBe(400);
   });
 
-  it("and schemes of their own are for native applications", async () => {
+  it("and custom schemes are for native applications", async () => {
     const native = await app.register({
       redirect_uris: ["com.example.app:/cb"],
       confidential: false,
@@ -438,7 +438,7 @@ describe("loopback addresses", () => {
 });
 
 describe("the implicit flow", () => {
-  it("gives a token in the fragment, without a refresh token", async () => {
+  it("returns a token in the fragment, without a refresh token", async () => {
     const to = await approve(visitor, client, { response_type: "token", state: "xyz" });
     expect(to.search).toBe("");
     const answer = Object.fromEntries(new URLSearchParams(to.hash.slice(1)));
@@ -472,7 +472,7 @@ describe("the implicit flow", () => {
 });
 
 describe("the audit log", () => {
-  it("knows who authorized what", async () => {
+  it("records who authorized what", async () => {
     const own = await app.register({ name: "Audited" });
     await approve(visitor, own);
     const rows = await app.store.rows(

@@ -3,40 +3,40 @@ import type { ApplicationRecord, AppOptions } from "../../src/index.ts";
 import { type Answer, type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, type Shown, Visitor } from "../visitor.ts";
 
-/** Where applications of these tests are answered. */
+/** The redirect URI of test applications. */
 export const CALLBACK = "https://client.test/callback";
-/** The password of whoever has one. */
+/** The password of every user with one. */
 export const PASSWORD = "correct horse";
 
-/** An application of a test. */
+/** A registered test application. */
 export type Client = ApplicationRecord & { client_secret: string | null };
 
 /** An application under test in which `developer` and `reporter` have a password. */
 export interface OAuthApp extends TestApp {
-  /** Registers an application of `owner`, confidential and with all scopes unless it says else. */
+  /** Registers an application of `owner`, by default confidential and with all scopes. */
   register(data?: Partial<Parameters<TestApp["admin"]["createApplication"]>[0]>): Promise<Client>;
-  /** A browser in which somebody is signed in. */
+  /** A browser with a signed-in user. */
   signedIn(login?: string): Promise<Visitor>;
   /** Asks the token endpoint. */
   token(form: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
-  /** The tokens that a user gives a client: by a code, with PKCE. */
+  /** Gets tokens of a user for a client: by a code, with PKCE. */
   pair(visitor: Visitor, client: Client, more?: Record<string, string>): Promise<Tokens>;
-  /** Asks for new tokens for a refresh token. */
+  /** Requests new tokens with a refresh token. */
   refresh(client: Client, refreshToken: string, more?: Record<string, string>): Promise<Answer>;
-  /** Asks for a token by the name and password of `developer`. */
+  /** Requests a token with the name and password of `developer`. */
   byPassword(more?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
-  /** Asks the API who an access token is for. */
+  /** Requests the user of an access token from the API. */
   user(token: string): Promise<Answer>;
 }
 
-/** What the token endpoint gives for a code. */
+/** The token endpoint's answer to a code. */
 interface Tokens {
   access_token: string;
   refresh_token: string;
   scope: string;
 }
 
-/** Makes an {@link OAuthApp} on the engine under test. */
+/** Creates an {@link OAuthApp} on the engine under test. */
 export async function oauthApp(options: AppOptions = {}): Promise<OAuthApp> {
   const app = await testApp(options);
   for (const username of ["developer", "reporter"]) {
@@ -87,7 +87,7 @@ export function authorizePath(client: Client, more: Record<string, string> = {})
   return `/oauth/authorize?${new URLSearchParams(parameters)}`;
 }
 
-/** The first form of a consent page: where it is sent, and what, but for the CSRF token. */
+/** The first form of a consent page: its target and hidden fields, except the CSRF token. */
 export function formOf({ page }: Shown): { action: string; fields: Record<string, string> } {
   const [, action = "", inner = ""] =
     /<form method="post" action="([^"]*oauth\/authorize[^"]*)">([\s\S]*?)<\/form>/.exec(page) ?? [];
@@ -109,12 +109,12 @@ function unescaped(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** Where an answer sends, as a URL. */
+/** The `Location` of an answer, as a URL. */
 export function locationOf(answer: Response): URL {
   return new URL(answer.headers.get("location") ?? "about:blank", ORIGIN);
 }
 
-/** Goes through consent and gives where the application is answered. */
+/** Gives consent and returns the URL that answers the application. */
 export async function approve(
   visitor: Visitor,
   client: Client,
@@ -135,15 +135,15 @@ export async function codeFor(
   return (await approve(visitor, client, more)).searchParams.get("code") as string;
 }
 
-/** The call options of who has an access token. */
+/** The call options for an access token. */
 export const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** How a client says who it is, in the body. */
+/** A client's credentials, in the body. */
 export function credentials({ client_id, client_secret }: Client): Record<string, string> {
   return { client_id, ...(client_secret === null ? {} : { client_secret }) };
 }
 
-/** What a client sends with a code. */
+/** The parameters with which a client redeems a code. */
 export function redemption(client: Client, code: string): Record<string, string> {
   return {
     grant_type: "authorization_code",

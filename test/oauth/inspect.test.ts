@@ -20,7 +20,7 @@ afterAll(() => app.dispose());
 const pairOf = (own: Client, more: Record<string, string> = {}) => app.pair(visitor, own, more);
 
 describe("token info", () => {
-  it("tells whose a token is, what for, and of which application", async () => {
+  it("returns a token's user, scopes and application", async () => {
     const { access_token } = await pairOf(client, { scope: "api read_user" });
     clock += 1500;
     const expected = {
@@ -42,7 +42,7 @@ describe("token info", () => {
     }
   });
 
-  it("knows the application of an implicit token, and none of a password's", async () => {
+  it("returns the application of an implicit token, and none for a password grant without one", async () => {
     const to = await approve(visitor, client, { response_type: "token" });
     const token = new URLSearchParams(to.hash.slice(1)).get("access_token") as string;
     const implicit = await app.call("GET /oauth/token/info", bearer(token));
@@ -52,7 +52,7 @@ describe("token info", () => {
     expect([own.status, own.json.application]).toEqual([200, { uid: null }]);
   });
 
-  it("refuses what is no good access token", async () => {
+  it("refuses anything but a valid access token", async () => {
     const expired = await pairOf(client);
     const replaced = await pairOf(client);
     const { refresh_token } = replaced;
@@ -98,7 +98,7 @@ describe("revocation", () => {
     app.call("POST /oauth/revoke", { form, headers });
 
   it.each(["access_token", "refresh_token"])(
-    "of the %s takes its whole family back",
+    "of the %s revokes its whole token family",
     async (kind) => {
       const first = await pairOf(client);
       const { json: second } = await app.token({
@@ -126,7 +126,7 @@ describe("revocation", () => {
     },
   );
 
-  it("of what is unknown is no error", async () => {
+  it("of an unknown token is no error", async () => {
     const { status, json, headers } = await revoke({ ...credentials(client), token: "unknown" });
     expect([status, json, headers.get("cache-control")]).toEqual([200, {}, "no-store"]);
     const { status: pat } = await revoke({ ...credentials(client), token: "token-of-developer" });
@@ -134,7 +134,7 @@ describe("revocation", () => {
     expect((await app.user("token-of-developer")).status).toBe(200);
   });
 
-  it("needs a token, and the right secret", async () => {
+  it("requires a token, and the right secret", async () => {
     const none = await revoke(credentials(client));
     expect([none.status, none.json.error]).toEqual([400, "invalid_request"]);
     const { access_token } = await pairOf(client);
@@ -149,7 +149,7 @@ describe("revocation", () => {
     expect((await app.user(access_token)).status).toBe(200);
   });
 
-  it("is for the application whose token it is", async () => {
+  it("is limited to the application's own tokens", async () => {
     const { access_token, refresh_token } = await pairOf(client);
     for (const token of [access_token, refresh_token]) {
       for (const foreign of [other, open]) {
@@ -166,7 +166,7 @@ describe("revocation", () => {
     expect((await app.user(access_token)).status).toBe(200);
   });
 
-  it("of a public application needs its name, of none nothing", async () => {
+  it("of a public application's token requires its id, of a token without application nothing", async () => {
     const { access_token } = await pairOf(open);
     const { client_id } = open;
     expect((await revoke({ client_id, token: access_token })).status).toBe(200);
@@ -181,7 +181,7 @@ describe("introspection", () => {
   const introspect = (token: string, own: Client) =>
     app.call("POST /oauth/introspect", { form: { ...credentials(own), token } });
 
-  it("tells an application of its own tokens", async () => {
+  it("describes an application's own tokens", async () => {
     const { access_token, refresh_token } = await pairOf(client, { scope: "read_user" });
     const { json: user } = await app.user(access_token);
     const known = {
@@ -201,7 +201,7 @@ describe("introspection", () => {
     expect(refresh.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("says no more than that of any other", async () => {
+  it("reports any other token only as inactive", async () => {
     const { access_token } = await pairOf(client);
     const revoked = await pairOf(client);
     await app.call("POST /oauth/revoke", {
@@ -221,7 +221,7 @@ describe("introspection", () => {
     expect((await introspect(access_token, client)).json).toEqual({ active: false });
   });
 
-  it("is for applications that can prove who they are", async () => {
+  it("requires confidential applications' credentials", async () => {
     const { access_token } = await pairOf(open);
     const answer = await introspect(access_token, open);
     expect([answer.status, answer.json.error]).toEqual([401, "invalid_client"]);
@@ -232,7 +232,7 @@ describe("introspection", () => {
   });
 });
 
-it("the metadata says what there is, and where", async () => {
+it("the metadata lists the endpoints and options", async () => {
   const { status, json } = await app.call("GET /.well-known/oauth-authorization-server");
   const base = "http://pm.test";
   expect([status, json]).toEqual([

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bearer, type Client, type OAuthApp, oauthApp, PASSWORD } from "./helpers.ts";
 
-// gitlab-facts §9: sudo needs the scope, of an OAuth2 token as of any other.
+// See docs/authentication.md: sudo requires the scope, of OAuth2 tokens as of any other.
 
 let app: OAuthApp;
 let client: Client;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** The tokens that somebody allows an application. */
+/** Gets the tokens a user grants to an application. */
 async function allowed(login: string, scope: string) {
   const tokens = await app.pair(await app.signedIn(login), client, { scope });
   expect(tokens.scope).toBe(scope);
@@ -34,7 +34,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
     expect((await app.user(access_token)).json.username).toBe("admin");
   });
 
-  it("has the target's rights and no more, and leaves a line of it", async () => {
+  it("has the target's rights and no more, and is audited", async () => {
     const { access_token } = await allowed("admin", "api sudo");
     const see = async (sudo: string) =>
       (await app.call("GET /groups/secret", as(access_token, sudo))).status;
@@ -47,7 +47,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
     expect(acts).toMatchObject([{ author: "admin", user: "developer" }]);
   });
 
-  it("is enough where the token has no other scope, and then for nothing else", async () => {
+  it("needs no other scope, and without others allows nothing else", async () => {
     const { access_token } = await allowed("admin", "sudo");
     const { json } = await app.call("GET /user", as(access_token, "guest"));
     expect(json.username).toBe("guest");
@@ -55,7 +55,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
     expect([own.status, own.json.error]).toEqual([403, "insufficient_scope"]);
   });
 
-  it("goes on with the token it was refreshed into, and ends with the one before", async () => {
+  it("works with the refreshed token, and ends with the previous one", async () => {
     const { access_token, refresh_token } = await allowed("admin", "sudo");
     const { json } = await app.refresh(client, refresh_token);
     const { status } = await app.call("GET /user", as(json.access_token, "guest"));
@@ -69,7 +69,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
     expect([status, json]).toMatchObject([403, { error: "insufficient_scope", scope: "sudo" }]);
   });
 
-  it("is refused for a user that nobody is", async () => {
+  it("is refused for an unknown user", async () => {
     const { access_token } = await allowed("admin", "sudo");
     const { status, json } = await app.call("GET /user", as(access_token, "nobody"));
     const message = "404 User with ID or username 'nobody' Not Found";
@@ -78,7 +78,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
 });
 
 describe("sudo by another user's OAuth2 token", () => {
-  it("is refused, whatever they allowed the application", async () => {
+  it("is refused, whatever scopes they granted", async () => {
     const { access_token } = await allowed("developer", "api sudo");
     for (const target of ["guest", "developer", "nobody"]) {
       const { status, json } = await app.call("GET /user", as(access_token, target));

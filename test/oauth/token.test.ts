@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** Lets `developer` in again, who then has to sign in again. */
+/** Unblocks `developer` and signs in again. */
 async function unblock(): Promise<void> {
   await app.admin.unblockUser("developer");
   visitor = await app.signedIn();
@@ -41,7 +41,7 @@ const INVALID_GRANT = {
 };
 
 describe("a code", () => {
-  it("gives a pair of tokens, which the API takes", async () => {
+  it("returns a pair of tokens, which the API accepts", async () => {
     const { status, json, headers } = await app.token(
       redemption(client, await codeFor(visitor, client)),
     );
@@ -63,7 +63,7 @@ describe("a code", () => {
     expect((await app.user(json.refresh_token)).status).toBe(401);
   });
 
-  it("gives different tokens each time", async () => {
+  it("returns different tokens each time", async () => {
     const tokens = new Set<string>();
     for (let at = 0; at < 2; at += 1) {
       const code = await codeFor(visitor, client);
@@ -82,7 +82,7 @@ describe("a code", () => {
     expect((await app.call("POST /oauth/token", { body })).status).toBe(200);
   });
 
-  it("used again is refused and takes what it gave with it", async () => {
+  it("is refused the second time, and revokes the tokens of the first", async () => {
     const sent = redemption(client, await codeFor(visitor, client));
     const first = await app.token(sent);
     const second = await app.token(sent);
@@ -95,7 +95,7 @@ describe("a code", () => {
     expect(rows).toEqual([["reuse of a code detected"]]);
   });
 
-  it("works once when it is redeemed 50 times at once", async () => {
+  it("works once when redeemed 50 times concurrently", async () => {
     const sent = redemption(client, await codeFor(visitor, client));
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.token(sent)));
     const statuses = answers.map(({ status }) => status);
@@ -105,7 +105,7 @@ describe("a code", () => {
     expect((await app.user(winner?.json.access_token)).status).toBe(401);
   });
 
-  it("of 50 at once, each works", async () => {
+  it("works for each of 50 concurrent codes", async () => {
     const codes = [];
     for (let at = 0; at < 50; at += 1) codes.push(await codeFor(visitor, client));
     const answers = await Promise.all(codes.map((code) => app.token(redemption(client, code))));
@@ -120,7 +120,7 @@ describe("a code", () => {
       () => ({ client_id: other.client_id, client_secret: other.client_secret as string }),
     ],
     ["a verifier nobody asked for", () => ({ code_verifier: "v".repeat(43) })],
-  ])("is refused with %s, and used up by that", async (_, change) => {
+  ])("is refused with %s, and invalidated by that", async (_, change) => {
     const sent = redemption(client, await codeFor(visitor, client));
     const wrong = await app.token({ ...sent, ...change() });
     expect([wrong.status, wrong.json]).toEqual([400, INVALID_GRANT]);
@@ -131,13 +131,13 @@ describe("a code", () => {
     ["wrong secret", () => ({ client_secret: "0".repeat(64) }), 401],
     ["no redirect URI", () => ({ redirect_uri: "" }), 400],
     ["unknown code", () => ({ code: "0".repeat(64) }), 400],
-  ])("is not used up by a request that does not reach it: %s", async (_, change, status) => {
+  ])("stays valid after a request that fails earlier: %s", async (_, change, status) => {
     const sent = redemption(client, await codeFor(visitor, client));
     expect((await app.token({ ...sent, ...change() })).status).toBe(status);
     expect((await app.token(sent)).status).toBe(200);
   });
 
-  it("works for ten minutes", async () => {
+  it("expires after ten minutes", async () => {
     const early = redemption(client, await codeFor(visitor, client));
     const late = redemption(client, await codeFor(visitor, client));
     const before = clock;
@@ -148,7 +148,7 @@ describe("a code", () => {
     clock = before;
   });
 
-  it("is nothing to a user who was blocked meanwhile", async () => {
+  it("is useless to a user blocked meanwhile", async () => {
     const sent = redemption(client, await codeFor(visitor, client));
     await app.admin.blockUser("developer");
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
@@ -156,7 +156,7 @@ describe("a code", () => {
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
   });
 
-  it("is nowhere in the database, and neither are tokens and secrets", async () => {
+  it("is never stored, and neither are tokens and secrets", async () => {
     const code = await codeFor(visitor, client);
     const { json } = await app.token(redemption(client, code));
     const unused = await codeFor(visitor, client);
@@ -168,7 +168,7 @@ describe("a code", () => {
   });
 });
 
-describe("an application says who it is", () => {
+describe("an application authenticates", () => {
   const attempt = async (form: Record<string, string>, headers = {}) => {
     const {
       client_id: _,
@@ -190,7 +190,7 @@ describe("an application says who it is", () => {
     expect((await attempt({ client_id: id() }, basic(id(), secret()))).status).toBe(200);
   });
 
-  it("by one way only", async () => {
+  it("in one way only", async () => {
     for (const form of [{ client_secret: secret() }, { client_id: other.client_id }]) {
       const { status, json } = await attempt(form, basic(id(), secret()));
       expect([status, json.error]).toEqual([400, "invalid_request"]);
@@ -226,7 +226,7 @@ describe("an application says who it is", () => {
     },
   );
 
-  it("and a public one has no secret to say", async () => {
+  it("and a public one without a secret", async () => {
     const open = await app.register({ confidential: false });
     expect(open.client_secret).toBeNull();
     for (const [client_secret, status] of [
@@ -249,7 +249,7 @@ describe("an application says who it is", () => {
     expect((await app.token(redemption(renewed, code))).status).toBe(200);
   });
 
-  it("and is stopped after 20 wrong secrets, alone and from there", async () => {
+  it("and is stopped after 20 wrong secrets, for this application and address only", async () => {
     const guessed = await app.register();
     const sent = redemption(guessed, await codeFor(visitor, guessed));
     const from = (ip: string, form: Record<string, string>) =>
@@ -273,7 +273,7 @@ describe("an application says who it is", () => {
   });
 });
 
-describe("what is missing is named", () => {
+describe("missing parameters are named", () => {
   const complete = async (): Promise<Record<string, string>> =>
     redemption(client, await codeFor(visitor, client));
   it.each(["grant_type", "code", "redirect_uri"])("%s", async (name) => {
@@ -301,7 +301,7 @@ describe("what is missing is named", () => {
   });
 });
 
-describe("what can't be read is OAuth's error too", () => {
+describe("malformed requests get OAuth errors too", () => {
   it.each([
     ["magic", "unsupported_grant_type"],
     ["client_credentials", "unsupported_grant_type"],
@@ -328,16 +328,16 @@ describe("what can't be read is OAuth's error too", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  it("and GET is no way to ask", async () => {
+  it("and GET is not supported", async () => {
     const { status, headers } = await app.call("GET /oauth/token");
     expect([status, headers.get("allow")]).toEqual([405, "OPTIONS, POST"]);
   });
 });
 
-describe("proof of who asked (PKCE)", () => {
+describe("PKCE", () => {
   const { verifier, ...S256 } = pkce();
   const plain = { code_challenge: verifier, code_challenge_method: "plain" };
-  // The pair of GitLab's documentation.
+  // The example from GitLab's documentation.
   const documented = {
     code_challenge: "2i0WFA-0AerkjQm4X4oDEhqA17QIAKNjXpagHBXmO_U",
     code_challenge_method: "S256",
@@ -380,7 +380,7 @@ describe("proof of who asked (PKCE)", () => {
       expect(answer.json.error_description).toBe("Missing required parameter: code_verifier.");
     }
     if (status === 200) return;
-    // A wrong try uses the code up.
+    // A failed try invalidates the code.
     const right = challenge["code_challenge"] ? { code_verifier: verifier } : {};
     expect((await app.token({ ...sent, ...right })).json).toEqual(INVALID_GRANT);
   });
@@ -391,7 +391,7 @@ describe("a refresh token", () => {
   const refresh = (refresh_token: string, more: Record<string, string> = {}, own = client) =>
     app.refresh(own, refresh_token, more);
 
-  it("gives a new pair, and the old one is over", async () => {
+  it("returns a new pair, and invalidates the old one", async () => {
     const first = await pair();
     const { status, json } = await refresh(first.refresh_token);
     expect(status).toBe(200);
@@ -409,7 +409,7 @@ describe("a refresh token", () => {
     expect((await app.user(json.access_token)).status).toBe(200);
   });
 
-  it("used again takes the whole family with it", async () => {
+  it("revokes the whole family when reused", async () => {
     const first = await pair();
     const second = (await refresh(first.refresh_token)).json;
     const third = (await refresh(second.refresh_token)).json;
@@ -426,7 +426,7 @@ describe("a refresh token", () => {
     expect(rows).toEqual([["reuse of a refresh token detected", "Client"]]);
   });
 
-  it("works once when it is used 50 times at once, and what it gave stays good", async () => {
+  it("works once when used 50 times concurrently, and the new tokens stay valid", async () => {
     const { refresh_token } = await pair();
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(refresh_token)));
     const [given] = answers.filter(({ status }) => status === 200);
@@ -436,7 +436,7 @@ describe("a refresh token", () => {
     expect((await refresh(given?.json.refresh_token)).status).toBe(200);
   });
 
-  it("used again ten seconds later, or without a secret, takes the family with it", async () => {
+  it("revokes the family when reused ten seconds later, or without a secret", async () => {
     const before = clock;
     const first = await pair();
     const second = (await refresh(first.refresh_token)).json;
@@ -455,7 +455,7 @@ describe("a refresh token", () => {
     expect((await app.user(fourth.access_token)).status).toBe(401);
   });
 
-  it("outlives its access token, and ends after 90 days without use", async () => {
+  it("outlives its access token, and expires after 90 days without use", async () => {
     const before = clock;
     const first = await pair();
     clock += 7200_000 - 1;
@@ -474,7 +474,7 @@ describe("a refresh token", () => {
     visitor = await app.signedIn();
   });
 
-  it("can ask for less, and later for all again", async () => {
+  it("can request fewer scopes, and later all again", async () => {
     const first = await pair(client, { scope: "api read_user" });
     const less = (await refresh(first.refresh_token, { scope: "read_user" })).json;
     expect(less.scope).toBe("read_user");
@@ -486,7 +486,7 @@ describe("a refresh token", () => {
     expect((await refresh(less.refresh_token)).json.scope).toBe("api read_user");
   });
 
-  it("works for no other application, and stays good for its own", async () => {
+  it("works for no other application, and stays valid for its own", async () => {
     const { refresh_token } = await pair();
     expect((await refresh(refresh_token, {}, other)).json).toEqual(INVALID_GRANT);
     const unknown = await refresh(refresh_token, { client_secret: "x" });
@@ -496,14 +496,14 @@ describe("a refresh token", () => {
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
-  it("is no access token, nor the other way round", async () => {
+  it("is not an access token, and vice versa", async () => {
     const { access_token, refresh_token } = await pair();
     expect((await refresh(access_token)).json).toEqual(INVALID_GRANT);
     expect((await app.user(refresh_token)).status).toBe(401);
     expect((await refresh("unknown")).json).toEqual(INVALID_GRANT);
   });
 
-  it("rests while its user is blocked", async () => {
+  it("is suspended while its user is blocked", async () => {
     const { access_token, refresh_token } = await pair();
     await app.admin.blockUser("developer");
     expect((await refresh(refresh_token)).json).toEqual(INVALID_GRANT);
@@ -525,7 +525,7 @@ describe("a refresh token", () => {
     expect((await app.user(second.json.access_token)).status).toBe(401);
   });
 
-  it("ends with its application", async () => {
+  it("is revoked with its application", async () => {
     const own = await app.register();
     const { access_token } = await pair(own);
     await app.admin.deleteApplication(own.id);
@@ -566,7 +566,7 @@ describe("the password grant", () => {
     await unblock();
   });
 
-  it("takes the application's word where one is named, and then it must be right", async () => {
+  it("requires the right secret of a named application", async () => {
     const { client_id, client_secret } = client;
     const right = await grant({ client_id, client_secret: client_secret as string });
     expect(right.json).toMatchObject({ token_type: "bearer" });
@@ -576,7 +576,7 @@ describe("the password grant", () => {
     expect([wrong.status, wrong.json.error]).toEqual([401, "invalid_client"]);
   });
 
-  it("gives the scopes asked for, of those the application may have", async () => {
+  it("grants the requested scopes, limited to the application's", async () => {
     const { client_id, client_secret } = client;
     const credentials = { client_id, client_secret: client_secret as string };
     expect((await grant({ scope: "read_user read_api" })).json.scope).toBe("read_user read_api");
@@ -585,7 +585,7 @@ describe("the password grant", () => {
     expect([sudo.status, sudo.json.error]).toEqual([400, "invalid_scope"]);
   });
 
-  it("is counted with sign-ins: after ten wrong passwords it is 429", async () => {
+  it("counts as a sign-in: after ten wrong passwords it is 429", async () => {
     const answers = [];
     for (let at = 0; at < 11; at += 1) {
       answers.push(await grant({ username: "maintainer", password: "wrong horse" }));
@@ -596,7 +596,7 @@ describe("the password grant", () => {
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  it("refuses who has two-factor on, right password or not, in the same words", async () => {
+  it("refuses users with two-factor authentication in the same words, right password or not", async () => {
     await app.store.transaction(async (db) => {
       const [user] = await db.all<{ id: number }>("select id from users where username = ?", [
         "reporter",
@@ -631,7 +631,7 @@ describe("the password grant", () => {
 });
 
 describe("another origin's page", () => {
-  it("may ask for tokens, without cookies", async () => {
+  it("can request tokens, without cookies", async () => {
     const headers = { origin: "https://spa.test" };
     const asked = await app.call("OPTIONS /oauth/token", {
       headers: { ...headers, "access-control-request-headers": "authorization" },
@@ -645,7 +645,7 @@ describe("another origin's page", () => {
     expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
   });
 
-  it("may not ask on behalf of who is signed in", async () => {
+  it("can't act on behalf of the signed-in user", async () => {
     visitor.headers = { origin: "https://spa.test" };
     const answer = await visitor.get("/oauth/authorize");
     visitor.headers = {};
@@ -653,7 +653,7 @@ describe("another origin's page", () => {
   });
 });
 
-it("what has ended is forgotten after a month, and until then no guess", async () => {
+it("expired grants are deleted after a month, and until then don't count as guesses", async () => {
   const own = await app.register();
   await codeFor(visitor, own);
   const to = await approve(visitor, own, { response_type: "token" });

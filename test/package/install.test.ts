@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-/** Uses what is loaded late too: the database, passwords, forms, two-factor, mail. */
+/** Also uses what is loaded lazily: the database, passwords, forms, two-factor, mail. */
 const program = `
   const server = await startTestServer({ seed: { users: [
     { username: "ada", admin: true, password: "difference engine", tokens: [{ token: "ada-token" }] },
@@ -43,7 +43,7 @@ const requires = `
   const { startTestServer } = require("pm-api/testing");
 `;
 
-/** As Node below 20.19 and 22.12 does, which cannot `require` an ES module. */
+/** Behaves like Node before 20.19 and 22.12, which cannot `require` an ES module. */
 const withoutRequireOfModules = process.allowedNodeEnvironmentFlags.has(
   "--experimental-require-module",
 )
@@ -51,24 +51,24 @@ const withoutRequireOfModules = process.allowedNodeEnvironmentFlags.has(
   : [];
 
 describe("the packed package", () => {
-  it("is loaded by import", async () => {
+  it("works with import", async () => {
     await writeFile(join(project.folder, "index.mjs"), imports + program);
     expect(await project.node(["index.mjs"])).toBe(printed);
   });
 
-  it("is loaded by require, on a Node that cannot require ES modules", async () => {
+  it("works with require, on a Node that cannot require ES modules", async () => {
     const code = `${requires} (async () => { ${program} })();`;
     await writeFile(join(project.folder, "index.cjs"), code);
     expect(await project.node([...withoutRequireOfModules, "index.cjs"])).toBe(printed);
   });
 
-  it("requires no ES module, and imports none from CommonJS", async () => {
+  it("requires no ES module, and contains no dynamic import in CommonJS", async () => {
     const dist = join(project.folder, "node_modules/pm-api/dist");
     const files = (await readdir(dist)).filter((name) => name.endsWith(".cjs"));
     const required = new Set<string>();
     for (const file of files) {
       const code = await readFile(join(dist, file), "utf8");
-      // Jest refuses an `import()`.
+      // Jest refuses `import()`.
       expect(code, file).not.toMatch(/[^.\w]import\(/);
       for (const [, name] of code.matchAll(/\brequire\(["']([^."'][^"']*)["']\)/g)) {
         if (!name?.startsWith("node:")) required.add(name as string);
@@ -79,7 +79,7 @@ describe("the packed package", () => {
     await project.node([...withoutRequireOfModules, "--eval", load]);
   });
 
-  it("has the documents its own links lead to, and stays small", async () => {
+  it("contains the documents its own links lead to, and stays small", async () => {
     const installed = join(project.folder, "node_modules/pm-api");
     const files = await readdir(installed, { recursive: true });
     const documents = files.filter((name) => name.endsWith(".md"));
@@ -106,7 +106,7 @@ describe("bundled with esbuild", () => {
     ["import", "esm", "mjs", imports + program],
     ["import", "cjs", "cjs", `${imports} (async () => { ${program} })();`],
     ["require", "cjs", "cjs", `${requires} (async () => { ${program} })();`],
-  ] as const)("what is loaded by %s runs as %s", async (kind, format, extension, code) => {
+  ] as const)("a program loaded by %s runs as %s", async (kind, format, extension, code) => {
     const entry = join(project.folder, `${kind}-${format}.js`);
     const bundle = join(project.folder, `${kind}-${format}.bundle.${extension}`);
     await writeFile(entry, code);
@@ -116,7 +116,7 @@ describe("bundled with esbuild", () => {
       bundle: true,
       platform: "node",
       format,
-      // Libraries of ours are CommonJS and call `require`: see docs/guide.md.
+      // Our dependencies include CommonJS that calls `require`: see docs/guide.md.
       ...(format === "esm" && { banner: { js: BANNER } }),
       logLevel: "silent",
     });
@@ -125,7 +125,7 @@ describe("bundled with esbuild", () => {
   });
 });
 
-describe("where better-sqlite3 cannot be loaded", () => {
+describe("without a loadable better-sqlite3", () => {
   const hasOwn = Number(process.versions.node.split(".")[0]) > 22;
   const opened = ["--input-type=module", "--eval", 'await (await import("pm-api")).createApp();'];
 
@@ -155,7 +155,7 @@ describe("where better-sqlite3 cannot be loaded", () => {
       make: async () => undefined,
       words: ["better-sqlite3 is not installed: npm install better-sqlite3"],
     },
-  ])("$state: says what to do", async ({ make, words }) => {
+  ])("$state: suggests what to do", async ({ make, words }) => {
     const other = await newProject({ without: ["better-sqlite3"] });
     await make(join(other.folder, "node_modules"));
     for (const wanted of hasOwn ? ["better-sqlite3"] : ["", "better-sqlite3"]) {

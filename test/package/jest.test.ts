@@ -57,7 +57,7 @@ test("checks passwords", async () => {
 });
 `;
 
-it("a test of Jest's, without options, requires the test server", async () => {
+it("a plain Jest test requires the test server", async () => {
   await writeFile(join(project.folder, "package.json"), "{}");
   await writeFile(join(project.folder, "server.test.js"), code);
   await project.node([jest, "--rootDir", project.folder, "--ci", "--no-cache", "server"], {

@@ -9,20 +9,20 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A user's project, in a folder of its own. */
+/** A user's project, in its own folder. */
 export interface Project {
   readonly folder: string;
-  /** Links packages of ours into it. */
+  /** Links installed packages into it. */
   link(names: readonly string[]): Promise<void>;
-  /** Runs Node in it. @returns what it printed. @throws with `stderr` where it fails */
+  /** Runs Node in it. @returns the output. @throws with `stderr` on failure */
   node(args: readonly string[], env?: Record<string, string>): Promise<string>;
   remove(): Promise<void>;
 }
 
 /**
- * Makes a project that has the package as `npm pack` packs it, with what its `dependencies` name and nothing else.
+ * Creates a project with the package as `npm pack` packs it, its `dependencies` and nothing else.
  *
- * @param without dependencies that are not there
+ * @param without dependencies to leave out
  */
 export async function newProject({ without = [] as readonly string[] } = {}): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), "pm-api-project-"));

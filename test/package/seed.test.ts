@@ -3,7 +3,7 @@ import { expectTypeOf, it } from "vitest";
 import type { Seed } from "../../src/index.ts";
 import type { SeedSchema } from "../../src/seed-schema.ts";
 
-/** The same type without names, read-only marks and intersections, but for the groups in groups. */
+/** A structural copy of the type: no names, readonly or intersections, except for nested groups. */
 type Plain<T> = T extends string
   ? T
   : T extends readonly (infer Item)[]
@@ -12,6 +12,6 @@ type Plain<T> = T extends string
       ? { -readonly [Key in keyof T]: Key extends "subgroups" ? unknown : Plain<T[Key]> }
       : T;
 
-it("the type of a seed is what its schema takes", () => {
+it("the type of a seed matches its schema", () => {
   expectTypeOf<Plain<Seed>>().toEqualTypeOf<Plain<InferInput<typeof SeedSchema>>>();
 });

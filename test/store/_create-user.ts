@@ -1,4 +1,4 @@
-// Opens an application on the database it is given, in a process of its own, and makes a user named after the process.
+// Opens an application on the given database in its own process, and creates a user named after the process.
 import { createApp } from "../../src/app.ts";
 
 const app = await createApp({ database: process.argv[2] as string });

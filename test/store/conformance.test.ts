@@ -9,7 +9,7 @@ import { ConstraintError, type Store, StoreError, type Value } from "../../src/s
 import { updateRow } from "../../src/store/update.ts";
 import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
 
-/** Tables that have every kind of column and constraint. */
+/** Tables with every kind of column and constraint. */
 const schema = {
   id: "20260101-01-conformance",
   sql: `
@@ -60,7 +60,7 @@ const names = async (order = "name") =>
   (await store.rows(`select name from things order by ${order}`)).map(([name]) => name);
 
 describe("statements", () => {
-  it("give rows as objects by column name, and as arrays in select order", async () => {
+  it("return rows as objects by column name, and as arrays in select order", async () => {
     await add("one", 1);
     await add("two", 2);
     const sql = "select number, name as label from things where number >= ? order by number";
@@ -76,7 +76,7 @@ describe("statements", () => {
     expect(await store.all(sql, [3])).toEqual([]);
   });
 
-  it("give the first row alone", async () => {
+  it("return only the first row", async () => {
     await add("one", 1);
     await add("two", 2);
     const sql = "select name from things where number > ? order by number";
@@ -94,7 +94,7 @@ describe("statements", () => {
     expect(await store.one(sql, [2])).toEqual({ name: "one" });
   });
 
-  it("give the row of these values, however alike others are", async () => {
+  it("return the row for exactly these values, however similar others are", async () => {
     const sql = "select lower(?) as a, lower(?) as b";
     const reader = store.reader();
     const alike = [
@@ -110,7 +110,7 @@ describe("statements", () => {
     }
   });
 
-  it("give the number of rows they changed", async () => {
+  it("return the number of rows they changed", async () => {
     await add("one", 1);
     await add("two", 2);
     await store.transaction(async (db) => {
@@ -121,7 +121,7 @@ describe("statements", () => {
     });
   });
 
-  it("read in their own transaction what it wrote", async () => {
+  it("in a transaction read its own writes", async () => {
     await store.transaction(async (db) => {
       const inserted = await db.rows(
         "insert into things (name, number) values (?, ?) returning id, name",
@@ -155,7 +155,7 @@ describe("statements", () => {
     ]);
   });
 
-  it("take many values, and the same text with other values", async () => {
+  it("take many values, and the same SQL with other values", async () => {
     const sql = "select count(*) from things where number = ? or name = ?";
     await add("one", 1);
     expect(await store.rows(sql, [1, "none"])).toEqual([[1]]);
@@ -166,7 +166,7 @@ describe("statements", () => {
     ).toEqual([["one"]]);
   });
 
-  it("run the same text on two stores at once", async () => {
+  it("run the same SQL on two stores at once", async () => {
     const other = await openStore(database.database);
     try {
       await add("one", 1);
@@ -178,7 +178,7 @@ describe("statements", () => {
     }
   });
 
-  it("fail on malformed SQL with an error that is no ConstraintError", async () => {
+  it("fail on malformed SQL with an error other than ConstraintError", async () => {
     const failure = await (async () => store.rows("select nothing from nowhere"))().catch(
       (error: unknown) => error,
     );
@@ -207,15 +207,15 @@ describe("values", () => {
     Number.MAX_SAFE_INTEGER,
     Number.MIN_SAFE_INTEGER,
     null,
-  ])("keep the integer %s", async (value) => {
+  ])("store the integer %s", async (value) => {
     expect(await roundTrip("number", value)).toBe(value);
   });
 
-  it("take a bigint and give a number", async () => {
+  it("accept a bigint and return a number", async () => {
     expect(await roundTrip("number", 9_007_199_254_740_991n)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it("round what is larger than a number can hold, whether read or returned", async () => {
+  it("round integers beyond a number's precision, in reads and in returning clauses", async () => {
     const large = 2n ** 62n + 1n;
     expect(await roundTrip("number", large)).toBe(2 ** 62);
     expect(await roundTrip("number", 2 ** 53)).toBe(2 ** 53);
@@ -232,7 +232,7 @@ describe("values", () => {
     expect(await roundTrip("number", -(2n ** 63n))).toBe(-(2 ** 63));
   });
 
-  it("give counts and sums as numbers", async () => {
+  it("return counts and sums as numbers", async () => {
     await add("one", 2);
     await add("two", 3);
     expect(await store.rows("select count(*), sum(number), max(number) from things")).toEqual([
@@ -241,25 +241,25 @@ describe("values", () => {
   });
 
   it.each(["", "a'b\"c\\d?e", "Straße 😀 ￿", "line\nbreak\t", "x".repeat(100_000)])(
-    "keep the text %j",
+    "store the text %j",
     async (value) => {
       await add(value);
       expect(await names()).toEqual([value]);
     },
   );
 
-  it("never cut a text with NUL in it: it is refused, or kept", async () => {
+  it("never truncate a text with NUL: it is refused or stored", async () => {
     const written = await add("a\0b").catch((error) => error);
     if (written instanceof Error) expect(await names()).toEqual([]);
     else expect(await names()).toEqual(["a\0b"]);
   });
 
-  it("take a text that is not well-formed", async () => {
+  it("accept ill-formed text", async () => {
     await add("a\ud800b");
     expect(await names()).toEqual([expect.stringMatching(/^a�+b$/)]);
   });
 
-  it("keep bytes, and nothing for null", async () => {
+  it("store bytes, and null", async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     const kept = await roundTrip("bytes", bytes);
     expect(kept).toBeInstanceOf(Uint8Array);
@@ -268,7 +268,7 @@ describe("values", () => {
     expect(await roundTrip("bytes", null)).toBe(null);
   });
 
-  it("never use an id again", async () => {
+  it("never reuse an id", async () => {
     await add("one");
     const [first] = await store.rows("select id from things");
     await store.transaction((db) => db.run("delete from things"));
@@ -292,7 +292,7 @@ describe("constraints", () => {
     expect(await names()).toEqual(["one"]);
   });
 
-  it("are told of by rows and all, too", async () => {
+  it("are reported by rows and all, too", async () => {
     await add("one");
     const sql = "insert into things (name) values ('one') returning id";
     for (const how of ["rows", "all"] as const) {
@@ -301,7 +301,7 @@ describe("constraints", () => {
     }
   });
 
-  it("follow on delete cascade", async () => {
+  it("respect on delete cascade", async () => {
     await store.transaction(async (db) => {
       const [parent] = await db.rows("insert into parents (name) values ('p') returning id");
       await db.run("insert into things (name, parent_id) values ('child', ?)", [
@@ -315,12 +315,12 @@ describe("constraints", () => {
 });
 
 describe("transactions", () => {
-  it("give what their work gives", async () => {
+  it("return the result of their work", async () => {
     expect(await store.transaction(() => "result")).toBe("result");
     expect(await store.transaction(async () => 42)).toBe(42);
   });
 
-  it("undo everything when their work throws, and throw the same", async () => {
+  it("roll back everything when their work throws, and rethrow the error", async () => {
     const mine = new Error("mine");
     const failing = store.transaction(async (db) => {
       await db.run("insert into things (name) values ('one')");
@@ -338,7 +338,7 @@ describe("transactions", () => {
     expect(await names()).toEqual(["two"]);
   });
 
-  it("undo everything when a statement is refused", async () => {
+  it("roll back everything when a statement is refused", async () => {
     await add("one");
     const failing = store.transaction(async (db) => {
       await db.run("insert into things (name) values ('two')");
@@ -348,7 +348,7 @@ describe("transactions", () => {
     expect(await names()).toEqual(["one"]);
   });
 
-  it("keep 200 that interleave apart, half of them failing", async () => {
+  it("isolate 200 interleaved ones, half of them failing", async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 200 }, (_, index) =>
         store.transaction(async (db) => {
@@ -358,7 +358,7 @@ describe("transactions", () => {
           if (index % 4 === 1) throw new Error("refused by the work");
           await new Promise((resolve) => setImmediate(resolve));
           await db.run("update things set number = ? where id = ?", [index, made?.[0] as number]);
-          // The row of the very transaction: refused by the schema.
+          // Duplicates this transaction's own row, which the schema refuses.
           if (index % 4 === 3) {
             await db.run("insert into things (name) values (?)", [`first ${index}`]);
           }
@@ -382,7 +382,7 @@ describe("transactions", () => {
     );
   });
 
-  it("run as if alone: what each reads and writes back is never lost", async () => {
+  it("are serializable: no read and write back is lost", async () => {
     await add("counter", 0);
     await Promise.all(
       Array.from({ length: 40 }, () =>
@@ -398,7 +398,7 @@ describe("transactions", () => {
     expect(await store.rows("select number from things")).toEqual([[40]]);
   });
 
-  it("do what comes last when the rest is done, in its order, and what fails of it undoes all", async () => {
+  it("run deferred statements at the end, in order, and roll back everything if one fails", async () => {
     await store.transaction(async (db) => {
       db.last("insert into things (name) select 'last of ' || count(*) from things");
       db.last("update things set number = (select count(*) from things) where name like ?", [
@@ -420,7 +420,7 @@ describe("transactions", () => {
     expect(await names()).toEqual(["first", "last of 1"]);
   });
 
-  it("that share the time keep each other out by a lock", async () => {
+  it("in shared mode exclude each other with a lock", async () => {
     await add("counter", 0);
     await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -440,7 +440,7 @@ describe("transactions", () => {
     expect(await store.rows("select number from things")).toEqual([[20]]);
   });
 
-  it("go on after one that failed", async () => {
+  it("continue after one that failed", async () => {
     const all = await Promise.allSettled([
       store.transaction((db) => db.run("insert into nowhere values (1)")),
       add("one"),
@@ -458,7 +458,7 @@ describe("transactions", () => {
 });
 
 describe("reads outside a transaction", () => {
-  it("see what was committed, and don't wait", async () => {
+  it("see committed data without waiting", async () => {
     await add("before");
     await store.transaction(async (db) => {
       await db.run("insert into things (name) values ('within')");
@@ -470,7 +470,7 @@ describe("reads outside a transaction", () => {
     expect(await names()).toEqual(["within"]);
   });
 
-  it("see their own commit at once", async () => {
+  it("see their own store's commits at once", async () => {
     for (let index = 0; index < 50; index += 1) {
       await count();
       await add(`thing ${index}`);
@@ -478,7 +478,7 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("see a commit of another store at once", async () => {
+  it("see another store's commits at once", async () => {
     const other = await openStore(database.database);
     try {
       for (let index = 0; index < 20; index += 1) {
@@ -491,7 +491,7 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("see a commit of another store at once in what they keep", async () => {
+  it("see another store's commits at once in cached rows", async () => {
     const other = await openStore(database.database);
     try {
       for (let index = 0; index < 20; index += 1) {
@@ -506,7 +506,7 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("of a request look up what was committed before it", async () => {
+  it("of a request return what was committed before it", async () => {
     const other = await openStore(database.database);
     try {
       for (let index = 0; index < 20; index += 1) {
@@ -522,7 +522,7 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("of a request, however many there are at once, look up no less than what was committed before it", async () => {
+  it("of a request, with many at once, return no less than what was committed before it", async () => {
     const other = await openStore(database.database);
     let committed = 0;
     const request = async (from: Store) => {
@@ -550,7 +550,7 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("give single rows whatever their number and size", async () => {
+  it("return single rows of any number and size", async () => {
     const long = "x".repeat(5000);
     await add(long, 1);
     const sql = "select name, number from things where number < ?";
@@ -567,7 +567,7 @@ describe("reads outside a transaction", () => {
   });
 });
 
-/** SQLite's own: what it is, and what it leaves on disk. */
+/** SQLite only: its library, and its files on disk. */
 const onSqlite = () => {
   it("is the library of the runtime", async () => {
     const { bun, deno } = process.versions;
@@ -576,7 +576,7 @@ const onSqlite = () => {
     expect(options.flat().includes("LIKE_DOESNT_MATCH_BLOBS")).toBe(!others);
   });
 
-  it("is one file once it is closed, whatever was prepared and thrown away", async () => {
+  it("leaves one file when closed, however many statements were prepared and discarded", async () => {
     const { database, drop } = await newDatabase();
     const own = await openStore(database);
     await migrate(own, [schema], 0);
@@ -587,7 +587,7 @@ const onSqlite = () => {
     await drop();
   });
 
-  it("may be closed twice", async () => {
+  it("can be closed twice", async () => {
     const { database, drop } = await newDatabase();
     const own = await openStore(database);
     await own.close();
@@ -595,7 +595,7 @@ const onSqlite = () => {
     await drop();
   });
 
-  it("opens nothing that is no database", async () => {
+  it("refuses to open a file that is no database", async () => {
     const { database, drop } = await newDatabase();
     await expect(openStore(dirname(database))).rejects.toBeInstanceOf(StoreError);
     await writeFile(database, "This is no database. ".repeat(100));
@@ -609,7 +609,7 @@ const onSqlite = () => {
 if (engine === "sqlite") describe("a SQLite file", onSqlite);
 
 const inMemory = () => {
-  it("has one connection: a read asked for during a transaction waits for its end", async () => {
+  it("has one connection: a read started during a transaction waits for its end", async () => {
     const memory = await openStore(":memory:");
     try {
       await migrate(memory, [schema], 0);
@@ -633,7 +633,7 @@ const inMemory = () => {
     }
   });
 
-  it("is each store's own", async () => {
+  it("is separate for each store", async () => {
     const [one, other] = await Promise.all([openStore(":memory:"), openStore(":memory:")]);
     await migrate(one, [schema], 0);
     await expect((async () => count(other))()).rejects.toThrow("things");
@@ -651,7 +651,7 @@ describe("text", () => {
     expect(await names("name desc")).toEqual(inOrder.toReversed());
   });
 
-  it("is equal only where it is the same", async () => {
+  it("is compared exactly", async () => {
     await add("name");
     const found = "select 1 from things where name = ?";
     expect(await store.rows(found, ["name"])).toHaveLength(1);
@@ -660,7 +660,7 @@ describe("text", () => {
     }
   });
 
-  it("is folded by lower in its ASCII letters only", async () => {
+  it("is lowercased for ASCII letters only", async () => {
     await add("ACME É");
     const found = "select 1 from things where lower(name) = lower(?)";
     expect(await store.rows("select lower(name) from things")).toEqual([["acme É"]]);
@@ -686,7 +686,7 @@ describe("placeholders", () => {
     expect(new Set(made.values.slice(given))).toEqual(new Set(places === given ? [] : [given - 1]));
   });
 
-  it("find exactly the values", async () => {
+  it("match exactly the values", async () => {
     for (const number of [1, 2, 3, 4, 5]) await add(`n${number}`, number);
     const made = placeholders([5, 1, 4]);
     expect(
@@ -715,14 +715,14 @@ describe("contains", () => {
     ["?", []],
     ["%".repeat(10_000), []],
     ["x".repeat(1_000_000), []],
-  ])("finds %.20j where it stands, and nothing else", async (text, expected) => {
+  ])("finds exactly the rows containing %.20j", async (text, expected) => {
     for (const name of stored) await add(name);
     const { sql, values } = contains(["name"], text);
     const found = await store.rows(`select name from things where ${sql} order by name`, values);
     expect(found.map(([name]) => name)).toEqual(expected);
   });
 
-  it("looks in any of the columns", async () => {
+  it("searches all given columns", async () => {
     await store.transaction(async (db) => {
       const [parent] = await db.rows("insert into parents (name) values ('needle') returning id");
       await db.run("insert into things (name, parent_id) values ('hay', ?)", [
@@ -741,7 +741,7 @@ describe("contains", () => {
 });
 
 describe("updateRow", () => {
-  it("changes what is given, clears what is null, and leaves the rest", async () => {
+  it("sets given columns, clears null ones, and leaves the rest", async () => {
     await add("one", 1);
     await add("two", 2);
     const [row] = await store.rows("select id from things where name = 'one'");
@@ -764,7 +764,7 @@ describe("updateRow", () => {
 });
 
 describe("close", () => {
-  it("waits for the transactions that run and wait", async () => {
+  it("waits for running and waiting transactions", async () => {
     const closing = await openStore(database.database);
     const running = Array.from({ length: 30 }, (_, index) =>
       closing.transaction(async (db) => {
@@ -777,7 +777,7 @@ describe("close", () => {
     await Promise.all(running);
   });
 
-  it("leaves nothing that can be used", async () => {
+  it("makes the store unusable", async () => {
     const closed = await openStore(database.database);
     await closed.close();
     await expect((async () => closed.rows("select 1"))()).rejects.toThrow();
@@ -786,7 +786,7 @@ describe("close", () => {
 });
 
 describe("opening", () => {
-  it("says in one line what can't be opened", async () => {
+  it("reports in one line why a database can't be opened", async () => {
     const nowhere =
       engine === "sqlite"
         ? `${database.database}/not/a/folder.db`
@@ -799,7 +799,7 @@ describe("opening", () => {
     expect(message).not.toContain("secret");
   });
 
-  it("has the dialect of the engine", () => {
+  it("reports the engine's dialect", () => {
     expect(store.dialect).toBe(engine);
   });
 });

@@ -26,7 +26,7 @@ const temporary = async () => {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 };
-/** A database on the engine under test. */
+/** An empty database on the engine under test. */
 const fresh = async () => {
   const { database, drop } = await newDatabase();
   onTestFinished(drop);
@@ -42,7 +42,7 @@ const change = async (database: string, work: (db: Database) => unknown) => {
   await store.transaction(async (db) => work(db));
   await store.close();
 };
-/** What opens a file with the SQLite that stores have here, and nothing set. */
+/** The raw driver that stores use on this runtime, without their settings. */
 const runtimesOwn = async (): Promise<Connect> => {
   const { bun, deno } = process.versions;
   if (bun) return (await import("../../src/store/drivers/bun-sqlite.ts")).connect;
@@ -52,7 +52,7 @@ const runtimesOwn = async (): Promise<Connect> => {
   return (await import("../../src/store/drivers/better-sqlite3.ts")).connect;
 };
 
-/** Everything in a database, integers as text. */
+/** All rows of a database by table, integers as text. */
 async function everything(store: Store): Promise<Record<string, Value[][]>> {
   const all: Record<string, Value[][]> = {};
   for (const { name, columns, key } of tables) {
@@ -85,11 +85,11 @@ const text = fc.oneof(
     "\r\n\t",
   ),
 );
-/** What both engines keep: PostgreSQL has no NUL, and neither has half a character. */
+/** Text that both engines can store: PostgreSQL refuses NUL and lone surrogates. */
 const kept = text.map((value) => value.replaceAll("\0", "").toWellFormed());
 const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-/** Fills a database with what people and accidents put there. */
+/** Fills a database with ordinary and unusual data. */
 async function fill(
   database: string,
   { texts, integers, pieces }: { texts: string[]; integers: bigint[]; pieces: Uint8Array[] },
@@ -108,7 +108,7 @@ async function fill(
     const [project] = await db.rows("select id from projects order by id limit 1");
     const [user] = await db.rows("select id from users order by id limit 1");
     const [first, second] = await db.rows("select id from issues order by id");
-    // A row that names one with a higher id, in its own table.
+    // A row that refers to a row with a higher id in the same table.
     await db.run("update issues set moved_to_id = ? where id = ?", [
       second?.[0] as number,
       first?.[0] as number,
@@ -142,7 +142,7 @@ async function fill(
         bytes,
       ]);
     }
-    // The highest id is gone, and never comes back.
+    // The highest id is deleted, and must never be reused.
     await db.run("delete from labels where id = (select max(id) from labels)");
   });
 }
@@ -158,7 +158,7 @@ const labelMadeIn = async (database: string) => {
 };
 
 describe("a copy", () => {
-  it("has everything, on the other engine and back again", async () => {
+  it("contains everything, on the other engine and back again", async () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 10 });
     await fc.assert(
       fc.asyncProperty(
@@ -192,7 +192,7 @@ describe("a copy", () => {
     );
   }, 120_000);
 
-  it("tells how far it is, and what each table holds", async () => {
+  it("reports progress, and the rows of each table", async () => {
     const folder = await temporary();
     const [from, to] = [join(folder, "from.db"), await fresh()];
     await fill(from, { texts: ["x"], integers: [1n], pieces: [] });
@@ -211,7 +211,7 @@ describe("a copy", () => {
     expect(copied.find(({ table }) => table === "badges")?.checksum).toBe(empty);
   });
 
-  it("reads one state, and lets others write meanwhile", async () => {
+  it("reads one snapshot while others write", async () => {
     const from = await fresh();
     const to = join(await temporary(), "to.db");
     const app = await createApp({ database: from });
@@ -246,7 +246,7 @@ describe("a copy", () => {
     expect(counted?.[0]).toBeLessThan(after);
   });
 
-  it("is refused where something is there, which stays", async () => {
+  it("is refused if the target has data, which stays", async () => {
     const [from, to] = [join(await temporary(), "from.db"), await fresh()];
     await fill(from, { texts: [], integers: [], pieces: [] });
     const app = await createApp({ database: to });
@@ -262,7 +262,7 @@ describe("a copy", () => {
     expect(await store.rows("select count(*) from projects")).toEqual([[0]]);
   });
 
-  it("is refused from an older version, and leaves nothing when it fails", async () => {
+  it("is refused from an older version, and leaves nothing if it fails", async () => {
     const [from, to] = [await fresh(), join(await temporary(), "to.db")];
     await migrateDatabase(from);
     await change(from, async (db) => {
@@ -287,7 +287,7 @@ describe("a check", () => {
         .map(({ name, problems }) => [name, problems]),
     );
 
-  it("finds nothing wrong with what the API made, and changes nothing", async () => {
+  it("finds no problems in data created by the API, and changes nothing", async () => {
     const database = await fresh();
     const app = await createApp({ database });
     await app.admin.seed(seedData("small", Date.now()));
@@ -367,7 +367,7 @@ describe("a check", () => {
     expect(problems[name]).toContainEqual(expect.stringMatching(problem));
   });
 
-  it("finds ids that would be given twice", async () => {
+  it("finds ids that would be reused", async () => {
     const database = await fresh();
     const app = await createApp({ database });
     await app.admin.seed(baseSeed);
@@ -387,7 +387,7 @@ describe("a check", () => {
     const app = await createApp({ database });
     await app.admin.seed(seedData("small", Date.now()));
     await app.close();
-    // A store would see to it that keys are kept.
+    // A store would enforce foreign keys.
     const db = (await runtimesOwn())(database, false);
     const run = (sql: string) => db.prepare(sql).run([]);
     const ask = (sql: string) => db.prepare(sql).rows([])[0]?.[0];
@@ -408,7 +408,7 @@ describe("a check", () => {
     expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
   });
 
-  it.runIf(engine === "postgres")("finds what PostgreSQL was told not to look at", async () => {
+  it.runIf(engine === "postgres")("finds invalid constraints and indexes", async () => {
     const database = await fresh();
     await migrateDatabase(database);
     await change(database, async (db) => {
@@ -425,7 +425,7 @@ describe("a check", () => {
     });
   });
 
-  it("refuses what is none of ours, or of another age", async () => {
+  it("refuses other programs' databases and other versions", async () => {
     const database = await fresh();
     await expect(checkDatabase(database)).rejects.toThrow("is not a pm-api database");
     await migrateDatabase(database);
@@ -439,7 +439,7 @@ describe("a check", () => {
 });
 
 describe("a migration", () => {
-  it("is told of before it is run", async () => {
+  it("is listed before it runs", async () => {
     const database = await fresh();
     const all = await migrateDatabase(database, { dryRun: true });
     expect(all.length).toBeGreaterThan(10);
@@ -451,7 +451,7 @@ describe("a migration", () => {
 });
 
 describe.runIf(engine === "sqlite")("a backup", () => {
-  it("is whole while others write, and opens as a database", async () => {
+  it("is consistent while others write, and opens as a database", async () => {
     const database = await fresh();
     const folder = await temporary();
     const app = await createApp({ database });
@@ -459,7 +459,7 @@ describe.runIf(engine === "sqlite")("a backup", () => {
     await app.admin.seed(baseSeed);
     let written = 0;
     let ended = false;
-    // Each adds an event and a label in one transaction: a backup has both or neither.
+    // Each adds an event and a label in one transaction: a backup contains both or neither.
     const writing = (async () => {
       while (!ended) {
         const { status } = await call(app, "POST /projects/acme%2Fsite/issues", {
@@ -495,7 +495,7 @@ describe.runIf(engine === "sqlite")("a backup", () => {
     expect((await readdir(folder)).filter((name) => name.endsWith(".partial"))).toEqual([]);
   });
 
-  it("replaces an older one, or leaves it where it fails", async () => {
+  it("replaces an older one, or keeps it on failure", async () => {
     const database = await fresh();
     const folder = await temporary();
     await migrateDatabase(database);

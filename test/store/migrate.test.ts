@@ -11,8 +11,8 @@ import { type Store, StoreError } from "../../src/store/port.ts";
 import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
 
 /**
- * The SHA-256 of each released migration. They are frozen: databases out there have run them. A changed line here is
- * a mistake; a new step adds its own line.
+ * The SHA-256 of each released migration. They are frozen, since existing databases have run them: never change a line
+ * here, add one for each new step.
  */
 const FROZEN: Record<string, string> = {
   "20261121-01-users": "78aab21bacd48139dc3d652aebf7337af971e0a6e5299f44e672f79b38b32bd0",
@@ -94,7 +94,7 @@ const two: Migration = {
 const journal = () => store.rows("select id, applied_at from schema_migrations order by id");
 
 describe("migrate", () => {
-  it("runs each step once, in the order of their ids, and journals when", async () => {
+  it("runs each step once, in the order of their ids, and records the time", async () => {
     expect(await migrate(store, [two, one], 1000)).toEqual([one.id, two.id]);
     expect(await journal()).toEqual([
       [one.id, 1000],
@@ -109,7 +109,7 @@ describe("migrate", () => {
     expect(await store.rows("select name, two from one")).toEqual([["x", 2]]);
   });
 
-  it("runs what is new on a database of an older version", async () => {
+  it("runs new steps on a database of an older version", async () => {
     expect(await migrate(store, [one], 1000)).toEqual([one.id]);
     await store.transaction((db) => db.run("insert into one (name) values ('old')"));
     expect(await migrate(store, [one, two], 2000)).toEqual([two.id]);
@@ -120,7 +120,7 @@ describe("migrate", () => {
     expect(await store.rows("select name, two from one")).toEqual([["old", null]]);
   });
 
-  it("refuses a database that is newer than the code, naming what it doesn't know", async () => {
+  it("refuses a database newer than the code, naming the unknown steps", async () => {
     await migrate(store, [one, two], 1000);
     const failure: unknown = await migrate(store, [one], 2000).catch((error) => error);
     expect(failure).toBeInstanceOf(StoreError);
@@ -146,7 +146,7 @@ describe("migrate", () => {
     await expect((async () => store.rows("select 1 from three"))()).rejects.toThrow("three");
   });
 
-  it("gives the kinds of columns that both engines share", async () => {
+  it("supports the column types that both engines share", async () => {
     const kinds: Migration = {
       id: "20260101-01-kinds",
       sql: "create table kinds (id $id, i $int, t $text, b $bytes);\n",
@@ -171,13 +171,13 @@ describe("released migrations", () => {
     expect(Object.fromEntries(hashes)).toEqual(FROZEN);
   });
 
-  it("have ids that sort by age and never come twice", () => {
+  it("have ids that sort by age and are unique", () => {
     const ids = released.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^\d{8}-\d{2}-[a-z0-9-]+$/);
   });
 
-  it("can be run one by one, as databases of every age will", async () => {
+  it("can be run one by one, as for databases of every version", async () => {
     const ordered = [...released].sort((a, b) => (a.id < b.id ? -1 : 1));
     for (const [index, migration] of ordered.entries()) {
       expect(await migrate(store, ordered.slice(0, index + 1), index)).toEqual([migration.id]);
@@ -185,7 +185,7 @@ describe("released migrations", () => {
     expect(await journal()).toHaveLength(ordered.length);
   });
 
-  it("keep the mails that were still to be sent", async () => {
+  it("keep mails still waiting to be sent", async () => {
     const last = "20261122-41-mail-in-outbox";
     await migrate(
       store,
@@ -219,13 +219,13 @@ describe("released migrations", () => {
     ]);
   });
 
-  it("give every foreign key an index, so that deleting a parent doesn't read whole tables", async () => {
+  it("index every foreign key, so that deleting a parent doesn't scan whole tables", async () => {
     await migrate(store, released, 0);
     expect(await unindexedForeignKeys()).toEqual([]);
   });
 });
 
-/** `table.column` of foreign keys that are not the first column of an index. */
+/** Foreign keys that are not the first column of an index, as `table.column`. */
 async function unindexedForeignKeys(): Promise<string[]> {
   const { keys, indexed } =
     engine === "sqlite"
@@ -258,7 +258,7 @@ describe("createApp", () => {
     expect(await journal()).toHaveLength(released.length);
   });
 
-  it("opens one database in several processes at once, which all can write", async () => {
+  it("opens one database in several processes at once, all of which can write", async () => {
     const program = fileURLToPath(new URL("_create-user.ts", import.meta.url));
     const node = ["--import", "tsx", program, database.database];
     await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
@@ -266,7 +266,7 @@ describe("createApp", () => {
     expect(await store.rows("select count(*) from users")).toEqual([[6]]);
   });
 
-  it("refuses a database that is newer than the code, and closes it", async () => {
+  it("refuses a database newer than the code, and closes it", async () => {
     await migrate(store, [...released, { id: "29990101-01-future", sql: "" }], 0);
     await expect(createApp({ database: database.database })).rejects.toThrow(
       "the database is newer than this pm-api: it has 29990101-01-future",

@@ -61,7 +61,7 @@ const queue = () => outbox.queued(store, "test", now, 1000);
 const isEmpty = async () => (await queue()).length === 0;
 
 describe("the outbox", () => {
-  it("queues for the workers that there are, and forgets those that nobody runs any more", async () => {
+  it("queues tasks for existing workers, and deletes tasks of workers nobody runs any more", async () => {
     await announce({ event: 1 });
     expect(await queue()).toEqual([]);
     const worker = await started(async () => ({ done: true }));
@@ -72,7 +72,7 @@ describe("the outbox", () => {
     expect(await queue()).toHaveLength(1);
   });
 
-  it("forgets what happened in a transaction that failed", async () => {
+  it("discards tasks of a failed transaction", async () => {
     await (await started(async () => ({ done: true }))).stop();
     const failing = store.transaction(async (db) => {
       await outbox.announce(db, { event: 1 }, now);
@@ -82,7 +82,7 @@ describe("the outbox", () => {
     expect(await queue()).toEqual([]);
   });
 
-  it("gives each task to one of several processes, whatever their clocks say", async () => {
+  it("assigns each task to one of several processes, whatever their clocks say", async () => {
     const done: string[] = [];
     for (const skew of [0, -4 * MINUTE, 4 * MINUTE]) {
       await started(
@@ -100,7 +100,7 @@ describe("the outbox", () => {
     expect(done.sort()).toEqual(payloads.map((one) => JSON.stringify(one)).sort());
   });
 
-  it("tries a task again that its process left behind, and lets the first no longer end it", async () => {
+  it("retries a task whose lease ran out, and the first process can no longer finish it", async () => {
     let release = () => {};
     const stuck = new Promise<void>((resolve) => {
       release = resolve;
@@ -131,7 +131,7 @@ describe("the outbox", () => {
     expect(await outbox.queued(store, "late", now, 10)).toEqual([]);
   });
 
-  it("writes what follows with the end of the task, or neither", async () => {
+  it("writes follow-up tasks when the task is done, atomically", async () => {
     let fails = true;
     await started(async () => ({
       done: true,
@@ -150,7 +150,7 @@ describe("the outbox", () => {
     expect(await outbox.queued(store, "next", now, 10)).toHaveLength(1);
   });
 
-  it("pauses longer after each failure, gives up after twenty, and begins anew when it is told to", async () => {
+  it("pauses longer after each failure, gives up after twenty, and starts anew on request", async () => {
     let fails = true;
     const worker = await started(async () =>
       fails ? { done: false, error: "refused" } : { done: true },
@@ -183,7 +183,7 @@ describe("the outbox", () => {
     await worker.stop();
   });
 
-  it("gives up what kills every process that tries it", async () => {
+  it("gives up tasks that crash every process that tries them", async () => {
     await store.transaction(async (db) => {
       await outbox.add(db, "test", [{}], now);
       await db.run("update outbox set attempts = 20, owner = 'dead'");
@@ -197,7 +197,7 @@ describe("the outbox", () => {
     expect(tried).toEqual([]);
   });
 
-  it("stops soon, and leaves what was not done to others at once", async () => {
+  it("stops soon, and releases unfinished tasks to others at once", async () => {
     let begun = false;
     const worker = await started(
       (_, signal) =>

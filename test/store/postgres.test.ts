@@ -17,7 +17,7 @@ const schema = {
   sql: "create table counters (id $int primary key, number $int not null);\n",
 };
 
-/** A database with a counter, on the server of all tests. */
+/** A database with a counter, on the shared test server. */
 async function counting(options: Parameters<typeof openStore>[1] = {}) {
   const { database, drop } = await newDatabase();
   const store = await openStore(database, options);
@@ -32,13 +32,13 @@ async function counting(options: Parameters<typeof openStore>[1] = {}) {
 
 const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 const shared = { shared: true };
-/** What the server says of two transactions that can't both be committed. */
+/** Raises the error the server reports for two conflicting transactions. */
 const collide = "do $$ begin raise exception 'collision' using errcode = '40001'; end $$";
 const increase = "update counters set number = number + 1 where id = 1";
 
 describe.runIf(engine === "postgres")("PostgreSQL", () => {
   describe("a transaction", () => {
-    it("that the server ends for colliding is run again", async () => {
+    it("is retried after a serialization failure", async () => {
       const { store } = await counting();
       let attempts = 0;
       await store.transaction(async (db) => {
@@ -50,7 +50,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(await store.rows("select number from counters")).toEqual([[1]]);
     });
 
-    it("that collides every time is given up, and nothing of it stays", async () => {
+    it("that conflicts every time fails, and leaves nothing", async () => {
       const { store } = await counting();
       let attempts = 0;
       const failure = await failureOf(
@@ -66,7 +66,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(await store.rows("select number from counters")).toEqual([[0]]);
     });
 
-    it("that waits for another which waits for it is run again", async () => {
+    it("is retried after a deadlock", async () => {
       const { store } = await counting();
       await store.transaction((db) => db.run("insert into counters values (2, 0)"));
       const both = (first: number, second: number) =>
@@ -80,7 +80,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(await store.rows("select number from counters")).toEqual([[2], [2]]);
     });
 
-    it("that is shared runs beside others, and not beside one that runs alone", async () => {
+    it("in shared mode runs beside other shared ones, but not beside an exclusive one", async () => {
       const { store } = await counting();
       const events: string[] = [];
       const noting = (name: string, options?: typeof shared) =>
@@ -97,7 +97,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(events[at + 1]).toBe("alone ends");
     });
 
-    it("that locks a key waits for who locked it, and sees what that one did", async () => {
+    it("that locks a key waits for the holder, and sees its writes", async () => {
       const { store } = await counting();
       const add = (key: number) =>
         store.transaction(async (db) => {
@@ -106,12 +106,12 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
           await db.rows("select pg_sleep(0.01)");
           await db.run("update counters set number = ?", [(read?.[0] as number) + 1]);
         }, shared);
-      // More than 32 bits are as good as any others.
+      // Keys may be larger than 32 bits.
       await Promise.all(Array.from({ length: 10 }, () => add(2 ** 40 + 7)));
       expect(await store.rows("select number from counters")).toEqual([[10]]);
     });
 
-    it("does what comes last in one trip with its commit, and all of it or nothing", async () => {
+    it("runs deferred statements in one round trip with its commit, all or nothing", async () => {
       const { store } = await counting();
       const failure = await failureOf(
         store.transaction((db) => {
@@ -126,7 +126,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
   });
 
   describe("a limit", () => {
-    it("ends a statement, read or written, and the connection can be used again", async () => {
+    it("ends a slow statement, reading or writing, and the connection stays usable", async () => {
       const { store } = await counting({ statementTimeout: 200 });
       for (const query of [
         () => store.transaction((db) => db.rows("select pg_sleep(20)")),
@@ -139,7 +139,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       }
     });
 
-    it("ends a transaction that does nothing, so that others get its locks", async () => {
+    it("ends an idle transaction, so that others get its locks", async () => {
       const { store } = await counting({ statementTimeout: 300 });
       const idle = failureOf(
         store.transaction(async (db) => {
@@ -153,7 +153,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(await store.rows("select number from counters")).toEqual([[1]]);
     });
 
-    it("ends the waiting for a connection", async () => {
+    it("ends the wait for a connection", async () => {
       const { store } = await counting({ maxConnections: 2, connectTimeout: 300 });
       let letGo = () => {};
       const held = new Promise<void>((resolve) => {
@@ -168,7 +168,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
     });
   });
 
-  it("answers quick reads while a slow one holds a connection", async () => {
+  it("answers quick reads while a slow one occupies a connection", async () => {
     const { store } = await counting();
     let slowEnded = false;
     const slow = (async () => {
@@ -183,7 +183,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
     await slow;
   });
 
-  it("reads with other connections after its own were cut", async () => {
+  it("opens new connections after its own were cut", async () => {
     const { store, database } = await counting();
     const other = await openStore(database);
     onTestFinished(() => other.close());
@@ -198,7 +198,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
     }
   });
 
-  it("closes after the reads that are on their way", async () => {
+  it("closes after running reads", async () => {
     const { database } = await counting();
     const store = await openStore(database);
     const reads = Array.from({ length: 50 }, async () => store.rows("select pg_sleep(0.01)"));
@@ -217,7 +217,7 @@ describe.runIf(engine === "postgres")("a PostgreSQL server that is stopped and s
   });
   afterAll(() => server.remove());
 
-  it("costs 503s and nothing else", async () => {
+  it("causes 503s and nothing else", async () => {
     const errors: unknown[] = [];
     const app = await createApp({
       database: `${server.url}/postgres`,
@@ -261,7 +261,7 @@ describe.runIf(engine === "postgres")("a PostgreSQL server that is stopped and s
       expect((await call(app, "GET /-/health")).status).toBe(200);
       await passes();
       await server.start();
-      // A connection that was asked for a moment ago may still be refused.
+      // A connection requested just before may still be refused.
       for (let tries = 0; tries < 100 && (await ready()) !== 200; tries += 1) await passes();
       expect(await ready()).toBe(200);
     }
@@ -315,7 +315,7 @@ describe.runIf(engine === "postgres")("TLS", () => {
     return rows[0]?.[0];
   };
 
-  it("is used as sslmode and sslrootcert say", async () => {
+  it("is used according to sslmode and sslrootcert", async () => {
     expect(await encrypted(`sslmode=verify-full&sslrootcert=${authority}`)).toBe(true);
     expect(await encrypted("sslmode=no-verify", "127.0.0.1")).toBe(true);
     expect(await encrypted("sslmode=disable")).toBe(false);
@@ -332,7 +332,7 @@ describe.runIf(engine === "postgres")("TLS", () => {
     expect((failure as Error).message).toMatch(reason);
   });
 
-  it("is not gone without where the server has none", async () => {
+  it("does not fall back to plain connections if the server has none", async () => {
     const plain = await startPostgres();
     onTestFinished(() => plain.remove());
     const url = `${plain.url}/postgres?sslmode=verify-full&sslrootcert=${authority}`;

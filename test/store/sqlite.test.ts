@@ -5,7 +5,7 @@ import { UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
 
 it.runIf(engine === "sqlite")(
-  "a SQLite file that another process has locked is 503 for all who write, and read on",
+  "a SQLite file locked by another process is 503 for writes, while reads go on",
   async () => {
     const { database, drop } = await newDatabase();
     onTestFinished(drop);
@@ -33,7 +33,7 @@ it.runIf(engine === "sqlite")(
       expect(answer.json).toEqual({ message: "503 Service Unavailable" });
       expect(answer.headers.get("retry-after")).toBe("1");
     }
-    // An outage is reported once.
+    // An outage is reported only once.
     expect(errors).toHaveLength(1);
     for (const error of errors) expect(error).toBeInstanceOf(UnavailableError);
     expect(read.status).toBe(200);

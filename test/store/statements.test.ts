@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import { engine, newDatabase } from "../helpers.ts";
 
-/** A statement of so many conditions: `number` makes its text another. */
+/** A statement with this many conditions; `number` makes its text unique. */
 const statement = (number: number, conditions: number) =>
   `select ${Array.from({ length: conditions }, (_, at) => `(select ${number} + ${at}) as c${at}`).join()}`;
 
@@ -16,7 +16,7 @@ async function open() {
   return store;
 }
 
-it("statements of many texts and of long ones give their rows, again and again", async () => {
+it("many different and long statements return their rows, repeatedly", async () => {
   const store = await open();
   for (const conditions of [1, 300, 700]) {
     for (const number of [1, 2, 1, 3, 1]) {
@@ -42,7 +42,7 @@ it.runIf(engine === "sqlite")("long statements leave no memory behind", async ()
 });
 
 it.runIf(engine === "postgres")(
-  "a connection prepares a bounded number of statements, and what comes later is prepared too",
+  "a connection keeps a bounded number of prepared statements, and replaces old ones by new ones",
   async () => {
     const store = await open();
     const prepared = async () => {
@@ -57,7 +57,7 @@ it.runIf(engine === "postgres")(
     const texts = await prepared();
     expect(texts.length).toBeLessThanOrEqual(1000);
     expect(texts).toContain(statement(2499, 1));
-    // What is used once is not prepared.
+    // Statements used once are not prepared.
     await store.rows(statement(5000, 1));
     expect(await prepared()).not.toContain(statement(5000, 1));
   },

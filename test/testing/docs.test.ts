@@ -29,7 +29,7 @@ const excerpts: Record<string, string[]> = {
   ts: ["test/testing/test-server.test.ts"],
 };
 
-/** Whether all paragraphs of code stand in one of the files that are tests themselves, whatever their indentation. */
+/** Whether all paragraphs of a code block occur in one of the tested files, ignoring indentation. */
 async function isExcerpt({ language, code }: Block): Promise<boolean> {
   const flat = (text: string) => text.replace(/^\s+/gm, "");
   for (const file of excerpts[language] ?? []) {
@@ -39,7 +39,7 @@ async function isExcerpt({ language, code }: Block): Promise<boolean> {
   return false;
 }
 
-/** A user's project: the package and a client are installed in it. */
+/** A user's project in which the package and a client are installed. */
 let project: string;
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), "pm-api-docs-"));
@@ -56,14 +56,14 @@ for (const block of blocks) {
 }
 
 describe("docs/testing.md", () => {
-  it("has code of the known kinds", () => {
+  it("contains code only in the known languages", () => {
     expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(["js", "ts", "json"]));
     expect(programs.length).toBeGreaterThan(7);
     expect(programs.filter(({ language }) => language !== "js")).toEqual([]);
   });
 
   it.concurrent.each(programs)(
-    "$section: its code runs as it stands",
+    "$section: its code runs without changes",
     async ({ section, code }) => {
       const folder = await mkdtemp(join(project, "block-"));
       for (const { code: seed } of blocks.filter(

@@ -56,20 +56,20 @@ describe("createApp", () => {
     expect(error.message).toContain(says);
   });
 
-  it("takes what is left undefined for left out", async () => {
+  it("treats undefined as left out", async () => {
     const app = await createApp({ database: ":memory:", limits: {} });
     await app.close();
     await (await createApp({ url: undefined, tier: undefined } as unknown as AppOptions)).close();
   });
 
-  it("says at once that an option's long misspelling is unknown", async () => {
+  it("rejects a long misspelling of an option quickly", async () => {
     const error = await failure(() => createApp({ ["x".repeat(100_000)]: 1 } as AppOptions));
     expect(error.message).toContain("is unknown. There are");
   });
 });
 
 describe("adapters", () => {
-  it("refuse the promise of an application, and what is none", async () => {
+  it("reject a promise of an application, and other values", async () => {
     const app = await createApp();
     const promise = Promise.resolve(app) as never;
     const calls = [() => createMiddleware(promise), () => serve(promise)];
@@ -101,7 +101,7 @@ describe("startTestServer", () => {
     expect([error.option, error.message.includes(says)]).toEqual([option, true]);
   });
 
-  it("refuses a fault that is added later, and takes every kind there is", async () => {
+  it("rejects an invalid fault added later, and accepts every kind of fault", async () => {
     const server = await startTestServer();
     const wrong = { times: "twice" } as unknown as Fault;
     expect(() => server.faults.add(wrong)).toThrow("times must be a whole number or Infinity");

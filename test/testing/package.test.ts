@@ -33,7 +33,7 @@ describe("the built package", () => {
        const { startTestServer } = require("pm-api/testing");
        (async () => { ${program} })();`,
     ],
-  ])("has the test server as %s, and nothing keeps the process alive", async (_, type, code) => {
+  ])("provides the test server as %s, without keeping the process alive", async (_, type, code) => {
     const args = [`--input-type=${type}`, "--eval", code];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: root,

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of running.splice(0)) await server.close();
 });
 
-/** Calls a server: `get(server, "/user")`, with its own token unless another is given. */
+/** Calls a server: `get(server, "/user")`, with the server's own token by default. */
 async function call(
   server: TestServer,
   path: string,
@@ -55,14 +55,14 @@ describe("starting", () => {
     expect(projects.headers.get("x-total")).toBe("2");
   });
 
-  it("takes milliseconds, and so does a reset", async () => {
+  it("takes milliseconds, as does a reset", async () => {
     const took = async (work: () => Promise<unknown>) => {
       const started = performance.now();
       await work();
       return performance.now() - started;
     };
     const server = await start();
-    // The quickest of several: what it takes when nobody else has the machine.
+    // The fastest of several, in case the machine is busy.
     const starts: number[] = [];
     const resets: number[] = [];
     for (let at = 0; at < 5; at += 1) {
@@ -73,7 +73,7 @@ describe("starting", () => {
     expect(Math.min(...resets)).toBeLessThan(100);
   });
 
-  it("keeps servers apart", async () => {
+  it("isolates servers from each other", async () => {
     const [one, other] = [await start(), await start()];
     await call(one, "/groups", created);
     expect((await call(one, "/groups/new")).status).toBe(200);
@@ -81,7 +81,7 @@ describe("starting", () => {
     expect((await call(other, "/user", { token: one.token })).status).toBe(401);
   });
 
-  it("takes the limits and the tier of an application", async () => {
+  it("accepts the limits and the tier of an application", async () => {
     const server = await start({
       tier: "free",
       limits: { perPage: 1, maxPerPage: 1, countedTotal: 1, bodyBytes: 100 },
@@ -132,7 +132,7 @@ describe("the seed", () => {
     await expect(startTestServer({ seed: file })).rejects.toThrow(/ENOENT/);
   });
 
-  it("gives its administrator's token, else its first user's", async () => {
+  it("uses its administrator's token, else its first user's", async () => {
     const tokens = [{ token: "mine" }];
     expect(await whose({ users: [{ ...ann, tokens }, root] })).toBe("ann");
     expect(
@@ -147,7 +147,7 @@ describe("the seed", () => {
     expect(server.token).toBe("mine");
   });
 
-  it("issues a token where nobody has one that works", async () => {
+  it("issues a token if nobody has a valid one", async () => {
     expect(await whose({ users: [ann, root] })).toBe("root");
     expect(await whose({ users: [ann, { username: "bob" }] })).toBe("ann");
     expect(await whose({ users: [{ ...ann, state: "blocked" }, { username: "bob" }] })).toBe("bob");
@@ -155,12 +155,12 @@ describe("the seed", () => {
     expect(await whose({ users: [{ ...ann, tokens: expired }] })).toBe("ann");
   });
 
-  it("gets an administrator where it has nobody", async () => {
+  it("adds an administrator if it has no users", async () => {
     expect(await whose({})).toBe("root");
     expect(await whose({ users: [{ ...ann, state: "blocked" }] })).toBe("root");
   });
 
-  it("may be an imported JSON file, whose words are any text to TypeScript", async () => {
+  it("may be an imported JSON file, whose words TypeScript types as string", async () => {
     const users = [{ username: "ann", state: "active" as string, tokens: [{ scopes: ["api"] }] }];
     const members: Record<string, string> = { ann: "owner" };
     const server = await start({
@@ -169,7 +169,7 @@ describe("the seed", () => {
     expect(await server.admin.listMembers({ group: "acme" })).toMatchObject([{ role: "owner" }]);
   });
 
-  it("is left as it was given", async () => {
+  it("is not modified", async () => {
     const seed: Seed = { users: [ann] };
     await start({ seed });
     expect(seed).toEqual({ users: [ann] });
@@ -184,7 +184,7 @@ describe("the seed", () => {
     [{ users: [{ username: "ann", tokens: "none" }] }, /users\.0\.tokens/],
     [{ groups: [{ path: "acme", members: { nobody: "owner" } }] }, /no user nobody/],
     [null, /seed/],
-  ])("says what is wrong with %j", async (seed, message) => {
+  ])("reports what is wrong with %j", async (seed, message) => {
     const failure = startTestServer({ seed: seed as Seed });
     await expect(failure).rejects.toThrow(SeedError);
     await expect(failure).rejects.toThrow(message);
@@ -211,7 +211,7 @@ describe("the clock", () => {
     expect(server.clock.now()).toBe(Date.parse("2027-01-01T00:00:00Z"));
   });
 
-  it("runs by default, and when it is put forward", async () => {
+  it("runs by default, and after being advanced", async () => {
     const server = await start();
     const ahead = () => server.clock.now() - Date.now();
     expect(Math.abs(ahead())).toBeLessThan(1000);
@@ -222,7 +222,7 @@ describe("the clock", () => {
     expect(server.clock.now()).toBe(0);
   });
 
-  it("follows a fake of the machine's", async () => {
+  it("follows fake timers", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: new Date("2001-02-03T04:05:06Z") });
     try {
       const server = await start();
@@ -243,7 +243,7 @@ describe("the clock", () => {
     expect((await call(server, "/user")).status).toBe(401);
   });
 
-  it("refuses what is no instant", async () => {
+  it("refuses invalid instants", async () => {
     await expect(startTestServer({ now: "yesterday" })).rejects.toThrow(TypeError);
     const server = await start();
     expect(() => server.clock.set(Number.NaN)).toThrow(TypeError);
@@ -252,7 +252,7 @@ describe("the clock", () => {
 });
 
 describe("reset", () => {
-  it("brings back the seed with its ids and tokens", async () => {
+  it("restores the seed with its ids and tokens", async () => {
     const server = await start({ now: "2026-01-01T00:00:00Z" });
     const state = async () =>
       Promise.all(
@@ -268,7 +268,7 @@ describe("reset", () => {
     expect((await call(server, "/groups", created)).json).toEqual(first);
   });
 
-  it("keeps tokens the seed leaves to be made up", async () => {
+  it("keeps generated tokens", async () => {
     const seed: Seed = {
       users: [
         { username: "ann", tokens: [{ name: "first" }, { name: "second", token: "known" }] },
@@ -285,7 +285,7 @@ describe("reset", () => {
     }
   });
 
-  it("brings back the clock, the faults and an empty list of requests", async () => {
+  it("restores the clock, the faults and an empty list of requests", async () => {
     const server = await start({
       now: "2026-01-01T00:00:00Z",
       faults: [{ path: "/api/v4/version", status: 503 }],
@@ -304,7 +304,7 @@ describe("reset", () => {
     }
   });
 
-  it("leaves nothing stale, not even methods taken off", async () => {
+  it("leaves nothing stale, not even destructured methods", async () => {
     const server = await start();
     const { admin, app, clock } = server;
     const { createUser, listUsers } = admin;
@@ -321,7 +321,7 @@ describe("reset", () => {
     }
   });
 
-  it("lets those who are being answered finish", async () => {
+  it("lets running requests finish", async () => {
     const server = await start({ faults: [{ delay: 50 }] });
     const slow = call(server, "/groups/acme");
     await expect.poll(() => server.requests.length).toBe(1);
@@ -331,7 +331,7 @@ describe("reset", () => {
 });
 
 describe("the rate limit", () => {
-  it("is enforced until Retry-After has passed, and then counts anew", async () => {
+  it("is enforced until Retry-After has passed, and then starts anew", async () => {
     const server = await start({ rateLimit: { requests: 2, retryAfter: 1 } });
     const statuses = async (count: number) => {
       const all: number[] = [];
@@ -347,7 +347,7 @@ describe("the rate limit", () => {
     expect(await statuses(3)).toEqual([200, 200, 429]);
   });
 
-  it("refuses every request after as many others where nobody has to wait", async () => {
+  it("refuses one request after each full quota if retryAfter is 0", async () => {
     const server = await start({ rateLimit: { requests: 2, retryAfter: 0 } });
     for (let at = 0; at < 7; at += 1) await call(server, "/user");
     const statuses = server.requests.map(({ status }) => status);
@@ -356,7 +356,7 @@ describe("the rate limit", () => {
 });
 
 describe("faults", () => {
-  it("hold for the requests they match, as often as they say", async () => {
+  it("apply to matching requests, as often as configured", async () => {
     const server = await start();
     server.faults.add({ method: "post", path: "/api/v4/groups", status: 502, times: 2 });
     expect((await call(server, "/groups")).status).toBe(200);
@@ -366,7 +366,7 @@ describe("faults", () => {
     expect((await call(server, "/groups", created)).status).toBe(201);
   });
 
-  it("match a path by a pattern, whatever its flags, and leave the query aside", async () => {
+  it("match a path by a pattern, regardless of its flags, and ignore the query", async () => {
     const server = await start();
     server.faults.add({ path: /\/boards\/\d+$/g, status: 500, times: Infinity });
     expect((await call(server, "/groups/acme/boards")).status).toBe(200);
@@ -377,7 +377,7 @@ describe("faults", () => {
     expect((await call(server, "/groups/acme/boards/1")).status).toBe(200);
   });
 
-  it("wait for the Nth request, and follow each other", async () => {
+  it("can wait for the Nth request, and apply one after another", async () => {
     const server = await start({ faults: [{ after: 1, status: 503 }, { status: 502 }] });
     server.faults.add({ status: 500 });
     const statuses: number[] = [];
@@ -385,7 +385,7 @@ describe("faults", () => {
     expect(statuses).toEqual([502, 503, 500, 200]);
   });
 
-  it("answer as GitLab would unless they say what", async () => {
+  it("answer like GitLab by default", async () => {
     const server = await start();
     const faulty = async (fault: Parameters<typeof server.faults.add>[0]) => {
       server.faults.add(fault);
@@ -432,7 +432,7 @@ describe("faults", () => {
     expect((await call(server, "/user")).status).toBe(200);
   });
 
-  it("keep nobody waiting at the end", async () => {
+  it("do not delay closing", async () => {
     const server = await startTestServer({ faults: [{ delay: 60_000, times: Infinity }] });
     const slow = Array.from({ length: 20 }, () => call(server, "/user"));
     const failures = Promise.allSettled(slow);
@@ -443,7 +443,7 @@ describe("faults", () => {
     expect((await failures).every(({ status }) => status === "rejected")).toBe(true);
   });
 
-  it("are not met by the application itself", async () => {
+  it("do not affect the application itself", async () => {
     const server = await start({ faults: [{ status: 500, times: Infinity }] });
     expect((await call(server, "/user")).status).toBe(500);
     const direct = await server.app.fetch(
@@ -453,7 +453,7 @@ describe("faults", () => {
   });
 });
 
-it("remembers what it was asked", async () => {
+it("records requests", async () => {
   const server = await start();
   await call(server, "/groups/acme/projects?per_page=1");
   await call(server, "/groups", created);

@@ -35,7 +35,7 @@ describe("access tokens", () => {
   const PATH = "/-/user_settings/personal_access_tokens";
   const good = { name: "laptop", expires_at: "2026-12-01", "scopes[]": ["read_user", "read_api"] };
 
-  it("are shown once, count, and are revoked", async () => {
+  it("are shown once, work, and are revoked", async () => {
     const { page } = await owner.get(PATH);
     expect(page).toContain('value="2026-12-21"');
     const made = await owner.post(PATH, good);
@@ -72,7 +72,7 @@ describe("access tokens", () => {
     });
   });
 
-  it("never expire where the day is left empty", async () => {
+  it("never expire if the date is left empty", async () => {
     const made = await owner.post(PATH, { ...good, expires_at: "" });
     expect(made.page).toContain("never expires");
   });
@@ -84,16 +84,16 @@ describe("access tokens", () => {
     [{ expires_at: "2026-11-21" }, [["expires_at", "Expires on must be after today."]]],
     [{ "scopes[]": [] }, [["scopes", "Scopes can&#39;t be blank."]]],
     [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
-    // Only administrators act as others.
+    // Only administrators may have the scope sudo.
     [{ "scopes[]": ["sudo"] }, [["scopes", "Scopes can only contain available scopes."]]],
-  ])("with %j are refused beside the field", async (change, errors) => {
+  ])("with %j are refused with an error at the field", async (change, errors) => {
     await owner.get(PATH);
     const answer = await owner.post(PATH, { ...good, ...change } as typeof good);
     expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
     expect(answer.page).not.toContain("pmat-");
   });
 
-  it("of administrators may have sudo, and impersonation tokens are not theirs to see", async () => {
+  it("of administrators may have sudo, and impersonation tokens are hidden from them", async () => {
     const made = await admin.post(PATH, { ...good, "scopes[]": ["sudo"] });
     expect(made.page).toContain("pmat-");
     const form = { name: "secret-agent", "scopes[]": "api" };
@@ -118,7 +118,7 @@ describe("applications", () => {
   const secretIn = (page: string) =>
     /role="status">.*?class="secret">([0-9a-f]{64})</s.exec(page)?.[1];
 
-  it("are registered, changed, given another secret and deleted by their owner", async () => {
+  it("are registered, changed, given a new secret and deleted by their owner", async () => {
     await owner.get(PATH);
     const made = await owner.post(PATH, good);
     const secret = secretIn(made.page);
@@ -145,7 +145,7 @@ describe("applications", () => {
     expect(await findOwn()).toMatchObject({ name: "Graphs", scopes: ["read_api"] });
     expect((await owner.get(PATH)).page).toContain(`href="${own}">Graphs</a>`);
 
-    // A public one has no secret, and one that was public has to be given one.
+    // A public one has no secret, and needs a new one to become confidential.
     await owner.post(own, { name: "Graphs", redirect_uri: good.redirect_uri, "scopes[]": "api" });
     expect(await findOwn()).toMatchObject({ confidential: false });
     expect((await owner.get(own)).page).not.toContain("renew_secret");
@@ -157,14 +157,14 @@ describe("applications", () => {
     expect(await audited()).toMatchObject({ action: "application deleted", author_name: "owner" });
   });
 
-  it("that are public have no secret to show", async () => {
+  it("have no secret to show if they are public", async () => {
     const { confidential: _, ...form } = good;
     const made = await owner.post(PATH, form);
     expect(secretIn(made.page)).toBeUndefined();
     expect(await findOwn()).toMatchObject({ confidential: false });
   });
 
-  it("of others are not there, for administrators neither", async () => {
+  it("of other users are 404, for administrators too", async () => {
     await owner.post(PATH, good);
     const own = `${PATH}/${(await findOwn())?.id}`;
     await admin.get(PATH);
@@ -182,7 +182,7 @@ describe("applications", () => {
     [{ redirect_uri: "/here" }, [["redirect_uri", "Redirect URI must be an absolute URI."]]],
     [{ "scopes[]": [] }, [["scopes", "Scopes can&#39;t be blank."]]],
     [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
-  ])("with %j are refused beside the field, new or not", async (change, errors) => {
+  ])("with %j are refused with an error at the field, new or not", async (change, errors) => {
     await owner.get(PATH);
     const before = await app.admin.listApplications({ user: "owner" });
     for (const path of [PATH, `${PATH}/${before[0]?.id}`]) {
@@ -192,7 +192,7 @@ describe("applications", () => {
     expect(await app.admin.listApplications({ user: "owner" })).toEqual(before);
   });
 
-  it("that were allowed something lose it when that is taken back", async () => {
+  it("lose a user's authorization when it is revoked", async () => {
     const { id } = await app.admin.createApplication({
       user: "admin",
       name: "Wallboard",
@@ -244,7 +244,7 @@ describe("the password", () => {
     for (const secret of [password, "new password"]) expect(answer.page).not.toContain(secret);
   });
 
-  it("is changed: other sessions end, this one goes on under another cookie", async () => {
+  it("is changed: other sessions end, this one continues under another cookie", async () => {
     const other = new Visitor(app);
     await other.signIn("owner", password);
     await owner.get(`${PATH}/edit`);
@@ -260,7 +260,7 @@ describe("the password", () => {
     expect((await app.call("GET /user", { as: "owner" })).status).toBe(200);
   });
 
-  it("can't be guessed by who has only the session", async () => {
+  it("can't be guessed with a stolen session", async () => {
     await admin.get(`${PATH}/edit`);
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 11; attempt += 1) {

@@ -6,7 +6,7 @@ import { Visitor } from "../visitor.ts";
 const at = Date.parse("2026-11-21T12:00:00Z");
 const DAY = 86_400_000;
 const MANY = 2500;
-/** Whose lists they are; what others have is among it and never shown. */
+/** The owner of the lists; other users' records lie among theirs and are never shown. */
 const OWNER = 2;
 const OTHER = 3;
 const SETTINGS = "/-/user_settings";
@@ -14,7 +14,7 @@ const SETTINGS = "/-/user_settings";
 const names = (word: string, count = MANY) =>
   Array.from({ length: count }, (_, index) => `${word}-${String(index).padStart(5, "0")}`);
 
-/** Adds rows, many with one statement. */
+/** Inserts rows, many with one statement. */
 async function insertAll(db: Database, into: string, rows: readonly Value[][]): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
@@ -120,7 +120,7 @@ describe.each(lists)("$what", ({ path, parameter, section, all }) => {
     return { page, titles, next: to("next"), previous: to("prev"), first: to("first") };
   };
 
-  it("are twenty on a page, for a few statements and kilobytes", async () => {
+  it("show twenty per page, with few statements and kilobytes", async () => {
     app.statements.length = 0;
     const { page, titles, next, previous } = await look(path);
     expect(titles).toEqual(all.slice(0, 20));
@@ -129,7 +129,7 @@ describe.each(lists)("$what", ({ path, parameter, section, all }) => {
     expect(page.length).toBeLessThan(50_000);
   });
 
-  it("can be leafed through from the first to the last, and back", async () => {
+  it("can be paged from first to last, and back", async () => {
     let seen: (string | undefined)[] = [];
     let address: string | undefined = `${path}?per_page=100`;
     let last = "";
@@ -146,7 +146,7 @@ describe.each(lists)("$what", ({ path, parameter, section, all }) => {
     expect(titles).toEqual(all.slice((pages - 2) * 100, (pages - 1) * 100));
   });
 
-  it("say so behind their end, and lead to their beginning", async () => {
+  it("say so beyond their end, and link to their first page", async () => {
     const { page, titles, next, previous, first } = await look(`${path}?${parameter}=9999`);
     expect(titles).toEqual([]);
     expect(page).toContain("There is nothing on page 9999.");
@@ -158,8 +158,8 @@ describe.each(lists)("$what", ({ path, parameter, section, all }) => {
   });
 });
 
-describe("two lists of one page", () => {
-  it("are leafed through each by itself", async () => {
+describe("two lists on one page", () => {
+  it("are paged independently", async () => {
     const { page } = await owner.get(`${SETTINGS}/applications?authorized_page=3&page=2`);
     const links = [...page.matchAll(/href="([^"]*)" rel="(?:prev|next)"/g)].map(([, link]) => link);
     expect(links).toEqual(
@@ -173,7 +173,7 @@ describe("two lists of one page", () => {
   });
 });
 
-describe("what is done on a page", () => {
+describe("an action on a page", () => {
   it.each([
     { path: `${SETTINGS}/personal_access_tokens?page=3&per_page=5`, action: "revoke" },
     { path: `${SETTINGS}/active_sessions?page=7`, action: "revoke" },

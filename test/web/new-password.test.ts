@@ -16,7 +16,7 @@ afterEach(() => app.dispose());
 
 const secretOf = (link: string) => ({ reset_password_token: link.slice(-64) });
 
-it("lets a user set their password once, and sign in by it", async () => {
+it("lets a user set their password once, and sign in with it", async () => {
   const visitor = new Visitor(app);
   const shown = await visitor.get(path);
   expect(shown.status).toBe(200);
@@ -36,7 +36,7 @@ it("lets a user set their password once, and sign in by it", async () => {
   expect(event).toMatchObject({ author: "ada", target: "by a link" });
 });
 
-it("says what is wrong with the password", async () => {
+it("shows what is wrong with the password", async () => {
   const visitor = new Visitor(app);
   await visitor.get(path);
   const send = (form: Record<string, string>) =>
@@ -48,7 +48,7 @@ it("says what is wrong with the password", async () => {
   expect((await send(chosen)).status).toBe(200);
 });
 
-it("needs the form's own token, and a link that is valid still", async () => {
+it("requires the form's own token, and a valid link", async () => {
   const visitor = new Visitor(app);
   await visitor.get(path);
   const form = { ...secretOf(path), ...chosen };
@@ -64,7 +64,7 @@ it("needs the form's own token, and a link that is valid still", async () => {
   expect((await visitor.get(path)).status).toBe(404);
 });
 
-it("is replaced by another link, and by a password an operator sets", async () => {
+it("is invalidated by another link, and when an operator sets a password", async () => {
   const visitor = new Visitor(app);
   const second = await app.admin.createPasswordLink("ada");
   expect(second.expires_at).toBe("2026-01-08T00:00:00.000Z");
@@ -74,7 +74,7 @@ it("is replaced by another link, and by a password an operator sets", async () =
   expect((await visitor.get(second.path)).status).toBe(404);
 });
 
-it("ends the sessions of who forgot their password", async () => {
+it("ends the sessions of the user", async () => {
   await app.admin.setPassword("ada", "battery staple");
   const before = new Visitor(app);
   await before.signIn("ada", "battery staple");

@@ -23,7 +23,7 @@ const shown = routes.filter(({ method, path }) => method === "GET" && path !== "
 const own = shown.filter((path) => path.startsWith("/-/"));
 
 describe("every form", () => {
-  it("there are forms", () => expect(forms.length).toBeGreaterThan(10));
+  it("covers several forms", () => expect(forms.length).toBeGreaterThan(10));
 
   it.each(forms)("%s is refused without its page's token", async (path) => {
     expect((await admin.post(path, {}, "")).status).toBe(422);
@@ -49,12 +49,12 @@ describe("every form", () => {
     expect((await admin.get("/api/v4/user")).status).toBe(200);
   });
 
-  it("is taken from our own pages, whatever the browser says of that", async () => {
+  it("is accepted from our own pages, whatever origin headers the browser sends", async () => {
     for (const headers of [
       { "sec-fetch-site": "same-origin", origin: "null" },
       { "sec-fetch-site": "none" },
       { origin: ORIGIN },
-      // Behind a proxy that ends the encryption and says nothing of it.
+      // Behind a proxy that terminates TLS without saying so.
       { origin: "https://localhost" },
     ]) {
       admin.headers = headers as unknown as Record<string, string>;
@@ -65,8 +65,8 @@ describe("every form", () => {
   });
 });
 
-describe("with a public address of https below a path", () => {
-  it("the cookie is Secure and of that path, and forms are taken from there", async () => {
+describe("with a public https address below a path", () => {
+  it("the cookie is Secure and limited to that path, and forms are accepted from there", async () => {
     const other = await testApp({ url: "https://pm.example.com/x/" });
     const visitor = new Visitor(other);
     const { headers, page } = await visitor.get("/users/sign_in");
@@ -80,14 +80,14 @@ describe("with a public address of https below a path", () => {
 });
 
 describe("every page", () => {
-  it.each(own)("%s sends who is not signed in to sign in, and back", async (path) => {
+  it.each(own)("%s redirects visitors who are not signed in to sign in, and back", async (path) => {
     const answer = await new Visitor(app).get(`${path}?a=%26`);
     expect(answer.status).toBe(302);
     const there = `/users/sign_in?return_to=${encodeURIComponent(`${path}?a=%26`)}`;
     expect(answer.headers.get("location")).toBe(there);
   });
 
-  it.each(shown)("%s runs nothing, loads nothing, is in no frame and in no cache", async (path) => {
+  it.each(shown)("%s runs nothing, loads nothing, and can't be framed or cached", async (path) => {
     const visitor = path.startsWith("/-/") ? admin : new Visitor(app);
     const answer = await visitor.get(path);
     if (answer.status === 303) return;
@@ -108,7 +108,7 @@ describe("every page", () => {
     }
   });
 
-  it("escapes what people called things", async () => {
+  it("escapes user-defined names", async () => {
     const name = `<b>"'&`;
     await admin.get("/-/user_settings/personal_access_tokens");
     const form = { name, "scopes[]": "api", expires_at: "" };
@@ -117,7 +117,7 @@ describe("every page", () => {
     expect(made.page).not.toContain("<b>");
   });
 
-  it("tells of errors in the same look", async () => {
+  it("shows errors in the same layout", async () => {
     const gone = await admin.get("/-/user_settings/applications/999");
     expect([gone.status, gone.headers.get("content-type")]).toEqual([
       404,
@@ -137,7 +137,7 @@ describe("pages", () => {
     await test(other).finally(() => other.dispose());
   };
 
-  it("false has none: their paths are the host's", () =>
+  it("false switches all off: their paths are the host's", () =>
     withPages(false, async (other) => {
       for (const path of shown) {
         const answer = await new Visitor(other).get(path);
@@ -150,7 +150,7 @@ describe("pages", () => {
       expect((await other.call("GET /-/health")).status).toBe(200);
     }));
 
-  it("has those that are named, and links to no other", () =>
+  it("a list enables only those pages, and links to no others", () =>
     withPages(["sign_in", "personal_access_tokens"], async (other) => {
       await other.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
       const visitor = new Visitor(other);
@@ -170,7 +170,7 @@ describe("pages", () => {
     },
     { chosen: ["sign_in"] as const, leads: undefined },
     { chosen: false as const, leads: undefined },
-  ])("$chosen: / of a server of its own leads to $leads", async ({ chosen, leads }) => {
+  ])("$chosen: / of a standalone server leads to $leads", async ({ chosen, leads }) => {
     const other = await testApp({ pages: chosen, url: "https://pm.example.com/x" });
     const server = await serve(other, { port: 0 });
     const answer = await fetch(server.url, { redirect: "manual" });
@@ -181,7 +181,7 @@ describe("pages", () => {
     await other.dispose();
   });
 
-  it("refuses names that no page has", async () => {
+  it("refuses unknown names", async () => {
     await expect(testApp({ pages: ["wiki" as PageName] })).rejects.toThrow(
       /^pages: wiki is no page/,
     );

@@ -44,7 +44,7 @@ async function begin(app: Pick<TestApp, "handler" | "fetch">, login: string) {
   return { visitor, started };
 }
 
-/** Sets a second factor up and gives its secret. */
+/** Sets up a second factor and returns its secret. */
 async function setUp(app: TestApp, login: string): Promise<string> {
   const { visitor } = await begin(app, login);
   const secret = secretIn((await visitor.get(PATH)).page);
@@ -56,7 +56,7 @@ async function setUp(app: TestApp, login: string): Promise<string> {
 
 const codeOf = (secret: string) => new TOTP({ secret }).generate({ timestamp: now });
 
-/** The status of signing in with both factors: 303 where that worked. */
+/** Signs in with both factors and returns the status: 303 on success. */
 async function signIn(app: TestApp, login: string, secret: string): Promise<number> {
   const visitor = new Visitor(app);
   await visitor.get("/users/sign_in");
@@ -70,7 +70,7 @@ const stored = async (app: TestApp): Promise<string[]> =>
   (await app.store.rows("select secret from two_factor order by user_id")).map(String);
 
 describe("secrets at rest", () => {
-  it("are encrypted, each for its own user", async () => {
+  it("are encrypted, bound to their user", async () => {
     const app = await start();
     const secret = await setUp(app, "owner");
     const other = await setUp(app, "maintainer");
@@ -80,7 +80,7 @@ describe("secrets at rest", () => {
       expect(text).not.toContain(secret);
     }
     expect(await signIn(app, "owner", secret)).toBe(303);
-    // Whoever can write to the database can't give one user another's.
+    // Write access to the database does not allow copying one user's secret to another.
     await app.store.transaction((db) =>
       db.run("update two_factor set secret = ? where user_id = 2", [two]),
     );
@@ -93,7 +93,7 @@ describe("secrets at rest", () => {
     });
   });
 
-  it("that were never encrypted are when an application starts", async () => {
+  it("are encrypted on start if they never were", async () => {
     const app = await start();
     const secret = await setUp(app, "owner");
     await app.store.transaction((db) => db.run("update two_factor set secret = ?", [secret]));
@@ -105,7 +105,7 @@ describe("secrets at rest", () => {
     expect(await signIn(app, "owner", secret)).toBe(303);
   });
 
-  it("are encrypted anew with the first of several keys, and read with all", async () => {
+  it("are re-encrypted with the first of several keys, and decrypted with any", async () => {
     const app = await start();
     const secret = await setUp(app, "owner");
     const both = await app.another({ secretKey: `${OTHER_KEY},${SECRET_KEY}` });
@@ -154,13 +154,13 @@ describe("secrets at rest", () => {
     await lost.close();
   });
 
-  it("need a key that is one", async () => {
+  it("require a valid key", async () => {
     await expect(testApp({ secretKey: "short" })).rejects.toThrow("32 bytes in Base64");
   });
 });
 
 describe("a key file", () => {
-  it("is shared, read anew where another process has changed it, and renewed by rotating", async () => {
+  it("is shared, reread when another process has changed it, and renewed by rotating", async () => {
     const secretKeyFile = join(folder, "pm.key");
     const [, key] = ["", Buffer.alloc(32, 7).toString("base64")];
     await writeFile(secretKeyFile, `${key}\n`, { mode: 0o600 });
@@ -173,7 +173,7 @@ describe("a key file", () => {
     expect(await other.admin.rotateSecrets()).toMatchObject({ secrets: 1 });
     const first = await keys();
     expect([first.length, first[1]]).toEqual([2, key]);
-    // The first process has not seen that key yet.
+    // The first process has not read that key yet.
     expect(await signIn(app, "owner", secret)).toBe(303);
     await setUp(app, "maintainer");
     expect((await app.admin.checkSecrets()).outdated).toBe(0);
@@ -184,7 +184,7 @@ describe("a key file", () => {
     await other.close();
   });
 
-  it("that lost its newest key, half way through a rotation, goes on where it was", async () => {
+  it("can continue a rotation in which it lost its newest key half way", async () => {
     const secretKeyFile = join(folder, "pm.key");
     await writeFile(secretKeyFile, `${OTHER_KEY}\n${SECRET_KEY}\n`, { mode: 0o600 });
     const app = await start();
@@ -198,7 +198,7 @@ describe("a key file", () => {
     await resumed.close();
   });
 
-  it.runIf(engine === "sqlite")("is made beside a SQLite file with its first secret", async () => {
+  it.runIf(engine === "sqlite")("is created beside a SQLite file when needed", async () => {
     const database = join(folder, "pm.db");
     const app = await start({ secretKey: undefined } as unknown as AppOptions);
     await app.close();

@@ -30,11 +30,11 @@ const sessions = () =>
     "select last_seen_at, expires_at from sessions order by id",
   );
 
-/** It is written behind the answer. */
+/** It is written after the answer. */
 const seenNow = () => waitFor(async () => (await sessions()).at(-1)?.last_seen_at === now);
 
 describe("a session", () => {
-  it("is written no more than once a minute, and slides on by that", async () => {
+  it("is updated at most once a minute, which extends it", async () => {
     const visitor = await signedIn("owner");
     app.statements.length = 0;
     now += MINUTE - 1;
@@ -55,7 +55,7 @@ describe("a session", () => {
     expect(await knows(visitor)).toBe(401);
   });
 
-  it("answers while somebody else writes, however long that takes", async () => {
+  it("works while somebody else writes, however long that takes", async () => {
     const visitor = await signedIn("owner");
     now += MINUTE;
     let letGo = () => {};
@@ -70,14 +70,14 @@ describe("a session", () => {
     now += 14 * DAY;
   });
 
-  it("that has expired is swept when somebody signs in", async () => {
+  it("is deleted after it has expired, when somebody signs in", async () => {
     expect(await sessions()).toHaveLength(1);
     const visitor = await signedIn("owner");
     expect(await sessions()).toHaveLength(1);
     await visitor.post("/users/sign_out");
   });
 
-  it("of another user or that nobody has can't be ended", async () => {
+  it("can't be ended by other users, nor if it doesn't exist", async () => {
     const owner = await signedIn("owner");
     const admin = await signedIn("admin");
     const [id] = await app.store.rows("select max(id) from sessions");
@@ -113,7 +113,7 @@ describe("a session", () => {
     expect([await knows(firefox), await knows(script)]).toEqual([401, 200]);
   });
 
-  it("of a blocked user is 403, ends, and gives way to another sign-in", async () => {
+  it("of a blocked user is 403, ends, and allows another sign-in", async () => {
     const visitor = await signedIn("owner");
     const { cookie } = visitor;
     await app.call("POST /users/2/block", { as: "admin" });
@@ -138,7 +138,7 @@ describe("a session", () => {
     expect(await knows(visitor)).toBe(401);
   });
 
-  it("ends where an administrator sets another password, or the user is deleted", async () => {
+  it("ends when an administrator sets another password, or the user is deleted", async () => {
     const owner = await signedIn("owner");
     await app.call("PUT /users/2", { as: "admin", json: { bio: "x" } });
     expect(await knows(owner)).toBe(200);
@@ -153,7 +153,7 @@ describe("a session", () => {
     expect(await knows(third)).toBe(401);
   });
 
-  it("tells when somebody signed in", async () => {
+  it("records the time of the sign-in", async () => {
     now += DAY;
     await signedIn("owner");
     const before = now;
@@ -167,7 +167,7 @@ describe("a session", () => {
     await owner.post("/users/sign_out");
   });
 
-  it("can't be made by who knows the cookie before the sign-in", async () => {
+  it("can't be fixated by an attacker who knows the earlier cookie", async () => {
     const victim = new Visitor(app);
     victim.cookie = `_service_session=${"a".repeat(64)}`;
     expect((await victim.signIn("owner", password)).status).toBe(303);
@@ -177,7 +177,7 @@ describe("a session", () => {
     expect(await knows(victim)).toBe(200);
   });
 
-  it("gives way to the next of the same browser", async () => {
+  it("is replaced by the next one of the same browser", async () => {
     const visitor = await signedIn("owner");
     const { cookie } = visitor;
     await visitor.get(PATH);
@@ -187,7 +187,7 @@ describe("a session", () => {
     expect(await knows(visitor)).toBe(401);
   });
 
-  it("can't be begun for somebody by a form of another site", async () => {
+  it("can't be started by a form of another site", async () => {
     const visitor = new Visitor(app);
     const attacker = new Visitor(app);
     await attacker.get("/users/sign_in");

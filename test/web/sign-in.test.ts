@@ -14,7 +14,7 @@ const visit = () => new Visitor(app);
 const right = { login: "admin", password: "correct horse" };
 
 describe("signing in", () => {
-  it("gives a new cookie, by which the API knows the caller", async () => {
+  it("sets a new cookie, which authenticates the caller in the API", async () => {
     const visitor = visit();
     const form = await visitor.get("/users/sign_in");
     expect(form.status).toBe(200);
@@ -33,7 +33,7 @@ describe("signing in", () => {
     expect((await visitor.get("/api/v4/user")).status).toBe(401);
   });
 
-  it("says the same of a wrong password and an unknown user", async () => {
+  it("answers the same to a wrong password and an unknown user", async () => {
     const visitor = visit();
     await visitor.get("/users/sign_in");
     for (const login of ["admin", "nobody"]) {
@@ -51,7 +51,7 @@ describe("signing in", () => {
   });
 
   it.each(["//evil.test", "/\\evil.test", "https://evil.test", "/a\nb", "javascript:x"])(
-    "never sends to %j",
+    "never redirects to %j",
     async (return_to) => {
       const visitor = visit();
       await visitor.get("/users/sign_in");
@@ -60,7 +60,7 @@ describe("signing in", () => {
     },
   );
 
-  it("sends those who are not signed in to sign in first, and back", async () => {
+  it("redirects visitors who are not signed in to sign in first, and back", async () => {
     const visitor = visit();
     const answer = await visitor.get("/-/user_settings/active_sessions?a=1");
     expect(answer.status).toBe(302);
@@ -68,14 +68,14 @@ describe("signing in", () => {
     expect(answer.headers.get("location")).toBe(there);
   });
 
-  it("lets the API read by GET and HEAD, whatever else is sent", async () => {
+  it("allows GET and HEAD in the API, whatever else is sent", async () => {
     const visitor = visit();
     await visitor.signIn("admin", "correct horse");
     for (const method of ["GET", "HEAD"]) {
       const headers = { cookie: visitor.cookie, "sec-fetch-site": "cross-site" };
       const answer = await app.fetch(new Request(`${ORIGIN}/api/v4/user`, { method, headers }));
       expect([method, answer.status]).toEqual([method, 200]);
-      // Another site's script may ask, but is shown no answer.
+      // Another site's script can send the request, but can't read the answer.
       expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
     }
     for (const method of ["PUT", "DELETE"]) {
@@ -85,7 +85,7 @@ describe("signing in", () => {
     }
   });
 
-  it("lets the API change something only with the CSRF token", async () => {
+  it("allows changes in the API only with the CSRF token", async () => {
     const visitor = visit();
     await visitor.get("/users/sign_in");
     await visitor.post("/users/sign_in", right);

@@ -25,7 +25,7 @@ const codesIn = (page: string) =>
     ([, code]) => code as string,
   );
 
-/** Signs somebody in and sets up their second factor. */
+/** Signs a user in and sets up their second factor. */
 async function setUp(
   login: string,
 ): Promise<{ visitor: Visitor; secret: string; codes: string[] }> {
@@ -52,7 +52,7 @@ async function halfIn(login: string, returnTo?: string): Promise<Visitor> {
 }
 
 describe("setting up a second factor", () => {
-  it("needs the password, shows a secret and its QR code, and takes a code of it", async () => {
+  it("requires the password, shows a secret and its QR code, and accepts a code", async () => {
     const visitor = new Visitor(app);
     await visitor.signIn("admin", password);
     await visitor.get(PATH);
@@ -85,14 +85,14 @@ describe("setting up a second factor", () => {
       expect(json.map(({ username }: { username: string }) => username)).toEqual(names);
     }
 
-    // What is on stays: another secret would let a stolen session take it over.
+    // An enabled factor stays: replacing it would let a stolen session take it over.
     await visitor.post(`${PATH}/start`, { password });
     now += PERIOD;
     const signIn = await halfIn("admin");
     expect((await signIn.post(STEP, { code: codeOf(secret) })).status).toBe(303);
   });
 
-  it("keeps neither recovery codes nor what is in the cookie", async () => {
+  it("stores neither recovery codes nor cookies in clear", async () => {
     const { codes, visitor } = await setUp("owner");
     const half = await halfIn("owner");
     const kept = JSON.stringify([
@@ -109,7 +109,7 @@ describe("setting up a second factor", () => {
 });
 
 describe("the second step", () => {
-  it("is nothing without a code: not for the API, not for pages", async () => {
+  it("grants no access without a code: neither to the API nor to pages", async () => {
     const { secret } = await setUp("maintainer");
     const return_to = "/-/user_settings/active_sessions";
     const visitor = await halfIn("maintainer", return_to);
@@ -130,7 +130,7 @@ describe("the second step", () => {
     expect(await knows(visitor)).toBe(200);
   });
 
-  it("takes a code once, and none that is older", async () => {
+  it("accepts a code once, and no older one", async () => {
     now += 3 * PERIOD;
     const { secret, visitor } = await setUp("developer");
     const code = codeOf(secret);
@@ -140,13 +140,13 @@ describe("the second step", () => {
     expect((await second.post(STEP, { code })).status).toBe(401);
     const older = codeOf(secret, now - PERIOD);
     expect((await second.post(STEP, { code: older })).status).toBe(401);
-    // A clock that is ahead by one period is taken.
+    // A clock one period ahead is accepted.
     const ahead = codeOf(secret, now + PERIOD);
     expect((await second.post(STEP, { code: ahead })).status).toBe(303);
     await visitor.post(`${PATH}/disable`, { password });
   });
 
-  it("lets one of many win who send the same code at once", async () => {
+  it("has one winner when the same code is sent concurrently", async () => {
     now += 3 * PERIOD;
     const { codes, secret, visitor } = await setUp("developer");
     for (const code of [codeOf(secret), codes[0] as string]) {
@@ -159,7 +159,7 @@ describe("the second step", () => {
     await visitor.post(`${PATH}/disable`, { password });
   });
 
-  it("takes each recovery code once, however it is typed", async () => {
+  it("accepts each recovery code once, however it is typed", async () => {
     now += 3 * PERIOD;
     const { codes, visitor } = await setUp("developer");
     const [code = ""] = codes;
@@ -181,7 +181,7 @@ describe("the second step", () => {
     await visitor.post(`${PATH}/disable`, { password });
   });
 
-  it("has to be done soon, with the password before it", async () => {
+  it("has a time limit, after the password", async () => {
     now += 3 * PERIOD;
     const { secret, visitor } = await setUp("developer");
     const late = await halfIn("developer");
@@ -199,7 +199,7 @@ describe("the second step", () => {
     await visitor.post(`${PATH}/disable`, { password });
   });
 
-  it("ends with another password, and with a block", async () => {
+  it("is cancelled by a password change, and by blocking", async () => {
     now += 3 * PERIOD;
     const { secret } = await setUp("developer");
     const { json } = await app.call("GET /users?username=developer", { as: "admin" });
@@ -216,7 +216,7 @@ describe("the second step", () => {
     expect(await knows(blocked)).toBe(401);
   });
 
-  it("is stopped after ten wrong codes, from everywhere, and the password does not help", async () => {
+  it("is stopped after ten wrong codes from anywhere, and the password does not help", async () => {
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 11; attempt += 1) {
       const visitor = await halfIn("maintainer");
@@ -227,7 +227,7 @@ describe("the second step", () => {
 });
 
 describe("switching it off", () => {
-  it("needs the password, and then the password is enough", async () => {
+  it("requires the password, after which the password alone suffices", async () => {
     now += 60 * 60_000;
     const visitor = new Visitor(app);
     await visitor.signIn("owner", password);
@@ -243,7 +243,7 @@ describe("switching it off", () => {
     expect(await app.store.rows("select 1 from recovery_codes where user_id = 2")).toEqual([]);
   });
 
-  it("can be done by an operator, for who has lost everything", async () => {
+  it("can be done by an operator, for users who have lost everything", async () => {
     now += 60 * 60_000;
     await setUp("owner");
     await halfIn("owner");

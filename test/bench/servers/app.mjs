@@ -1,4 +1,4 @@
-// This application as the package serves it, on the runtime that runs this.
+// Serves this application as the package does, on the current runtime.
 import { createApp } from "../../../dist/index.js";
 import { ready } from "./control.mjs";
 

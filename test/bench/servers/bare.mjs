@@ -1,4 +1,4 @@
-// What answering costs at least: node:http, one prepared statement and JSON.stringify. It checks nothing.
+// The minimum cost of an answer: node:http, one prepared statement and JSON.stringify, without any checks.
 import { createServer } from "node:http";
 import Database from "better-sqlite3";
 import { ready } from "./control.mjs";
@@ -165,7 +165,7 @@ const ofCaller = db.prepare(`${EVENT} where e.author_id = ? ${LAST}`);
 const ofUser = db.prepare(
   `${EVENT} where e.author_id = (select id from users where username = ?) ${LAST}`,
 );
-// The + keeps SQLite from sorting all that the projects hold.
+// The + keeps SQLite from sorting all records of the projects.
 const ofProjects = db.prepare(
   `${EVENT} where +e.project_id in (select p.id from projects p
     join members m on m.namespace_id = p.namespace_id where m.user_id = ?) ${LAST}`,

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 
 /**
- * Tells the bench where a server listens, and answers its `usage` with the CPU time used until then, in microseconds.
- * `purge` removes old events, and says how many. It ends with its standard input.
+ * Tells the benchmark where a server listens, and answers its `usage` with the CPU time used so far, in microseconds.
+ * `purge` deletes old events, and answers how many. It stops at the end of standard input.
  *
  * @param {string} url
  * @param {() => Promise<{ events: number }>} [purge]

@@ -1,8 +1,8 @@
-// This application's handler on the adapter hattip has for Node; with `fast`, on the quicker of its entries.
+// Serves this application with hattip's own adapter for Node; with `fast`, with the faster of its entries.
 import { ready } from "./control.mjs";
 
 const [database, entry] = process.argv.slice(2);
-// It replaces the global Response, which everything after it then takes.
+// It replaces the global Response, which all later code uses.
 if (entry === "fast") await import("@hattip/adapter-node/fast-fetch");
 const { createServer } = await import("@hattip/adapter-node/native-fetch");
 const { createApp } = await import("../../../dist/index.js");
