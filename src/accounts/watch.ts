@@ -40,7 +40,7 @@ export function watchUse(
 ): Watching {
   const unwritten = new Map<number, number>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
-  // What is being written: its record doesn't say so yet.
+  // Uses being written, which the records don't show yet.
   const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
   const shut = new Map<string, Usage>();

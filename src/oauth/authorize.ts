@@ -157,8 +157,8 @@ async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows):
 const isPublic = ({ confidential }: Application) => confidential === 0;
 
 /**
- * Who a public application really is nobody knows, so its users are always asked (RFC 8252 §8.6). So they are before a
- * token is put into an address: what was allowed by code is proved by the application's secret as well, this is not.
+ * A public application can't prove its identity, so its users are always asked (RFC 8252 §8.6). They are also asked
+ * before a token is returned in a URL: unlike a code, it can be used without the application's secret.
  */
 async function needsNoConsent(
   db: Reader,
