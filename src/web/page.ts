@@ -13,8 +13,8 @@ const POLICY = [
 ].join("; ");
 
 /**
- * @param isOfAccount other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in may
- *   redirect to applications
+ * @param isOfAccount other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
+ *   may redirect to applications
  */
 function headersOf(isOfAccount: boolean): Record<string, string> {
   const staysHere = isOfAccount ? "; form-action 'self'" : "";
