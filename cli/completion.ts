@@ -81,7 +81,7 @@ ${cases.join("\n")}
   if [ -z "$files" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
-  # Also where no word fits, such as after an option that names a file.
+  # Also if no word fits, such as after an option that takes a file name.
   if [ "\${#COMPREPLY[@]}" -eq 0 ] && [ "\${current#-}" = "$current" ]; then
     COMPREPLY=($(compgen -f -- "$current"))
   fi

@@ -40,7 +40,7 @@ const isUrl = (given: unknown, protocol: RegExp) =>
 const publicUrl = v.pipe(
   v.custom<string>(
     (given) => isUrl(given, /^https?:$/),
-    "must be a whole address, such as https://pm.example.com or https://example.com/pm",
+    "must be a complete URL, such as https://pm.example.com or https://example.com/pm",
   ),
   v.check((given) => !/[?#]/.test(given), "must be without a query or fragment"),
 );

@@ -44,11 +44,11 @@ Examples:
 
 const COLUMNS: Columns<AuditRecord> = {
   when: ({ created_at }) => created_at,
-  who: ({ author }) => author,
-  what: ({ action }) => action,
-  whose: ({ user }) => user,
-  "to what": ({ target }) => target,
-  from: ({ ip }) => ip,
+  author: ({ author }) => author,
+  action: ({ action }) => action,
+  account: ({ user }) => user,
+  target: ({ target }) => target,
+  address: ({ ip }) => ip,
 };
 
 async function list(options: ListOptions): Promise<void> {

@@ -98,7 +98,7 @@ Examples:
     .addHelpText(
       "after",
       `
-The backup is checked first. The database before is kept beside the new one, and its name is printed. Nothing
+The backup is checked first. The previous database is kept next to it, and its name is printed. Nothing
 is done while a server, or any other process, has the database open.
 
 Examples:

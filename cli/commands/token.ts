@@ -36,7 +36,7 @@ Examples:
     .description("issue a token; its secret is shown once")
     .addOption(databaseOption())
     .option("--user <username>", "owner of the token")
-    .option("--name <name>", "name that tells what it is for")
+    .option("--name <name>", "name that says what it is for")
     .option("--scopes <list>", `what it allows, comma-separated: ${SCOPE_NAMES}`)
     .option("--expires-at <YYYY-MM-DD>", "day (UTC) from which it is refused", readDay)
     .option("--impersonate", "issue an impersonation token, which the user doesn't see")

@@ -12,7 +12,7 @@ const EXACTNESS = 60_000;
 const DELAY = 100;
 /** The window in which guesses are counted, in milliseconds. */
 const WINDOW = 10 * 60_000;
-/** The most tokens, and addresses, kept in memory. */
+/** The maximum number of tokens, and of addresses, kept in memory. */
 const MOST_KEPT = 10_000;
 
 /** A watch, to be closed at the end. */

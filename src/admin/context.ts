@@ -12,7 +12,7 @@ export interface AdminContext {
   store: Store;
   /** The clock, in epoch milliseconds. */
   now: () => number;
-  /** How long events are kept; `false` for forever. */
+  /** How long events are kept; `false` for no limit. */
   retention: string | false;
   /** The server's public address, if known. */
   url: string | undefined;

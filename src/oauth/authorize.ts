@@ -109,7 +109,7 @@ export function authorizationEndpoint(flows: Flows): Resource {
         handle: (context) => decide(context, context.input._method?.toLowerCase() !== "delete"),
       }),
       del(PATH, {
-        summary: "Deny an application what it asks for",
+        summary: "Deny an application's request",
         input,
         handle: (context) => decide(context, false),
       }),
@@ -200,7 +200,7 @@ function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way |
   if (way) return send(context, way, { error, error_description: description });
   const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
 <p class="lead">The application that sent you here made a mistake (<code>${error}</code>), so you are not sent back to
-it. Tell those who run it.</p>`;
+it. Please inform its operators.</p>`;
   return page(context, { title: "Request not accepted", status: 400, body });
 }
 

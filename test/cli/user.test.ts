@@ -153,7 +153,7 @@ describe("user invite", () => {
     expect(again.path).toMatch(/^\/users\/password\/edit\?reset_password_token=/);
     const wrong = await run(["user", "invite", ...data("x"), "--url", "pm.example.com"], at);
     expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
-    expect(wrong.stderr).toContain("url must be a whole address");
+    expect(wrong.stderr).toContain("url must be a complete URL");
   });
 });
 
