@@ -3,27 +3,27 @@ import type { App } from "../src/index.ts";
 import { report, say } from "./log.ts";
 import { type Child, runSelf } from "./self.ts";
 
-/** How often each process asks whether a backup is due, in milliseconds, at most. */
+/** The longest pause between two checks whether a backup is due, in milliseconds. */
 const LONGEST_INTERVAL = 60_000;
-/** How long a server that ends waits for a backup that is being written. */
+/** How long a closing server waits for a running backup, in milliseconds. */
 const GRACE = 10_000;
 
-/** Which backups are written. */
+/** The settings of regular backups. */
 export interface BackupPlan {
   db: string;
   /** The folder they are written to. */
   backupDir: string;
-  /** Seconds between two. */
+  /** Seconds between two backups. */
   backupEvery: number;
-  /** How many are kept. */
+  /** How many backups to keep. */
   backupKeep: number;
 }
 
 /**
- * Writes backups now and then, of all processes on a database one, in a process of their own: copying a database holds
- * up whoever does it.
+ * Writes regular backups, in one of the processes that share the database. A child process does the copying, which
+ * would block this one.
  *
- * @returns what ends that, after the backup that is being written
+ * @returns a function that stops the backups, after a running one has finished
  */
 export function backUpRegularly({ admin }: App, plan: BackupPlan): () => Promise<void> {
   const every = plan.backupEvery * 1000;

@@ -1,5 +1,5 @@
-// `npm run build:binary`: makes pm-cli one file that needs nothing else, with Bun inside. For this platform, or with
-// `-- --target linux-arm64` for others, whose Bun is then downloaded from npm's registry.
+// `npm run build:binary`: builds pm-cli as a single file that includes Bun and needs nothing else. It is built for this
+// platform, or with `-- --target linux-arm64` for another, whose Bun is then downloaded from npm's registry.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -12,7 +12,8 @@ const TARGETS = [
 
 const { target: targets = [] } = parseOptions();
 for (const target of targets) {
-  if (!TARGETS.includes(target)) fail(`${target} is none of ${TARGETS.join(", ")}`, 2);
+  if (!TARGETS.includes(target))
+    fail(`unknown target ${target}: choose from ${TARGETS.join(", ")}`, 2);
 }
 if (targets.length === 0) build("build/pm-cli", []);
 for (const target of targets) {
@@ -33,9 +34,9 @@ function parseOptions() {
  * @param {string[]} options of Bun
  */
 function build(file, options) {
-  // Without bytecode the whole bundle is parsed at each start, and without `esm` Bun takes no top-level await.
+  // Without bytecode the whole bundle is parsed at each start; without `esm` Bun accepts no top-level await.
   const how = ["--compile", "--bytecode", "--minify", "--format=esm", ...options];
-  // Beside each other, as dist has them: the one starts the other by name.
+  // Next to each other, as in dist, since one starts the other by name.
   const scripts = ["cli/index.ts", "src/core/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
   const { status, error } = spawnSync(
     `${root}node_modules/.bin/bun`,
@@ -43,8 +44,8 @@ function build(file, options) {
     { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
   );
   if (error)
-    fail(`Bun, which makes the binary, is not here: ${error.message}. Run npm install.`, 1);
-  if (status !== 0) fail(`${file} could not be made.`, 1);
+    fail(`Bun, which builds the binary, can't be run: ${error.message}. Run npm install.`, 1);
+  if (status !== 0) fail(`${file} could not be built.`, 1);
   console.log(file);
 }
 

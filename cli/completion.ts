@@ -1,20 +1,20 @@
 import type { Argument, Command, Option } from "commander";
 
-/** The shells whose completion can be printed. */
+/** The supported shells. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** What can follow on a command line, by the words of the command: `"db backup"`, `""` for the program itself. */
+/** What can follow a command on the command line. */
 interface Place {
   words: string[];
-  /** Commands and options. */
+  /** Subcommands and options. */
   offered: { name: string; about: string }[];
-  /** Options that a value follows, and what it can be; nothing stands for the name of a file. */
+  /** Options with a value, and its choices; without choices, file names are completed. */
   values: { flags: string[]; choices: readonly string[] }[];
-  /** What its first argument can be. */
+  /** The choices of its first argument. */
   choices: readonly string[];
 }
 
-/** The completion of a program's commands, options and their values, as a script for a shell to read. */
+/** A shell script that completes a program's commands, options and their values. */
 export function completionOf(program: Command, shell: (typeof SHELLS)[number]): string {
   const places = placesOf(program, []);
   const name = program.name();
@@ -22,7 +22,7 @@ export function completionOf(program: Command, shell: (typeof SHELLS)[number]): 
     case "bash":
       return bash(name, places);
     case "zsh":
-      // zsh runs bash's: https://zsh.sourceforge.io/Doc/Release/Completion-System.html
+      // zsh can run bash's script: https://zsh.sourceforge.io/Doc/Release/Completion-System.html
       return `#compdef ${name}\nautoload -U +X bashcompinit && bashcompinit\n${bash(name, places)}`;
     case "fish":
       return fish(name, places);
@@ -81,7 +81,7 @@ ${cases.join("\n")}
   if [ -z "$files" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
-  # Also where no word fits, such as after an option that names a file.
+  # Also if no word fits, such as after an option that takes a file name.
   if [ "\${#COMPREPLY[@]}" -eq 0 ] && [ "\${current#-}" = "$current" ]; then
     COMPREPLY=($(compgen -f -- "$current"))
   fi

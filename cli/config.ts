@@ -3,16 +3,17 @@ import type { Command, Option } from "commander";
 import { UsageError } from "./errors.ts";
 import { warn } from "./log.ts";
 
-/** Settings that are variables and no options: secrets would be seen in a list of processes. */
+/** Settings without an option: secrets on a command line would show in the list of processes. */
 const VARIABLES = ["PM_SECRET_KEY", "PM_SECRET_KEY_FILE", "PM_SQLITE"];
 
 /**
- * Reads the settings file that `--config` or `PM_CONFIG` names, if any: each setting becomes the variable of its name,
- * unless that is set. So options win over variables, these over the file, and all are checked alike.
+ * Reads the settings file named by `--config` or `PM_CONFIG`, if any. Each setting becomes the environment variable of
+ * its name, unless that is set already. So options win over variables and variables over the file, and all are checked
+ * in the same way.
  *
- * @param program the commands, of which `serve` has every setting
- * @returns the names of the variables that were set, and the file
- * @throws UsageError where the file can't be read, or has a key that is no setting
+ * @param program the commands; `serve` has an option for each setting
+ * @returns the file, and the names of the variables that were set
+ * @throws UsageError if the file can't be read, or contains an unknown setting
  */
 export function applyConfig(
   program: Command,
@@ -29,7 +30,7 @@ export function applyConfig(
   for (const [key, value] of Object.entries(read(file))) {
     const name = `PM_${key.toUpperCase()}`;
     if (key !== key.toLowerCase() || !known.includes(name)) {
-      throw new UsageError(`${file}: '${key}' is no setting${suggestion(key, known)}`);
+      throw new UsageError(`${file}: '${key}' is not a setting${suggestion(key, known)}`);
     }
     const text = textOf(value, options.get(name));
     if (text === undefined) {
@@ -71,10 +72,10 @@ function read(file: string): object {
   return settings;
 }
 
-/** A setting as its variable has it. */
+/** A setting as the value of its variable. */
 function textOf(value: unknown, option: Option | undefined): string | undefined {
   if (typeof value === "boolean") {
-    // A flag; the others are switched by these words.
+    // Flags take true or false, other switches on or off.
     return option?.isBoolean() ? String(value) : value ? "on" : "off";
   }
   if (Array.isArray(value)) {
@@ -97,7 +98,7 @@ function suggestion(key: string, known: readonly string[]): string {
   return near && near.distance <= 3 ? `, did you mean '${near.name}'?` : "";
 }
 
-/** How many letters differ, are missing or too many (Levenshtein); far more than people mistype is cut short. */
+/** The Levenshtein distance; infinite if the lengths differ by more than 3. */
 function distanceOf(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 3) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);

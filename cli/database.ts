@@ -4,7 +4,7 @@ import type { Admin, App, AppOptions } from "../src/index.ts";
 import { Failure } from "./errors.ts";
 import { hintAt } from "./hints.ts";
 
-/** `--db`, as every command has it. */
+/** The option `--db`, as commands receive it. */
 export interface DatabaseOptions {
   db: string;
 }
@@ -14,9 +14,9 @@ export const databaseOption = () =>
   new Option("--db <file>", "SQLite file, or a postgres:// URL").env("PM_DB").default("pm.db");
 
 /**
- * Opens the application on a database. The library is loaded here, not where the command line is read.
+ * Opens the application on a database. The library is loaded only here, so that parsing the command line is fast.
  *
- * @throws Failure where the database is a file that may not be written
+ * @throws Failure if the database is a read-only file
  */
 export async function openApp(options: AppOptions & { database: string }): Promise<App> {
   const { database } = options;
@@ -24,7 +24,7 @@ export async function openApp(options: AppOptions & { database: string }): Promi
   const { createApp } = await import("../src/index.ts");
   const { PM_SECRET_KEY: secretKey, PM_SECRET_KEY_FILE: secretKeyFile } = process.env;
   return createApp({
-    // Only a server looks after its database.
+    // Only a server cleans up its database.
     background: false,
     ...(secretKey && { secretKey }),
     ...(secretKeyFile && { secretKeyFile }),
@@ -33,10 +33,10 @@ export async function openApp(options: AppOptions & { database: string }): Promi
 }
 
 /**
- * Opens a database, lets `work` do what operators do there, and closes it.
+ * Opens a database, runs `work` with the operators' API, and closes it.
  *
- * @param options `create`: whether a missing SQLite file is created, as in commands people begin with; it is removed again
- *   if `work` fails. `url`: the address clients reach the server by
+ * @param options `create`: whether to create a missing SQLite file, as in commands people begin with; it is removed
+ *   again if `work` fails. `url`: the server's public address
  */
 export async function withAdmin<T>(
   database: string,
@@ -53,7 +53,7 @@ export async function withAdmin<T>(
   } catch (error) {
     if (isNew) {
       const { removeDatabase } = await import("../src/index.ts");
-      // Somebody else who has it open keeps it.
+      // It is not removed while another process has it open.
       await removeDatabase(database).catch(() => undefined);
     }
     throw error;
@@ -61,9 +61,10 @@ export async function withAdmin<T>(
 }
 
 /**
- * What answers are checked with before they are used: the database, or an empty one where it is yet to be made.
+ * Like {@link withAdmin}, for checking answers before they are used. If the database doesn't exist yet and will be
+ * created, uses an empty one in memory.
  *
- * @param options `create`: as {@link withAdmin} has it
+ * @param options `create`: as in {@link withAdmin}
  */
 export function withChecks<T>(
   database: string,
@@ -74,40 +75,40 @@ export function withChecks<T>(
   return withAdmin(isYetToBeMade ? ":memory:" : database, work);
 }
 
-/** @throws Failure where a SQLite file isn't there, which would otherwise be made */
+/** Checks that a SQLite file exists, since opening would create it. @throws Failure */
 export function requireThere(database: string): void {
   if (isFile(database) && !existsSync(database)) {
     throw new Failure(
-      `there is no database ${database}: name another with --db (or PM_DB), or make it with \`pm-cli seed\` or \`pm-cli user create\``,
+      `there is no database ${database}: name another with --db (or PM_DB), or create it with \`pm-cli seed\` or \`pm-cli user create\``,
     );
   }
 }
 
-/** SQLite opens what it may only read, and then fails at the first write. */
+/** SQLite also opens read-only files, and then fails at the first write. */
 function requireWritable(file: string): void {
   try {
     accessSync(file, constants.W_OK);
   } catch {
     throw new Failure(
-      `may not write the database ${file}: give yourself the right to, or choose another with --db (or PM_DB)`,
+      `no permission to write the database ${file}: grant it, or choose another with --db (or PM_DB)`,
     );
   }
 }
 
-/** The file with the key of a database's secrets, where there is one. */
+/** The file with the key of a database's secrets, if it exists. */
 export function keyFileOf(database: string): string | undefined {
   if (process.env["PM_SECRET_KEY"]) return undefined;
   const file = process.env["PM_SECRET_KEY_FILE"] ?? defaultKeyFile(database);
   return file !== undefined && existsSync(file) ? file : undefined;
 }
 
-/** Where the library keeps that key unless it is told otherwise. */
+/** The library's default file for that key. */
 export function defaultKeyFile(database: string): string | undefined {
   if (!isFile(database)) return undefined;
   return `${existsSync(database) ? realpathSync(database) : database}.key`;
 }
 
-/** A database as messages name it: without the password a URL may hold. */
+/** A database's name for messages, without the password a URL may contain. */
 export function nameOf(database: string): string {
   if (!isUrl(database)) return database;
   if (!URL.canParse(database)) return "the PostgreSQL database";

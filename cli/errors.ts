@@ -6,12 +6,12 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What was asked for can't be done, and the message says what to do next: exit code 1. */
+/** The command failed; the message says what to do next: exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** What was asked for can't be done, and a worker has said why. */
+/** The command failed, and a worker has already printed why. */
 export class WorkerFailure extends Error {
   override readonly name = "WorkerFailure";
 
@@ -21,13 +21,13 @@ export class WorkerFailure extends Error {
   }
 }
 
-/** How a command ends that threw: one line for people, unless they were told, and the exit code. */
+/** How a failed command ends: a line to print, unless that was done already, and the exit code. */
 export interface Ending {
   line?: string;
   code: 1 | 2;
 }
 
-/** By which command what is listed. */
+/** The command whose `list` shows each kind of record. */
 const LISTED: Readonly<Record<string, string>> = {
   user: "user",
   group: "group",
@@ -37,8 +37,8 @@ const LISTED: Readonly<Record<string, string>> = {
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";
 
 /**
- * What an error means to who ran the command, or `undefined` for one that nobody foresaw. Errors of the library are
- * known by their names, so that showing them loads nothing.
+ * What to print for an error, or `undefined` if it is unexpected. The library's errors are recognized by name, so that
+ * the library need not be loaded.
  */
 export function endingOf(error: unknown): Ending | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -78,14 +78,14 @@ export function endingOf(error: unknown): Ending | undefined {
     : undefined;
 }
 
-/** What an unforeseen error is reported as; the stack is for whoever mends it. */
+/** An error as the log shows it, with its stack if it is a bug. */
 export function describe(error: unknown): { message: string; stack?: string } {
   if (!(error instanceof Error)) return { message: String(error) };
   const isExpected = /^(UnavailableError|OutageEnded)$/.test(error.name);
   return { message: error.message, ...(error.stack && !isExpected ? { stack: error.stack } : {}) };
 }
 
-/** What an error of the library says is wrong with an answer, or `undefined` where it says nothing of the kind. */
+/** What is wrong with an answer according to an error, or `undefined` if the error is not about the answer. */
 export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name === "UsageError") return sentence(error.message.replace(/^--[\w-]+: /, ""));
@@ -112,7 +112,7 @@ function endingOfRefusal(error: ApiError): Ending {
   return { line: status === 409 ? `${said}: choose another` : said, code: 1 };
 }
 
-/** The problems of each attribute, or the one sentence. */
+/** The message, or the problems of each attribute. */
 function textOf(message: unknown): string {
   if (typeof message !== "object" || message === null) return String(message);
   return Object.entries(message)
@@ -120,29 +120,29 @@ function textOf(message: unknown): string {
     .join("; ");
 }
 
-/** What is to be done about each reason a database cannot be used; the messages of `newer` and `driver` say it themselves. */
+/** What to do if a database cannot be used, by error code; the messages of `newer` and `driver` say it themselves. */
 const STORE_HINTS: Partial<Record<StoreError["code"], string>> = {
   newer: "",
   driver: "",
   older: ": `pm-cli db migrate` does that",
-  not_empty: ". Choose another with --to, or remove what is in it",
+  not_empty: ". Choose another with --to, or empty it",
   not_ours: `. ${sentence(OTHER_DATABASE)}`,
   differs: ". The target was left empty: check both with `pm-cli db check`",
   unsupported: ", such as `pg_dump --format=custom --file=pm.dump URL` and `pg_restore`",
   same_file: ". Nothing was written: name another file",
   exists: ". Nothing was written: name another file, or replace it with --force",
-  not_written: ". Name a file in a folder that is there, and that you may write to",
+  not_written: ". Name a file in an existing folder that you may write to",
   damaged: ". Nothing was changed: choose another backup",
   in_use: ". Nothing was changed: stop its servers first",
   unreachable: ". Check that it runs and that the URL in --db (or PM_DB) is right",
 };
 
 function storeLine({ message, code, cause }: StoreError): string {
-  // Where a host has several addresses, the error of trying them all has no message of its own.
+  // If a host has several addresses, the error of trying them all has no message of its own.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error).message : "";
   const hint =
     STORE_HINTS[code] ??
-    `. ${sentence(databaseHint(cause) ?? "choose a file in a folder that is there with --db (or PM_DB)")}`;
+    `. ${sentence(databaseHint(cause) ?? "choose a file in an existing folder with --db (or PM_DB)")}`;
   return `${message}${first}${hint}`;
 }
 
@@ -154,7 +154,7 @@ function unavailableLine({ message, cause }: Error): string {
   return `${message}. ${sentence(next as string)}`;
 }
 
-/** What to do about an error of SQLite or PostgreSQL, or `undefined` where it is neither's. */
+/** What to do about an error of SQLite or PostgreSQL, or `undefined` if it is from neither. */
 function databaseHint(error: unknown): string | undefined {
   const { code, severity } = error as { code?: unknown; severity?: unknown };
   if (typeof code !== "string") return undefined;
@@ -169,7 +169,7 @@ function databaseHint(error: unknown): string | undefined {
     case "READONLY":
     case "PERM":
     case "AUTH":
-      return `give yourself the right to write it, or ${OTHER_DATABASE}`;
+      return `get permission to write it, or ${OTHER_DATABASE}`;
     case "NOTADB":
     case "CORRUPT":
       return `restore a backup of it, or ${OTHER_DATABASE}`;

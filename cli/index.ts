@@ -20,12 +20,12 @@ import { addWikiCommands } from "./commands/wiki.ts";
 import { applyConfig } from "./config.ts";
 import { describe, endingOf } from "./errors.ts";
 
-/** Runs a command line and gives its exit code: 0, 1 for a failure, 2 where it can't be understood. */
+/** Runs a command line and returns its exit code: 0, 1 for a failure, 2 if the command line is wrong. */
 async function run(argv: readonly string[]): Promise<number> {
   let config: ReturnType<typeof applyConfig>;
   const program = new Command("pm-cli")
     .configureOutput({
-      // Settings of the file are variables to commander.
+      // Commander sees settings from the file as variables; errors should name the file.
       outputError: (text, write) => {
         const name = /from env '(\w+)'/.exec(text)?.[1] ?? "";
         const setting = `from '${name.slice(3).toLowerCase()}' in ${config?.file}`;
@@ -68,7 +68,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     await program.parseAsync(argv);
     return 0;
   } catch (error) {
-    // Commander has said what is wrong.
+    // Commander has printed what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const ending = endingOf(error);
     const line = ending ? ending.line?.replace(/\p{Cc}+/gu, " ") : stackOf(error);
@@ -89,19 +89,19 @@ function addConfigOption(command: Command): void {
   for (const one of command.commands) addConfigOption(one);
 }
 
-/** For what nobody foresaw, the stack is what a bug report needs. */
+/** The stack of an unexpected error, for a bug report. */
 function stackOf(error: unknown): string {
   const { message, stack } = describe(error);
   return stack ?? message;
 }
 
-// A pipe nobody reads any more ends no command, and stops no server.
+// A closed pipe must not end a command or stop a server.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-// A variable that is set to nothing counts as unset, as people write `PM_URL=` to switch one off.
+// An empty variable counts as unset, since people write `PM_URL=` to disable one.
 for (const [name, value] of Object.entries(process.env)) {
   if (name.startsWith("PM_") && value === "") delete process.env[name];
 }
 
 const code = await run(process.argv);
-// Nothing is left to do, but what was printed may still be on its way to a pipe.
+// Output may still be on its way to a pipe, so exit only after it was written.
 process.stdout.write("", () => process.exit(code));

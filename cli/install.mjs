@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Installs the packages where that was never done, or where the lock file is newer than what is there. */
+/** Installs the packages, unless they are installed and newer than the lock file. */
 export function installMissing() {
   const lock = `${root}package-lock.json`;
   const installed = `${root}node_modules/.package-lock.json`;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
-  console.log("Installing packages (a few minutes where better-sqlite3 has to be compiled)…");
+  console.log("Installing packages (takes a few minutes if better-sqlite3 has to be compiled)…");
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
     cwd: root,
     stdio: "inherit",

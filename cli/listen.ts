@@ -1,6 +1,6 @@
 import type { serve } from "../src/node.ts";
 
-/** Loads what serves on this runtime: Bun, which `pm-cli` as one binary is, and Deno have their own servers. */
+/** Loads the server of this runtime: Bun (also in the binary of `pm-cli`), Deno or Node. */
 export async function loadServer(): Promise<{ serve: typeof serve }> {
   if (process.versions["bun"]) return import("../src/bun.ts");
   if (process.versions["deno"]) return import("../src/deno.ts");

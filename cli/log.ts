@@ -1,8 +1,8 @@
 import { describe } from "./errors.ts";
 
-/** Bytes that reach a pipe in one piece (POSIX's PIPE_BUF), so that lines of several processes are never mixed. */
+/** Bytes that are written to a pipe atomically (POSIX's PIPE_BUF), so that lines of several processes don't mix. */
 const WHOLE = 4096;
-/** What texts are cut to in a line that is longer. */
+/** The length texts are cut to if a line is longer than that. */
 const CUT = 500;
 
 /** Writes a line of the log to standard output, as JSON. */
@@ -10,12 +10,12 @@ export function log(entry: object): void {
   console.log(lineOf(entry));
 }
 
-/** Writes that something happened. */
+/** Logs an event. */
 export function say(message: string, more: object): void {
   log({ time: now(), message, ...more });
 }
 
-/** Writes what somebody should mend to standard error. */
+/** Writes a warning to standard error. */
 export function warn(message: string): void {
   console.error(lineOf({ time: now(), message: `warning: ${message}` }));
 }

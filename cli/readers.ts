@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Reads a duration: a number and `s`, `m`, `h`, `d` or `w`. Gives seconds. */
+/** Reads a duration: a number and `s`, `m`, `h`, `d` or `w`. Returns seconds. */
 export function readDuration(text: string): number {
   const parts = /^(\d{1,6})([smhdw])$/.exec(text);
   const seconds = parts ? Number(parts[1]) * (SECONDS[parts[2] as string] as number) : 0;
@@ -18,7 +18,7 @@ export function readAge(text: string): string {
   return text;
 }
 
-/** Makes what reads a number within bounds. */
+/** Creates a reader of numbers within bounds. */
 export function readNumber(least: number, most: number) {
   return (text: string): number => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -27,7 +27,7 @@ export function readNumber(least: number, most: number) {
   };
 }
 
-/** Makes what reads something that can be switched off, with `off`. */
+/** Creates a reader that also accepts `off`, as `false`. */
 export function orOff<T>(read: (text: string) => T) {
   return (text: string): T | false => (text === "off" ? false : read(text));
 }

@@ -2,38 +2,38 @@ import type { Worker } from "node:cluster";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** What comes with a connection that is handed to a worker: its number. */
+/** The message that accompanies a connection passed to a worker: its number. */
 export interface Offered {
   connection: number;
 }
 
-/** What the worker answers, before it reads from the connection: whether it serves it. */
+/** The worker's reply, before it reads from the connection: whether it serves it. */
 export interface Answered extends Offered {
   taken: boolean;
 }
 
-/** A worker that has left so many unanswered does nothing at all: its turns are the others'. */
+/** A worker with this many unanswered connections has stalled; other workers take its turns. */
 const STALLED = 50;
 
 /**
- * Accepts connections and hands each to the worker whose turn it is. One is kept until the worker has answered: where
- * it dies before, or is about to end, another gets it (docs/decisions/0011).
+ * Accepts connections and passes them to the workers in turn. A connection stays open here until its worker has
+ * replied; if the worker dies first, or is about to end, another gets it (docs/decisions/0011-several-processes.md).
  */
 export class Reception {
   readonly #server = createServer({ pauseOnConnect: true, noDelay: true }, (connection) => {
     connection.on("error", () => undefined);
     this.#offer(connection);
   });
-  /** Who takes connections, in the order of their turns, and what each has not answered yet. */
+  /** The workers in the order of their turns, each with its unanswered connections. */
   readonly #workers = new Map<Worker, Map<number, Socket>>();
-  /** What came while there was no worker. */
+  /** Connections that arrived while there was no worker. */
   #waiting: Socket[] = [];
   #count = 0;
 
   /**
-   * Gives the URL it listens on.
+   * Listens, and returns the URL.
    *
-   * @throws the system's error where it can't
+   * @throws the system's error if it can't listen
    */
   async listen(host: string, port: number): Promise<string> {
     this.#server.listen(port, host);
@@ -42,13 +42,13 @@ export class Reception {
     return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`;
   }
 
-  /** Accepts nothing more; what no worker takes any more is closed. */
+  /** Stops accepting connections, and closes those that wait for a worker. */
   close(): void {
     this.#server.close();
     for (const connection of this.#waiting) connection.destroy();
   }
 
-  /** Has a worker take its turns from now on, until it refuses one or is gone. */
+  /** Adds a worker, which gets connections until it refuses one or exits. */
   add(worker: Worker): void {
     const offered = new Map<number, Socket>();
     worker.on("message", ({ connection: number, taken }: Answered) => {
@@ -57,7 +57,7 @@ export class Reception {
       if (taken) connection?.destroy();
       else this.#leave(worker, connection ? [connection] : []);
     });
-    // It comes after all that a worker has said, which "exit" does not; "disconnect" may not come at all.
+    // "close" comes after all of the worker's messages, unlike "exit"; "disconnect" may not come at all.
     worker.process.once("close", () => this.#leave(worker, offered.values()));
     this.#workers.set(worker, offered);
     for (const connection of this.#waiting.splice(0)) this.#offer(connection);
@@ -82,7 +82,7 @@ export class Reception {
     this.#count += 1;
     offered.set(this.#count, connection);
     const message: Offered = { connection: this.#count };
-    // Where it can't be sent the worker is gone, and we are told so.
+    // If it can't be sent, the worker has exited, and its "close" event follows.
     worker.send(message, connection, { keepOpen: true }, () => undefined);
   }
 }

@@ -1,21 +1,21 @@
 import { spawn } from "node:child_process";
 import { Failure } from "./errors.ts";
 
-/** Whether this is the program as one file, which has no name that another process could run. */
+/** Whether this is the single-file binary, whose script has no file name that another process could run. */
 export const isOneFile = /^(\/\$bunfs|B:[\\/]~BUN)[\\/]/.test(process.argv[1] ?? "");
 
-/** This program, running in a process of its own. */
+/** This program, running in a child process. */
 export interface Child {
-  /** What it printed. Fails with what it said where its exit code isn't 0. */
+  /** Its standard output. Rejects with its standard error if the exit code isn't 0. */
   output: Promise<string>;
   kill(): void;
 }
 
-/** Runs this program with other arguments, so that what takes long holds up nothing here. */
+/** Runs this program with other arguments, so that long work doesn't block this process. */
 export function runSelf(args: readonly string[]): Child {
   const script = isOneFile ? [] : [...process.execArgv, process.argv[1] as string];
   const env: NodeJS.ProcessEnv = { ...process.env };
-  // It is nobody's worker.
+  // The child is not a cluster worker.
   delete env["NODE_UNIQUE_ID"];
   delete env["NODE_CHANNEL_FD"];
   const child = spawn(process.execPath, [...script, ...args], {

@@ -1,5 +1,5 @@
-// `npm start`: installs and builds what is missing, seeds a demo database if there is none, and serves it. It needs
-// nothing but Node to start. PM_HOST and PM_PORT choose where it listens, PM_DEMO_DB the database.
+// `npm start`: installs and builds what is missing, seeds a demo database if there is none, and serves it. It requires
+// only Node. PM_HOST and PM_PORT set the address to listen on, PM_DEMO_DB the database.
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -12,11 +12,11 @@ const host = process.env.PM_HOST || "127.0.0.1";
 const port = Number(process.env.PM_PORT || 3000);
 const database = process.env.PM_DEMO_DB || `${root}demo.db`;
 const TOKEN_DAYS = 30;
-/** How long a connection that stays busy may hold up the end. */
+/** How long a busy connection may delay the exit. */
 const PATIENCE_MILLISECONDS = 2000;
 
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-  fail(`PM_PORT is '${process.env.PM_PORT}', it must be a number from 0 to 65535.`);
+  fail(`PM_PORT is '${process.env.PM_PORT}', but it must be a number from 0 to 65535.`);
 }
 installMissing();
 buildMissing();
@@ -39,7 +39,7 @@ async function start() {
   const users = await app.admin.listUsers();
   if (users.length === 0) seed();
   else if (!users.some(({ username }) => username === "root")) {
-    fail(`${database} has no user root: remove it, and npm start makes a new one.`);
+    fail(`${database} has no user root: remove it, and npm start creates a new one.`);
   }
   const server = await serve(app, { host, port });
   const { token } = await app.admin.createToken({
@@ -66,12 +66,12 @@ Try:
   process.exit(0);
 }
 
-/** Waits to be ended. npm passes on a Ctrl-C that the terminal has sent already, so the first signal counts. */
+/** Waits for the first signal. It is enough, since npm forwards a Ctrl-C that the terminal has already sent. */
 function end() {
   const parent = process.ppid;
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, resolve);
-    // npm dies of a SIGTERM, and the shell between it and this process passes nothing on.
+    // npm exits on a SIGTERM, but the shell between it and this process doesn't forward it.
     if (process.env.npm_lifecycle_event === "start") {
       setInterval(() => process.ppid !== parent && resolve(), 250).unref();
     }
@@ -87,7 +87,7 @@ function buildMissing() {
   run(`${root}node_modules/tsup/dist/cli-default.js`, ["--silent"]);
 }
 
-/** When a file, or anything in a folder, was last changed; a removal changes the folder. */
+/** When a file, or anything in a folder, was last changed; a removal counts as a change of the folder. */
 function newest(path) {
   const status = statSync(path);
   if (!status.isDirectory()) return status.mtimeMs;
@@ -102,7 +102,7 @@ function seed() {
   run(cli, ["seed", "--db", database, "--json"]);
 }
 
-/** Runs a script with this Node; of what it prints only failures are shown. */
+/** Runs a script with this Node; only its standard error is shown. */
 function run(script, args) {
   const { status } = spawnSync(process.execPath, [script, ...args], {
     cwd: root,
@@ -116,10 +116,10 @@ function explain(error) {
     case "EADDRINUSE":
       return `Port ${port} on ${host} is in use. Choose another: PM_PORT=${port + 1} npm start`;
     case "EACCES":
-      return `May not listen on port ${port}. Choose one above 1023: PM_PORT=3000 npm start`;
+      return `No permission to listen on port ${port}. Choose one above 1023: PM_PORT=3000 npm start`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `${host} is no address of this machine. Choose another: PM_HOST=127.0.0.1 npm start`;
+      return `${host} is not an address of this machine. Choose another: PM_HOST=127.0.0.1 npm start`;
   }
   return error.name === "StoreError" ? error.message : error.stack;
 }

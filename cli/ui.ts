@@ -1,22 +1,22 @@
 import { Failure, refusalOf, UsageError } from "./errors.ts";
 
-/** `--json`, as commands that print something have it. */
+/** The option `--json` of commands that print something. */
 export interface JsonOptions {
   json?: boolean;
 }
 
-/** `--yes`, as commands have it that delete. */
+/** The option `--yes` of commands that delete something. */
 export interface YesOptions {
   yes?: boolean;
 }
 
-/** How `--yes` is described. */
-export const YES_OPTION = ["--yes", "do it without being asked"] as const;
+/** The flag and description of `--yes`. */
+export const YES_OPTION = ["--yes", "don't ask for confirmation"] as const;
 
-/** How `--json` is described. */
+/** The flag and description of `--json`. */
 export const JSON_OPTION = ["--json", "print JSON, for scripts"] as const;
 
-/** Prints a value: as one line of JSON, or as people read it. */
+/** Prints a value, as one line of JSON or as text for people. */
 export async function print<T>(
   value: T,
   { json = false }: JsonOptions,
@@ -25,21 +25,21 @@ export async function print<T>(
   await write(`${json ? JSON.stringify(value) : await forPeople(value)}\n`);
 }
 
-/** Unlike `console.log` it tells of a full disk, on which a token's secret would be lost. */
+/** Unlike `console.log`, it reports errors such as a full disk, by which a token's secret would be lost. */
 function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
-      // Who reads may stop reading, as `head` does.
+      // The reader may stop early, as `head` does.
       if (!error || (error as NodeJS.ErrnoException).code === "EPIPE") resolve();
       else reject(new Failure(`it is done, but its result could not be written: ${error.message}`));
     });
   });
 }
 
-/** The columns of a table by their headings, with what stands there for one of a list, if anything. */
+/** The columns of a table: headings, and functions that return an item's cell. */
 export type Columns<T> = Record<string, (one: T) => string | number | null | undefined>;
 
-/** Prints a list: as JSON, or as a table. @param nothing the sentence where it is empty */
+/** Prints a list as JSON or as a table. @param nothing printed if the list is empty */
 export function printList<T>(
   list: readonly T[],
   options: JsonOptions,
@@ -49,7 +49,7 @@ export function printList<T>(
   return print(list, options, () => table(list, columns, nothing));
 }
 
-/** A table, or a sentence where there is nothing to show. */
+/** A table, or a sentence if the list is empty. */
 export async function table<T>(
   list: readonly T[],
   columns: Columns<T>,
@@ -63,26 +63,25 @@ export async function table<T>(
   return drawn.toString();
 }
 
-/** Names come from clients: what would steer a terminal is shown as a question mark. */
+/** Replaces control characters, since names come from clients and could send commands to the terminal. */
 function inert(text: string): string {
   return text.replace(/\p{Cc}/gu, "?");
 }
 
-/** Whether somebody is there to be asked. */
+/** Whether the program runs on a terminal, so that it can ask questions. */
 export const isAttended = () => process.stdin.isTTY === true && process.stdout.isTTY === true;
 
-/** What was left out, by option name, and what it is called when it is asked for. */
+/** Required options by name, each with its question. */
 type Questions<K extends string> = Record<K, string>;
 
-/** The values of options that a command needs, and whether any had to be asked for. */
+/** The values of required options, and whether any had to be asked for. */
 export interface Completed<K extends string> {
   values: Record<K, string>;
   asked: boolean;
 }
 
 /**
- * Completes the options a command can't do without: on a terminal those left out are asked for, and each answer is
- * checked at once.
+ * Completes a command's required options: on a terminal it asks for missing ones, and checks each answer at once.
  *
  * @throws UsageError naming what is missing or blank
  */
@@ -107,18 +106,18 @@ export async function complete<K extends string>(
   return { values, asked: missing.length > 0 };
 }
 
-/** Checks an answer by the library's own rules. @throws the library's error where it can't be used */
+/** Checks an answer by the library's rules. @throws the library's error if it is invalid */
 type Check = (answer: string) => unknown;
 
-/** How answers are checked as they are given: `open` has the checks while the questions are asked. */
+/** How answers are checked while the user types them: `open` provides the checks during the questions. */
 export interface Checking<K extends string> {
   open(ask: (checks: Partial<Record<K, Check>>) => Promise<void>): Promise<void>;
 }
 
 /**
- * Asks for a password without showing it, twice; none is `undefined`.
+ * Asks for a password twice, without showing it. Returns `undefined` if none is entered.
  *
- * @param check of the library, which throws where it can't be one
+ * @param check the library's check, which throws if the password is invalid
  */
 export async function askPassword(message: string, check: Check): Promise<string | undefined> {
   const { default: inquirer } = await import("inquirer");
@@ -128,21 +127,21 @@ export async function askPassword(message: string, check: Check): Promise<string
     ]);
     if (!answer) return undefined;
     const { again } = await inquirer.prompt([
-      { type: "password", name: "again", message: "The same again" },
+      { type: "password", name: "again", message: "Repeat the password" },
     ]);
     if (answer === again) return answer;
-    process.stdout.write("The two are not the same.\n");
+    process.stdout.write("The passwords do not match.\n");
   }
 }
 
 /**
- * Has the user agree to what can't be undone. `--yes` agrees beforehand.
+ * Asks the user to confirm what can't be undone. `--yes` confirms beforehand.
  *
- * @throws UsageError where nobody can be asked, Failure where they do not agree
+ * @throws UsageError if there is no terminal, Failure if the user does not confirm
  */
 export async function agree(question: string, { yes = false }: YesOptions): Promise<void> {
   if (yes) return;
-  if (!isAttended()) throw new UsageError(`${question} Give --yes to do it without being asked`);
+  if (!isAttended()) throw new UsageError(`${question} Give --yes to confirm`);
   const { default: inquirer } = await import("inquirer");
   const { answer } = await inquirer.prompt([
     { type: "confirm", name: "answer", message: question, default: false },
@@ -153,12 +152,12 @@ export async function agree(question: string, { yes = false }: YesOptions): Prom
 async function ask(message: string, check?: Check): Promise<string> {
   const { default: inquirer } = await import("inquirer");
   const { answer } = await inquirer.prompt([
-    { type: "input", name: "answer", message, validate: validated(check, "Needed") },
+    { type: "input", name: "answer", message, validate: validated(check, "Required") },
   ]);
   return answer.trim();
 }
 
-/** @param blank what is said of no answer; `""` where none will do */
+/** @param blank the error for an empty answer; `""` if an empty answer is accepted */
 const validated = (check: Check | undefined, blank: string) => async (answer: string) => {
   if (answer.trim() === "") return blank === "" || blank;
   try {
@@ -177,7 +176,7 @@ function flags(names: readonly string[]): string {
   return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
 }
 
-/** A progress bar on a terminal, elsewhere nothing. `total` is known with the first step. */
+/** A progress bar, if standard error is a terminal. It takes `total` from the first update. */
 export async function progressBar(label: string): Promise<{
   update: (done: number, total: number) => void;
   stop: () => void;
@@ -189,14 +188,14 @@ export async function progressBar(label: string): Promise<{
     barCompleteChar: "█",
     barIncompleteChar: "░",
     clearOnComplete: true,
-    // Its own handler would keep Ctrl-C from ending the process.
+    // Its own signal handler would keep Ctrl-C from ending the process.
     gracefulExit: false,
   });
   let shown = -1;
   return {
     update: (done, total) => {
       if (shown < 0) bar.start(total, 0);
-      // Half a percent is the least that can be seen.
+      // Redraw for half a percent or more only.
       if (shown >= 0 && done - shown < total / 200) return;
       shown = done;
       bar.update(done);
@@ -205,7 +204,7 @@ export async function progressBar(label: string): Promise<{
   };
 }
 
-/** All of standard input, without the line end behind it. */
+/** All of standard input, without the final line end. */
 export async function readStandardInput(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);

@@ -9,13 +9,13 @@ import { type Answered, type Offered, Reception } from "./reception.ts";
 import { isOneFile } from "./self.ts";
 import { nextSignal, signal } from "./signals.ts";
 
-/** A worker that lives this long, in milliseconds, has started well. */
+/** A worker that lives this long, in milliseconds, counts as healthy. */
 const WELL = 10_000;
 const LONGEST_PAUSE = 30_000;
 const STOP = "stop";
 const READY = "ready";
 
-// As one file the program has no name that another process could run: its command comes in that place.
+// The single-file binary has no script to name, so the command takes the place of the script.
 if (cluster.isPrimary && isOneFile) {
   const [exec, ...args] = process.argv.slice(2);
   cluster.setupPrimary({ exec: exec as string, args });
@@ -25,9 +25,9 @@ if (cluster.isPrimary && isOneFile) {
 export const isWorker = cluster.isWorker;
 
 /**
- * A worker: serves what its supervisor hands over, until it is to end, and then to the end of what is running. A Ctrl-C
- * at the terminal reaches every process, and is for the supervisor; a SIGTERM may come from it and from who stops the
- * whole service.
+ * Runs a worker: serves the connections its supervisor passes to it until it is told to stop, then finishes running
+ * requests. It ignores SIGINT, since Ctrl-C at a terminal reaches every process and is handled by the supervisor; a
+ * SIGTERM stops it, as service managers send one to every process.
  */
 export async function serveSupervised(
   app: Pick<App, "respond">,
@@ -41,7 +41,7 @@ export async function serveSupervised(
     process.on("SIGTERM", () => resolve());
     process.on("message", (message: Offered | typeof STOP, connection: Socket | undefined) => {
       if (message === STOP) return resolve();
-      // Said before anything is read: else another would be handed what is left of a request.
+      // Reply before reading: otherwise another worker could get the connection with part of the request already read.
       tell({ connection: message.connection, taken: !ending });
       if (ending) connection?.destroy();
       else if (connection) server.take(connection);
@@ -53,13 +53,13 @@ export async function serveSupervised(
 }
 
 /**
- * Runs this program `count` times, hands them the connections to one address, starts anew what ends, and ends all when
- * it gets a signal.
+ * Runs `count` workers, passes them the connections to one address, restarts workers that exit, and stops all of them
+ * on a signal.
  *
- * @param onListening is told the address, and how many serve there
- * @throws WorkerFailure where the first one can't start
+ * @param onListening called with the address and the number of workers
+ * @throws WorkerFailure if the first worker can't start
  * @throws Failure on a second signal
- * @throws the system's error where the address can't be listened on
+ * @throws the system's error if the address can't be listened on
  */
 export async function superviseWorkers(
   count: number,
@@ -70,7 +70,7 @@ export async function superviseWorkers(
   const ended = signal();
   const reception = new Reception();
   const first = cluster.fork();
-  // The others would say the same of what keeps it from starting.
+  // Start the first worker alone: if it can't start, the others would only repeat its error.
   await started(first);
   reception.add(first);
   const url = await reception.listen(host, port);
@@ -88,7 +88,7 @@ export async function superviseWorkers(
   const running = [first, ...others.map(({ worker }) => worker)].map((worker) =>
     keepAlive(worker, () => fork().worker, stopping.signal),
   );
-  // Where one of them fails, another is started.
+  // If one of them fails, it is restarted.
   await Promise.race([Promise.allSettled(others.map(({ ready }) => ready)), ended]);
   onListening({ url, workers: count });
   say("stopping", { signal: await ended });
@@ -98,18 +98,18 @@ export async function superviseWorkers(
   await Promise.race([Promise.all(running), killAtNextSignal()]);
 }
 
-/** Waits until a worker can be handed connections. @throws WorkerFailure where it ends before that */
+/** Waits until a worker is ready for connections. @throws WorkerFailure if it exits before that */
 function started(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.once("message", () => resolve());
     worker.once("exit", (code: number | null, name: string | null) => {
       const told = new WorkerFailure(code === 2 ? 2 : 1);
-      reject(name ? new Failure(`the first worker was ended by ${name}`) : told);
+      reject(name ? new Failure(`the first worker was killed by ${name}`) : told);
     });
   });
 }
 
-/** Starts a worker in place of one that ended, later each time where they end soon. */
+/** Restarts a worker whenever it exits, after growing pauses if it keeps exiting soon. */
 async function keepAlive(first: Worker, next: () => Worker, stopping: AbortSignal): Promise<void> {
   let failures = 0;
   for (let worker = first; ; worker = next()) {
@@ -131,7 +131,7 @@ async function keepAlive(first: Worker, next: () => Worker, stopping: AbortSigna
   }
 }
 
-/** Tells a worker to end; one that is gone has nothing to hear. */
+/** Tells a worker to stop, if it is still running. */
 function end(worker: Worker): void {
   if (worker.isConnected()) worker.send(STOP, () => undefined);
 }

@@ -30,116 +30,116 @@ import { type SiteOptions, siteOf } from "./web/index.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** How an application is set up; every part has a default (docs/configuration.md). */
+/** The options of an application; all are optional (docs/configuration.md). */
 export interface AppOptions extends SiteOptions {
-  /** A SQLite file, made when missing, a `postgres://` URL, or `":memory:"` (default). */
+  /** A SQLite file, created if missing, a `postgres://` URL, or `":memory:"` (default). */
   database?: string;
-  /** SQLite only: `"full"` also survives power loss, at one fsync a write. Default `"normal"`. */
+  /** SQLite only: `"full"` also survives power loss, at the cost of one fsync per write. Default `"normal"`. */
   durability?: "normal" | "full";
   /** PostgreSQL only: connections and timeouts. */
   postgres?: PostgresOptions;
   /**
-   * The address clients reach the API's mount by, such as `https://pm.example.com/prefix`: what links begin with.
-   * Default: what each request says of itself.
+   * The public address of the API's mount, such as `https://pm.example.com/prefix`; links begin with it. Default: the
+   * address of each request.
    */
   url?: string;
   /**
-   * What secrets that have to be known again, of two-factor sign-in, are encrypted with: 32 bytes in Base64 or
-   * hexadecimal; older keys may follow, separated by commas. Default: `secretKeyFile`.
+   * The key that encrypts the secrets of two-factor sign-in: 32 bytes in Base64 or hexadecimal. Older keys may follow,
+   * separated by commas. Default: `secretKeyFile`.
    */
   secretKey?: string;
   /**
-   * A file of such keys, one a line; on SQLite it is made with the first secret. Default: the database's name and
-   * `.key`, for a SQLite file; PostgreSQL has none.
+   * A file of such keys, one per line; on SQLite it is created with the first secret. Default: the SQLite file's name
+   * plus `.key`; none for PostgreSQL.
    */
   secretKeyFile?: string;
-  /** What may be used: `"free"`, `"premium"` or `"ultimate"` (default). */
+  /** The GitLab tier whose features are enabled: `"free"`, `"premium"` or `"ultimate"` (default). */
   tier?: Tier;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
-  /** Flows of the OAuth2 provider that can be switched off; both are on by default. */
+  /** Optional flows of the OAuth2 provider; both are enabled by default. */
   oauth?: {
-    /** The implicit grant, which gives tokens to pages in a browser. */
+    /** The implicit grant, which issues tokens to pages in a browser. */
     implicit?: boolean;
-    /** The password grant, for applications that users give their password to. */
+    /** The password grant, for applications that users trust with their password. */
     password?: boolean;
   };
   /**
-   * The embedding app's own sign-in, in place of ours: tells who is signed in by its request, which is Express's or
-   * Node's `req` where `createMiddleware` is used and the Fetch API's `Request` where `fetch` or `handler` is. Gives
-   * their user name or id here, or `undefined` for nobody. Called where a request carries no token (docs/pages.md).
+   * The embedding app's own sign-in, which replaces ours. It gets the app's request (with `createMiddleware`, Express's
+   * or Node's `req`; with `fetch` or `handler`, the Fetch API's `Request`) and returns the user name or id here of the
+   * signed-in user, or `undefined` for none. It is called for requests without a token (docs/pages.md).
    */
   authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
-   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them for ever. What is
-   * older is removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
+   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them forever. Older
+   * ones are removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
    */
   eventRetention?: string | false;
   /**
-   * Whether the application looks after its database by itself: once a day, one of all processes on it removes events
-   * that are too old and memberships that have run out. With `false`, call `admin.sweepDaily()`. Default true.
+   * Whether the application cleans up its database by itself: once a day, one of the processes that share it removes
+   * events past their retention and expired memberships. With `false`, call `admin.sweepDaily()`. Default true.
    */
   background?: boolean;
-  /** Is given what the daily sweep removed. */
+  /** Called with what the daily sweep removed. */
   onSwept?: (swept: Swept) => void;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
-  /** Sends notifications by mail. Links in them begin with `url`, which is then needed. Default: none are sent. */
+  /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
   mail?: MailOptions;
   limits?: Partial<PageLimits & SignInLimits> & {
-    /** Bytes of a request body. Default 1 MiB. */
+    /** Maximum size of a request body, in bytes. Default 1 MiB. */
     bodyBytes?: number;
-    /** Bytes of an uploaded file. Default 10 MiB. */
+    /** Maximum size of an uploaded file, in bytes. Default 10 MiB. */
     attachmentBytes?: number;
-    /** Tokens nobody has, from one address within ten minutes; `false` for any number. Default 100. */
+    /** Unknown tokens accepted from one address within ten minutes; `false` for no limit. Default 100. */
     unknownTokens?: number | false;
-    /** Requests in a minute by one user, and from one address without a token. Default: any number. */
+    /** Requests per minute of one user, and of one address without a token. Default: no limit. */
     requestsPerMinute?: { user?: number; address?: number };
   };
-  /** Is given what was asked and answered, without secrets. */
+  /** Called with each request and its answer, without secrets. */
   log?: (entry: LogEntry) => void;
   /**
-   * Is given every failure that is answered with a 500; of an outage of the database, whose requests are answered with
-   * a 503, the first failure and its end. Default: `console.error`.
+   * Called with every failure that is answered with 500. During an outage of the database, whose requests are answered
+   * with 503, it is called only at the first failure and at the end. Default: `console.error`.
    */
   onError?: (error: unknown) => void;
 }
 
 /** A running application. */
 export interface App {
-  /** For hattip's adapters. A path outside the API is passed through, where the adapter can. */
+  /** For hattip's adapters. Paths outside the API are passed through if the adapter supports it. */
   readonly handler: HattipHandler;
   /**
-   * Answers like the Fetch API's `fetch`, without a network: for route handlers of Hono, Next and others, and for tests.
-   * Links begin with `url` where it is set, else with the request's origin and the prefix.
+   * Answers like the Fetch API's `fetch`, without a network: for route handlers (Hono, Next and others) and tests.
+   * Links begin with `url` if it is set, otherwise with the request's origin and the prefix.
    *
-   * @param input a request, or an address with what `new Request` takes beside it
+   * @param input a request, or an address; `init` then takes the options of `new Request`
    * @param init with a `Request`, only `prefix` is read: frameworks that mount a handler pass other things there
    * @example
    * hono.all("/pm/*", (context) => pm.fetch(context.req.raw, { prefix: "/pm" }));
    */
   fetch(input: Request | string | URL, init?: RequestInit & FetchOptions): Promise<Response>;
-  /** For adapters: answers without making a `Response`; `undefined` where the path is outside the API. */
+  /** For adapters: answers without creating a `Response`; `undefined` if the path is outside the API. */
   readonly respond: Respond;
-  /** What operators do: users, tokens, seeds. The CLI calls nothing else. */
+  /** The operators' API: users, tokens, seeds and more. */
   readonly admin: Admin;
   /**
-   * Ends: requests that come from now on are answered with 503, those under way are waited for, ten seconds at most.
-   * Then the database is closed.
+   * Shuts down: new requests are answered with 503, and running ones get up to ten seconds to finish. Then the database
+   * is closed.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens the database, brings its schema up to date and gives the API over it.
+ * Opens the database, brings its schema up to date and returns the application.
  *
  * @example
  * const app = await createApp({ database: "pm.db" });
  * const response = await app.fetch(new Request("http://localhost/api/v4/version"));
  *
- * @throws OptionError where an option is wrong, misspelt or missing
- * @throws StoreError when the database can't be opened or is newer than this version
- * @throws SecretKeyError where `secretKey` is malformed
+ * @throws OptionError if an option is wrong, misspelt or missing
+ * @throws StoreError if the database can't be opened or is newer than this version
+ * @throws SecretKeyError if `secretKey` is malformed
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   checkAppOptions(options);
@@ -147,7 +147,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
-/** {@link createApp} on a store that is open already, which the application then closes. */
+/** {@link createApp} on a store that is already open, which the application closes when it ends. */
 export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
   try {
     return await start(store, options);
@@ -172,7 +172,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   );
   const path = existsSync(database) ? realpathSync(database) : database;
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
-  // A database in memory is new: it holds no older secrets.
+  // A database in memory is new, so it holds no unencrypted secrets.
   if (database !== ":memory:" && secrets.mayEncrypt) {
     await reseal(store, secrets, { plainOnly: true });
   }
@@ -216,7 +216,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
   const admin = createAdmin({ store, now, retention, url, secrets });
-  // Last, so that nothing is left running if anything before fails.
+  // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const leavePasswordThreads = keepPasswordThreads();

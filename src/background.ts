@@ -1,20 +1,20 @@
 import type { Admin } from "./admin/index.ts";
 
-/** A moment after the start, so that who opens an application for a moment does nothing else. */
+/** Delay of the first sweep, so that applications opened for a moment only do no sweep. */
 const FIRST_MILLISECONDS = 1000;
-/** How often each process asks whether it is the one that removes what is too old, once a day. */
+/** How often each process checks whether the daily sweep is due. */
 const INTERVAL_MILLISECONDS = 600_000;
 
 /** What the daily sweep removed. */
 export type Swept = NonNullable<Awaited<ReturnType<Admin["sweepDaily"]>>>;
 
 /**
- * Removes what is too old once a day, of all processes on a database one. It keeps no process alive.
+ * Removes old events and expired memberships once a day, in one of the processes that share a database. Its timer does
+ * not keep the process alive.
  *
- * @param admin what removes it
- * @param onSwept is told what was removed
- * @param onError is told where that failed; the next try is made in ten minutes
- * @returns what ends it
+ * @param onSwept called with what was removed
+ * @param onError called if a sweep fails; the next try is made in ten minutes
+ * @returns a function that stops it
  */
 export function sweepInBackground(
   admin: Pick<Admin, "sweepDaily">,
@@ -32,7 +32,7 @@ export function sweepInBackground(
       const swept = await admin.sweepDaily();
       if (swept) onSwept?.(swept);
     } catch (error) {
-      // A sweep goes on where it was ended.
+      // Not an error while closing: the next sweep continues where this one stopped.
       if (!ended) onError(error);
     }
     if (!ended) sweepIn(INTERVAL_MILLISECONDS);

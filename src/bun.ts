@@ -10,24 +10,24 @@ import { checkHandler, checkServe } from "./options.ts";
 export type { RequestOptions } from "./fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
 
-/** Of Bun's server, what a handler needs. */
+/** The part of Bun's server that a handler needs. */
 export interface BunServer {
   requestIP(request: Request): { address: string } | null;
 }
 
-/** What `Bun.serve` takes as its `fetch`, or as one of its `routes`. */
+/** A handler for `Bun.serve`, as its `fetch` or one of its `routes`. */
 export type BunHandler = (request: Request, server: BunServer) => Promise<Response>;
 
 /**
- * Makes a handler for `Bun.serve` of an application. Paths outside the API are answered with 404.
+ * Creates a handler for `Bun.serve` from an application. Paths outside the API are answered with 404.
  *
- * Bun gives up on a request after 10 seconds without a byte, and refuses bodies over 128 MiB by itself: where an answer
- * may take longer or an attachment be larger, raise `idleTimeout` and `maxRequestBodySize`. {@link serve} has.
+ * By default Bun drops a request after 10 seconds without a byte, and refuses bodies over 128 MiB. If answers may take
+ * longer or attachments be larger, raise `idleTimeout` and `maxRequestBodySize`, as {@link serve} does.
  *
  * @example
  * Bun.serve({ fetch: createHandler(await createApp({ database: "pm.db" })) });
  *
- * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
+ * @throws OptionError if `app` is not an application (such as a promise of one), or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): BunHandler {
   checkHandler("createHandler", app, options);
@@ -37,7 +37,7 @@ export function createHandler(app: Pick<App, "respond">, options?: RequestOption
 const adapted = (app: Pick<App, "respond">, options?: RequestOptions) =>
   adapter(createHattipHandler(app.respond, options));
 
-/** Of Bun, what is used of it. */
+/** The part of Bun's global that is used here. */
 interface BunGlobal {
   serve(options: object): {
     readonly port: number;
@@ -46,16 +46,16 @@ interface BunGlobal {
   };
 }
 
-/** Seconds for which a connection may be silent. */
+/** How long a connection may be idle, in seconds. */
 const IDLE = 120;
-/** How often a closing server looks whether everything is answered. */
+/** How often a closing server checks whether all requests are answered, in milliseconds. */
 const SWEEP = 20;
 
 /**
- * Serves an application over HTTP. Its `/` leads to the account page.
+ * Serves an application over HTTP. Its `/` redirects to the account page.
  *
- * @throws OptionError where `app` is none, or an option is wrong
- * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
+ * @throws OptionError if `app` is not an application, or an option is wrong
+ * @throws the system's error if the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
 export async function serve(
   app: Pick<App, "respond">,
@@ -64,7 +64,7 @@ export async function serve(
   checkServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
-  // For an unknown host Bun's own error has no code that says so.
+  // Bun's own error for an unknown host has no code.
   const { address } = await lookup(host);
   const server = Bun.serve({
     ...adapted(alone(app), options),

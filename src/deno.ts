@@ -11,27 +11,27 @@ import { checkHandler, checkServe } from "./options.ts";
 export type { RequestOptions } from "./fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
 
-/** Of what `Deno.serve` tells a handler, what it needs. */
+/** The part of `Deno.serve`'s request info that a handler needs. */
 export interface DenoServeInfo {
   remoteAddr: { transport: "tcp" | "udp" | "unix" | "unixpacket"; hostname?: string };
 }
 
-/** The same where it is `serve` that asks. */
+/** The part that {@link serve} needs. */
 interface DenoRequestInfo extends DenoServeInfo {
-  /** Resolves when the answer is sent, and rejects where it can't be. */
+  /** Resolves when the answer is sent, and rejects if it can't be. */
   completed: Promise<void>;
 }
 
-/** What `Deno.serve` takes. */
+/** A handler for `Deno.serve`. */
 export type DenoHandler = (request: Request, info: DenoServeInfo) => Promise<Response>;
 
 /**
- * Makes a handler for `Deno.serve` of an application. Paths outside the API are answered with 404.
+ * Creates a handler for `Deno.serve` from an application. Paths outside the API are answered with 404.
  *
  * @example
  * Deno.serve(createHandler(await createApp({ database: "pm.db" })));
  *
- * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
+ * @throws OptionError if `app` is not an application (such as a promise of one), or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): DenoHandler {
   checkHandler("createHandler", app, options);
@@ -42,7 +42,7 @@ function handlerOf(app: Pick<App, "respond">, options?: RequestOptions): DenoHan
   return createServeHandler(createHattipHandler(app.respond, options)) as DenoHandler;
 }
 
-/** Of Deno, what is used of it. */
+/** The part of Deno's global that is used here. */
 interface DenoGlobal {
   serve(
     options: { hostname: string; port: number; signal: AbortSignal; onListen: () => void },
@@ -55,10 +55,10 @@ interface DenoGlobal {
 }
 
 /**
- * Serves an application over HTTP. Its `/` leads to the account page.
+ * Serves an application over HTTP. Its `/` redirects to the account page.
  *
- * @throws OptionError where `app` is none, or an option is wrong
- * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
+ * @throws OptionError if `app` is not an application, or an option is wrong
+ * @throws the system's error if the address can't be listened on (`EADDRINUSE`, `EACCES`, `ENOTFOUND`)
  */
 export async function serve(
   app: Pick<App, "respond">,
@@ -67,14 +67,14 @@ export async function serve(
   checkServe("serve", app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Deno } = globalThis as unknown as { Deno: DenoGlobal };
-  // For an unknown host Deno's own error has no code that says so.
+  // Deno's own error for an unknown host has no code.
   const { address } = await lookup(host);
   const handler = handlerOf(alone(app), options);
   const running = new Set<Promise<void>>();
   const cut = new AbortController();
   let closing = false;
   const server = Deno.serve(
-    // It would print where it listens.
+    // By default Deno prints where it listens.
     { hostname: address, port, signal: cut.signal, onListen: () => undefined },
     (request, info) => {
       if (closing) return notAnyMore();
@@ -91,7 +91,7 @@ export async function serve(
       closing = true;
       const enough = new AbortController();
       const late = sleep(grace, "late", { signal: enough.signal }).catch(() => undefined);
-      // Once Deno shuts down it breaks off the bodies that are still read, and can't be told to cut who stalls.
+      // Deno's shutdown breaks off request bodies that are still being read, and can't be told to cut stalled clients.
       if ((await Promise.race([Promise.all(running), late])) === "late") {
         cut.abort();
         await server.finished;

@@ -6,21 +6,21 @@ import { forwarded, originOf } from "./core/origin.ts";
 /** How requests are read. */
 export interface RequestOptions {
   /**
-   * Whether `X-Forwarded-For`, `-Proto` and `-Host` are believed. Only behind a proxy that sets them: anyone can send
-   * them. Default false.
+   * Whether to trust `X-Forwarded-For`, `-Proto` and `-Host`. Enable it only behind a proxy that sets them, since any
+   * client can send them. Default false.
    */
   trustProxy?: boolean;
 }
 
-/** Where a request of the Fetch API comes from, beside what it says itself. */
+/** What is known about a request besides the request itself. */
 interface Origin extends RequestOptions {
-  /** The path below which the application is, without a trailing slash. */
+  /** The path the application is mounted at, without a trailing slash. */
   prefix: string;
   /** The client's address, `""` if unknown. */
   ip: string;
 }
 
-/** Makes a handler for hattip's adapters, which give it a `Request` and take a `Response`. */
+/** Creates a handler for hattip's adapters, which pass it a `Request` and expect a `Response`. */
 export function createHattipHandler(
   respond: Respond,
   { trustProxy = false }: RequestOptions = {},
@@ -31,16 +31,16 @@ export function createHattipHandler(
   };
 }
 
-/** What {@link App.fetch} takes beside the request. */
+/** Options of {@link App.fetch}. */
 export interface FetchOptions {
-  /** The path below which the embedding app has the application, such as `/pm`. Default: the path of the option `url`. */
+  /** The path the embedding app mounts the application at, such as `/pm`. Default: the path of the option `url`. */
   prefix?: string;
 }
 
 /**
- * Makes what {@link App.fetch} is.
+ * Creates {@link App.fetch}.
  *
- * @param url the application's; a request's path may begin with the path of it, or have lost that already
+ * @param url the application's; request paths may begin with its path, or may already have been stripped of it
  */
 export function createFetch(respond: Respond, url = "") {
   const mount = trimmed(URL_PARTS.exec(url)?.[3] ?? "");
@@ -57,7 +57,7 @@ export function createFetch(respond: Respond, url = "") {
   };
 }
 
-/** A prefix as it is cut off: with a slash before it and none after. */
+/** A prefix with a leading slash and without a trailing one. */
 const trimmed = (prefix: string) => prefix.replace(/^\/?/, "/").replace(/\/$/, "");
 
 const pathOf = ({ url }: Request) => URL_PARTS.exec(url)?.[3] ?? "";
@@ -84,7 +84,7 @@ function notFound(): Response {
   return Response.json({ error: "404 Not Found" }, { status: 404 });
 }
 
-/** Not always an absolute one: Bun gives the target alone where the client's `Host` makes no URL of it. */
+/** Not always absolute: Bun passes the target alone if the client's `Host` doesn't form a URL with it. */
 const URL_PARTS = /^(?:(\w+):\/\/([^/?#]*))?([^?#]*)\??([^#]*)/;
 
 function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incoming {
@@ -105,7 +105,7 @@ function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incom
   };
 }
 
-/** Takes hold of the stream only when it is read: what is refused before is read past. */
+/** Locks the stream only when it is read, so that the body of a refused request can still be discarded. */
 async function* bytesOf(body: ReadableStream<Uint8Array>) {
   yield* body.values({ preventCancel: true });
 }
@@ -124,12 +124,12 @@ function responseOf({ status, headers, body }: Reply, request: Request): Respons
   return new Response(sent, { status, headers });
 }
 
-/** Milliseconds for which the rest of a refused body is read past. */
+/** How long the rest of a refused body is discarded, in milliseconds. */
 const LINGER = 1000;
 
 /**
- * The body of an answer to a client that still sends: it ends when the client stops, or soon. Closing the connection
- * on it would take the answer away again (RFC 9112 §9.6).
+ * The body of an answer to a client that is still sending: it ends when the client stops, or after {@link LINGER}.
+ * Closing the connection earlier could discard the answer before the client reads it (RFC 9112 §9.6).
  */
 function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const readPast = async () => {
@@ -147,7 +147,7 @@ function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableSt
   });
 }
 
-/** Pulls as the client reads; a client that goes away ends the reading. */
+/** Streams a body as fast as the client reads it; a client that disconnects ends the reading. */
 function streamOf(body: Bytes): ReadableStream<Uint8Array> {
   const chunks = body.chunks()[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(

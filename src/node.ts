@@ -18,7 +18,7 @@ export type { RequestOptions } from "./fetch.ts";
 /** How requests are read and answered. */
 export interface MiddlewareOptions extends RequestOptions {
   /**
-   * Milliseconds after which a connection is closed whose client sends nothing of the body that is waited for, or reads
+   * After how many milliseconds a connection is closed if its client sends nothing of an expected body, or reads
    * nothing of its answer. Default 30,000.
    */
   stallTimeout?: number;
@@ -31,11 +31,11 @@ interface HostRequest extends Omit<IncomingMessage, "socket"> {
   socket?: Socket & { encrypted?: boolean };
   ip?: string | undefined;
   protocol?: string | undefined;
-  /** The body's bytes, where the host has read and kept them. */
+  /** The body's bytes, if the host has read and stored them. */
   rawBody?: Buffer | null;
-  /** The URL before a mount was cut off. */
+  /** The URL before a mount path was stripped. */
   originalUrl?: string | undefined;
-  /** What a body parser made of the body. */
+  /** The body as a body parser read it. */
   body?: unknown;
 }
 
@@ -47,14 +47,14 @@ export type Middleware = (
 ) => void;
 
 /**
- * Makes a middleware of an application. Mounted under any prefix, it answers below that prefix; paths outside the API
- * go to `next()`, or are answered with 404 where there is none. Browsers that ask for the mount itself are led to the
- * account page. Body parsers may have run before it.
+ * Creates a middleware from an application. It can be mounted under any prefix. Paths outside the API go to `next()`,
+ * or are answered with 404 if there is none. Browsers that request the mount itself are redirected to the account
+ * page. Body parsers may run before it.
  *
  * @example
  * express().use("/pm", createMiddleware(await createApp({ database: "pm.db" })));
  *
- * @throws OptionError where `app` is none, such as a promise of one, or an option is wrong
+ * @throws OptionError if `app` is not an application (such as a promise of one), or an option is wrong
  */
 export function createMiddleware(
   app: Pick<App, "respond">,
@@ -89,7 +89,7 @@ function middlewareOf(
 
 const watched = new WeakSet<ServerResponse>();
 
-/** Closes the connection once nothing has moved for so long, unless we are the ones working. */
+/** Closes the connection after a time without traffic, unless the server is still working on the answer. */
 function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: number): void {
   res.setTimeout(milliseconds);
   if (watched.has(res)) return;
@@ -103,27 +103,27 @@ function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: n
 export interface ServeOptions extends MiddlewareOptions {
   /** Default `"127.0.0.1"`. */
   host?: string;
-  /** Default 3000; 0 takes a free one. */
+  /** Default 3000; 0 picks a free one. */
   port?: number;
-  /** Milliseconds that `close()` gives running requests before it cuts their connections. Default 10,000. */
+  /** How long `close()` waits for running requests before it cuts their connections, in ms. Default 10,000. */
   grace?: number;
   /**
-   * Connections that one address may have open at a time; `false` for any number. More are closed at once. Default 256;
-   * with `trustProxy` any number, since all come from the proxy.
+   * Maximum number of open connections per address; `false` for no limit. Further ones are closed at once. Default 256;
+   * with `trustProxy` no limit, since all come from the proxy.
    */
   connectionsPerAddress?: number | false;
 }
 
-/** Milliseconds that a client has to send the headers of a request, the first one on a new connection too. */
+/** How long a client may take to send a request's headers, also on a new connection, in milliseconds. */
 const HEADERS_TIMEOUT = 10_000;
-/** Milliseconds that a client has to send a request. */
+/** How long a client may take to send a whole request, in milliseconds. */
 const REQUEST_TIMEOUT = 300_000;
-/** How often it is looked whose time is over, in milliseconds. */
+/** How often these timeouts are checked, in milliseconds. */
 const CHECKING_INTERVAL = 2000;
 const CONNECTIONS_PER_ADDRESS = 256;
 /**
- * Connections that the system keeps until they are accepted. Beyond Node's 511 it drops them, and whoever was dropped
- * tries again only after seconds.
+ * Connections that the system queues until they are accepted. It drops more than that (Node's default is 511), and a
+ * dropped client retries only after seconds.
  */
 const BACKLOG = 4096;
 
@@ -164,15 +164,15 @@ function limitConnections(server: HttpServer, most: number): void {
 export interface Server {
   /** Where it listens: `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** Takes no new connections, and resolves when the running requests are answered or `grace` is over. */
+  /** Stops accepting connections, and resolves when the running requests are answered or `grace` has passed. */
   close(): Promise<void>;
 }
 
 /**
- * Serves an application over HTTP. Its `/` leads to the account page.
+ * Serves an application over HTTP. Its `/` redirects to the account page.
  *
- * @throws OptionError where `app` is none, or an option is wrong
- * @throws the system's error where the address can't be listened on (`EADDRINUSE`, `EACCES`)
+ * @throws OptionError if `app` is not an application, or an option is wrong
+ * @throws the system's error if the address can't be listened on (`EADDRINUSE`, `EACCES`)
  */
 export async function serve(
   app: Pick<App, "respond">,
@@ -192,17 +192,17 @@ export async function serve(
   };
 }
 
-/** Serves connections that something else accepts. */
+/** Serves connections that another process accepts. */
 export interface ConnectionServer {
   /** Takes a connection from which nothing has been read. */
   take(connection: Socket): void;
-  /** Resolves when the running requests are answered or `grace` is over, and all connections are closed. */
+  /** Resolves when the running requests are answered or `grace` has passed, and all connections are closed. */
   close(): Promise<void>;
 }
 
 /**
- * Serves an application over HTTP on connections that something else accepts, such as a process that supervises this.
- * Its `/` leads to the account page.
+ * Serves an application over HTTP on connections that another process accepts, such as this one's supervisor.
+ * Its `/` redirects to the account page.
  */
 export function serveConnections(
   app: Pick<App, "respond">,
@@ -210,7 +210,7 @@ export function serveConnections(
 ): ConnectionServer {
   checkNodeServe("serveConnections", app, options);
   const server = createLimitedServer(app, options);
-  // Only then it watches how long requests take to come.
+  // Node only enforces its timeouts after this event.
   server.emit("listening");
   const open = new Map<Socket, Promise<void>>();
   return {
@@ -227,14 +227,14 @@ export function serveConnections(
   };
 }
 
-/** How often a closing server looks for connections that have become idle. */
+/** How often a closing server closes idle connections, in milliseconds. */
 const SWEEP = 20;
 
-/** Closes what connections a closing server has as they become idle, and after `grace` all, until it is `empty`. */
+/** Closes a closing server's connections as they become idle, and all of them after `grace`, until it is `empty`. */
 async function drained(server: HttpServer, empty: Promise<unknown>, grace: number): Promise<void> {
-  // Node closes what is idle now; what is answered later would stay until its keep-alive ends.
+  // Node closes connections that are idle now; others would stay open until their keep-alive ends.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
-  // And it no longer times out who stalls in the middle of a request.
+  // A closing server no longer times out clients that stall in the middle of a request.
   const cut = setTimeout(() => server.closeAllConnections(), grace);
   await empty;
   clearInterval(sweep);
@@ -292,16 +292,16 @@ function baseOf(
   return origin && origin + mountOf(req, target);
 }
 
-/** What Express and Connect cut off a mounted middleware's URL. */
+/** The path that Express and Connect stripped from a mounted middleware's URL. */
 function mountOf({ originalUrl }: HostRequest, target: string): string {
   if (originalUrl === undefined || originalUrl === target) return "";
   const original = targetOf(originalUrl).target;
-  // The mount itself may be asked for without its last slash.
+  // The mount itself may be requested without its trailing slash.
   const end = original.endsWith(target) || !/^\/(\?|$)/.test(target) ? target : target.slice(1);
   return original.endsWith(end) ? original.slice(0, original.length - end.length) : "";
 }
 
-/** What the host's own body parser made of the stream, where it has read it and kept no text or bytes. */
+/** The body as the host's body parser read it, if it has consumed the stream and stored no text or bytes. */
 function parsedBodyOf(req: HostRequest): unknown {
   const { body, rawBody } = req;
   if (body === undefined || rawBody || !req.readableEnded) return undefined;
@@ -327,9 +327,9 @@ async function* once(body: Uint8Array | string) {
 }
 
 /**
- * The form whose parser took `a[]` and `a[b]` for plain names, as `express.urlencoded()` does unless it is told
- * `extended`; `undefined` where it is none. Values that came under one name are spread, so that each `a[][b]` meets the
- * `a[][c]` of its own element again.
+ * Re-encodes a form whose parser took `a[]` and `a[b]` for plain names, as `express.urlencoded()` does without
+ * `extended`; `undefined` if the body is not such a form. Values sent under one name are interleaved with those of
+ * other names, so that each `a[][b]` is next to the `a[][c]` of the same element again.
  */
 function bracketsOf({ headers, body }: HostRequest): string | undefined {
   if (!/^application\/x-www-form-urlencoded\b/i.test(headers["content-type"] ?? ""))
@@ -358,18 +358,18 @@ function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
   res.writeHead(status, headers);
   if (req.method === "HEAD") res.end();
   else if (!isText) {
-    // Ends the reading where the client goes away, and the connection where the reading fails.
+    // Stops reading if the client disconnects, and closes the connection if reading fails.
     pipeline(Readable.from(body.chunks()), res, () => undefined);
   } else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
   else res.end(body);
 }
 
-/** Milliseconds for which the rest of a refused body is read past. */
+/** How long the rest of a refused body is discarded, in milliseconds. */
 const LINGER = 1000;
 
 /**
- * Answers a client that still sends. Closing the connection on it would take the answer away again (RFC 9112 §9.6), so
- * what comes is read past until the client stops, for a moment at most.
+ * Answers a client that is still sending. Closing the connection at once could discard the answer before the client
+ * reads it (RFC 9112 §9.6), so the rest of the body is read and discarded first, for {@link LINGER} at most.
  */
 function sendEarly(body: string, req: HostRequest, res: ServerResponse): void {
   res.write(body);

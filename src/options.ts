@@ -9,7 +9,7 @@ import { isAge } from "./purge.ts";
 import { problemOfName } from "./store/open.ts";
 import type { Fault, RateLimit, TestServerOptions } from "./testing.ts";
 
-/** The schemas of every option that `T` has: an option without one is an error of the compiler. */
+/** A schema for every option of `T`; a missing one is a compiler error. */
 type SchemasOf<T> = Record<keyof T, v.GenericSchema>;
 
 const TEXT = "must be a text";
@@ -36,11 +36,11 @@ const countOrFalse = v.optional(
 
 const isUrl = (given: unknown, protocol: RegExp) =>
   typeof given === "string" && URL.canParse(given) && protocol.test(new URL(given).protocol);
-/** An address that links begin with. */
+/** The address that links begin with. */
 const publicUrl = v.pipe(
   v.custom<string>(
     (given) => isUrl(given, /^https?:$/),
-    "must be a whole address, such as https://pm.example.com or https://example.com/pm",
+    "must be a complete URL, such as https://pm.example.com or https://example.com/pm",
   ),
   v.check((given) => !/[?#]/.test(given), "must be without a query or fragment"),
 );
@@ -105,7 +105,7 @@ const app = {
   limits: v.optional(optionsOf(limits)),
   log: v.optional(functionOption),
   onError: v.optional(functionOption),
-  // Which names there are depends on who signs people in: siteOf says so.
+  // The valid names depend on who handles sign-in; `siteOf` checks them.
   pages: v.optional(v.any()),
   signInUrl: v.optional(text),
 } satisfies SchemasOf<AppOptions>;
@@ -189,10 +189,10 @@ export function checkNodeServe(
 
 function requireApp(where: string, given: Pick<App, "respond"> | PromiseLike<unknown>): void {
   if (typeof given === "object" && given !== null && "then" in given) {
-    throw new OptionError(where, "app", "is a promise: give what `await createApp()` gives");
+    throw new OptionError(where, "app", "is a promise: pass the result of `await createApp()`");
   }
   if (typeof given?.respond !== "function") {
-    throw new OptionError(where, "app", "must be what `await createApp()` gives");
+    throw new OptionError(where, "app", "must be the result of `await createApp()`");
   }
 }
 
@@ -204,7 +204,7 @@ const FAULT = optionsOf({
   times: v.optional(
     v.union([whole(0), v.literal(Number.POSITIVE_INFINITY)], "must be a whole number or Infinity"),
   ),
-  // Fewer are no answer: the request goes on after them (RFC 9110 15.2).
+  // 1xx are interim responses, which don't end the request (RFC 9110 §15.2).
   status: v.optional(whole(200, 599)),
   body: v.optional(v.any()),
   headers: v.optional(v.record(v.string(), v.string(TEXT), "must be an object of texts")),

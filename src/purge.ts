@@ -5,33 +5,33 @@ import * as members from "./resources/members/queries.ts";
 import type { Progress } from "./seed.ts";
 import type { Awaitable, Database, Store } from "./store/port.ts";
 
-/** How long one batch may hold the write lock, in milliseconds; the next one is made smaller or larger by it. */
+/** How long one batch should hold the write lock, in milliseconds; batch sizes adapt to it. */
 const AIM = 15;
 const MOST = 2000;
 
-/** What a purge takes. */
+/** Options of a purge. */
 export interface PurgeOptions {
-  /** What is older is removed: a number and `d`, `w`, `m` or `y`, such as `"2y"`. Default: the retention that is set. */
+  /** Removes events older than this: a number and `d`, `w`, `m` or `y`, such as `"2y"`. Default: `eventRetention`. */
   olderThan?: string;
-  /** Only counts. Default false. */
+  /** Counts without removing. Default false. */
   dryRun?: boolean;
   onProgress?: Progress;
 }
 
-/** What a purge did, or would do. */
+/** The result of a purge. */
 export interface Purged {
-  /** Events removed; with `dryRun`, events that would be. */
+  /** How many events were removed; with `dryRun`, how many would be. */
   events: number;
-  /** Security events of the audit log, likewise; none where an age was given. */
+  /** The same for security events of the audit log; 0 if `olderThan` was given. */
   audit_events: number;
-  /** Events before this instant are too old, as an ISO 8601 instant. */
+  /** Events before this ISO 8601 instant are too old. */
   before: string;
   dry_run: boolean;
 }
 
 const AGE = /^(\d{1,4})([dwmy])$/;
 
-/** Whether a value is an age as {@link PurgeOptions} has it. */
+/** Whether a value is an age, such as {@link PurgeOptions.olderThan}. */
 export function isAge(value: unknown): value is string {
   return typeof value === "string" && AGE.test(value);
 }
@@ -40,12 +40,12 @@ export function isAge(value: unknown): value is string {
  * The instant before which events are too old.
  *
  * @param age a number and `d`, `w`, `m` or `y`
- * @throws RangeError where it is something else
+ * @throws RangeError if it is malformed
  */
 export function startOfRetention(age: string, now: number): number {
   const parts = AGE.exec(age);
   if (!parts)
-    throw new RangeError(`"${age}" is no age: give a number and d, w, m or y, such as 2y`);
+    throw new RangeError(`"${age}" is not an age: give a number and d, w, m or y, such as 2y`);
   const number = Number(parts[1]);
   const date = new Date(now);
   if (parts[2] === "d") date.setUTCDate(date.getUTCDate() - number);
@@ -56,10 +56,10 @@ export function startOfRetention(age: string, now: number): number {
 }
 
 /**
- * Removes events that are too old (contract §6), the oldest first, in transactions small enough for others to write in
- * between. Ended early, it goes on where it was at the next call.
+ * Removes old events, oldest first, in transactions small enough for others to write in between. If it is interrupted,
+ * the next call continues.
  *
- * Security events go with them by the retention. An age that is given is for events alone: who tidies up activity
+ * By default it also removes old security events. With `olderThan` it does not: an operator who tidies up activity
  * doesn't mean the audit log.
  */
 export async function purgeEvents(
@@ -90,7 +90,7 @@ export async function purgeEvents(
   return report(removed, inAudit);
 }
 
-/** Removes memberships that have run out, in transactions small enough for others to write in between; gives how many. */
+/** Removes expired memberships in small transactions, between which others can write. Returns how many. */
 export function removeExpiredMembers(store: Store, now: number): Promise<number> {
   return inBatches(store, async (db, batch) => {
     const gone = await members.removeExpired(db, dayOf(now), batch);
@@ -102,7 +102,7 @@ export function removeExpiredMembers(store: Store, now: number): Promise<number>
   });
 }
 
-/** Calls `remove`, each time in a transaction of its own, until it has removed less than it was allowed to. */
+/** Calls `remove`, each time in its own transaction, until it has removed fewer rows than it was allowed to. */
 async function inBatches(
   store: Store,
   remove: (db: Database, batch: number) => Awaitable<number>,
@@ -118,7 +118,7 @@ async function inBatches(
     if (gone < batch) return removed;
     const took = performance.now() - started;
     batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
-    // Lets requests that came meanwhile be read, and not only those that already wait.
+    // Lets the process read requests that arrived meanwhile, not only serve those already waiting.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

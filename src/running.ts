@@ -1,9 +1,9 @@
 import type { Bytes, Respond } from "./core/incoming.ts";
 
-/** How long an application that ends waits for what is under way. */
+/** How long a closing application waits for running requests. */
 const GRACE_MILLISECONDS = 10_000;
 
-/** The requests that an application is answering, so that it can end without breaking them off. */
+/** Counts the requests an application is answering, so that it can shut down without breaking them off. */
 export class Running {
   #count = 0;
   #closing = false;
@@ -11,7 +11,7 @@ export class Running {
 
   readonly isClosing = (): boolean => this.#closing;
 
-  /** Counts what `respond` answers, until it has, and a body that is sent piece by piece until it is sent. */
+  /** Wraps `respond` to count each request until it is answered, and each streamed body until it is sent. */
   counted(respond: Respond): Respond {
     return async (incoming) => {
       this.#count += 1;
@@ -27,7 +27,7 @@ export class Running {
     };
   }
 
-  /** Waits for what is under way, for a while; nothing new is begun. */
+  /** Marks the application as closing and waits for running requests, up to the limit. */
   async end(): Promise<void> {
     this.#closing = true;
     if (this.#count === 0) return;

@@ -1,11 +1,11 @@
-// What a seed may hold, as types that need no library to be read: seed-schema.ts checks the same.
+// The types of a seed, without the validation library; seed-schema.ts checks the same.
 import type { Role, Visibility } from "./core/access.ts";
 import type { Scope } from "./core/auth.ts";
 import type { PackageManager, Severity } from "./resources/dependencies/rules.ts";
 import type { Flags, Level } from "./resources/notification-settings/queries.ts";
 import type { Format } from "./resources/wikis/queries.ts";
 
-/** What a database is filled with: plain data, as a JSON file has it (docs/testing.md). */
+/** Data to fill a database with, as it can stand in a JSON file (docs/testing.md). */
 export interface Seed {
   users?: UserSeed[] | undefined;
   groups?: GroupSeed[] | undefined;
@@ -13,22 +13,22 @@ export interface Seed {
   projects?: (ProjectSeed & { namespace: string })[] | undefined;
 }
 
-/** One of some words. It takes any text, which is how TypeScript types the words of an imported JSON file. */
+/** One of some words. It accepts any string, since that is TypeScript's type for words of an imported JSON file. */
 type Word<W extends string> = W | (string & Record<never, never>);
 
-/** An ISO 8601 instant or day, in UTC where it names no offset. Default: now. */
+/** An ISO 8601 instant or day, in UTC if it has no offset. Default: now. */
 type InstantSeed = string | undefined;
 
-/** By the emoji's name, the user names of those who gave it. */
+/** For each emoji's name, the user names of those who gave it. */
 type AwardEmojiSeed = Record<string, string[]>;
 
 interface UserSeed {
   username: string;
   /** Default: the user name. */
   name?: string | undefined;
-  /** Default: the user name `@example.com`. */
+  /** Default: the user name followed by `@example.com`. */
   email?: string | undefined;
-  /** Without one the user has tokens only. */
+  /** Without a password, the user can only use tokens. */
   password?: string | undefined;
   admin?: boolean | undefined;
   external?: boolean | undefined;
@@ -40,7 +40,7 @@ interface UserSeed {
 
 interface TokenSeed {
   name?: string | undefined;
-  /** The secret; without one it is made up. */
+  /** The secret. Default: a random one. */
   token?: string | undefined;
   /** Default `["api"]`. */
   scopes?: Word<Scope>[] | undefined;
@@ -49,7 +49,7 @@ interface TokenSeed {
   impersonation?: boolean | undefined;
 }
 
-/** What a user wants to hear of: the level, and the event flags that are set. */
+/** A user's notification settings: the level, and the event flags that are set. */
 type NotificationSettingsSeed = { level: Word<Level> } & {
   [Flag in keyof Flags]: boolean | undefined;
 };
@@ -62,7 +62,7 @@ interface SourceSeed {
   description?: string | undefined;
   /** Default `"private"`. */
   visibility?: Word<Visibility> | undefined;
-  /** By user name, the role, or with since when: in a project an event tells of that. */
+  /** Roles by user name, optionally with a joining time, for which a project records a `joined` event. */
   members?: Record<string, Word<Role> | { role: Word<Role>; joined_at?: InstantSeed }> | undefined;
   labels?: LabelSeed[] | undefined;
   milestones?: MilestoneSeed[] | undefined;
@@ -72,7 +72,7 @@ interface SourceSeed {
   created_at?: InstantSeed;
 }
 
-/** A group, with what is in it. */
+/** A group with its contents. */
 export interface GroupSeed extends SourceSeed {
   boards?: BoardSeed[] | undefined;
   projects?: ProjectSeed[] | undefined;
@@ -80,16 +80,16 @@ export interface GroupSeed extends SourceSeed {
 }
 
 interface ProjectSeed extends SourceSeed {
-  /** User name of who made it, of which an event tells then. Default: the owner, where it is a user's own. */
+  /** User name of the creator; records a `created` event. Default: the owner of a user's own project. */
   creator?: string | undefined;
   default_branch?: string | undefined;
   topics?: string[] | undefined;
   dependencies?: DependencySeed[] | undefined;
-  /** User names of those who starred it. */
+  /** User names of people who starred it. */
   starred_by?: string[] | undefined;
   wiki?: WikiPageSeed[] | undefined;
   wiki_attachments?: WikiAttachmentSeed[] | undefined;
-  /** In the order of their numbers. What happened to them is told by events of their times. */
+  /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues?: IssueSeed[] | undefined;
   merge_requests?: MergeRequestSeed[] | undefined;
   pushes?: PushSeed[] | undefined;
@@ -97,7 +97,7 @@ interface ProjectSeed extends SourceSeed {
 
 interface LabelSeed {
   name: string;
-  /** As `#d9534f`. */
+  /** Such as `#d9534f`. */
   color?: string | undefined;
   description?: string | undefined;
 }
@@ -121,19 +121,19 @@ interface BadgeSeed {
 
 interface BoardSeed {
   name: string;
-  /** Names of labels of the group: a list each, in this order. */
+  /** Names of the group's labels, one per list, in this order. */
   lists?: string[] | undefined;
 }
 
 interface WikiPageSeed {
-  /** With its directory, where it is in one. */
+  /** With its directory, if it has one. */
   title: string;
   content: string;
   format?: Word<Format> | undefined;
-  /** User name; without one, an operator wrote it. */
+  /** A user name. Default: none, as for pages that an operator wrote. */
   author?: string | undefined;
   created_at?: InstantSeed;
-  /** What it was changed to later, in order. */
+  /** Its later versions, in order. */
   edits?: { content: string; author?: string | undefined; created_at?: InstantSeed }[] | undefined;
 }
 
@@ -143,7 +143,7 @@ interface WikiAttachmentSeed {
   folder: string;
   file_name: string;
   content: string;
-  /** How the content is written here. Default `"text"`. */
+  /** The encoding of `content`. Default `"text"`. */
   encoding?: Word<"text" | "base64"> | undefined;
   author?: string | undefined;
   created_at?: InstantSeed;
@@ -164,18 +164,18 @@ interface IssuableSeed {
   author: string;
   /** User names. */
   assignees?: string[] | undefined;
-  /** Names; labels that aren't there are made in the project. */
+  /** Names; missing labels are created in the project. */
   labels?: string[] | undefined;
-  /** The title of one of the project or of a group above it. */
+  /** The title of a milestone of the project or of a group above it. */
   milestone?: string | undefined;
   notes?: NoteSeed[] | undefined;
   award_emoji?: AwardEmojiSeed | undefined;
-  /** User names of those who have it on their list of todos; done, where it is open no longer. */
+  /** User names of people with a todo for it, which is done if it is no longer open. */
   todos?: string[] | undefined;
   created_at?: InstantSeed;
-  /** Who closed or merged it. Default: its author. */
+  /** The user who closed or merged it. Default: its author. */
   ended_by?: string | undefined;
-  /** When that was. Default: as soon as it was made. */
+  /** When it was closed or merged. Default: when it was created. */
   ended_at?: InstantSeed;
 }
 
@@ -194,7 +194,7 @@ interface MergeRequestSeed extends IssuableSeed {
   target_branch?: string | undefined;
 }
 
-/** A push, as a hook would tell of it. */
+/** A push, as a Git hook reports it. */
 interface PushSeed {
   author: string;
   ref: string;

@@ -8,7 +8,7 @@ import { FLAGS, LEVELS } from "./resources/notification-settings/queries.ts";
 import { FORMATS } from "./resources/wikis/queries.ts";
 import type { GroupSeed } from "./seed-input.ts";
 
-/** One of some words; the type of its input is that of seed-input.ts. */
+/** One of some words; its input type is `Word` of seed-input.ts. */
 const oneOf = <const W extends string>(words: readonly W[]) =>
   v.picklist(words, `must be one of ${words.join(", ")}`) as unknown as v.GenericSchema<
     W | (string & Record<never, never>),
@@ -17,7 +17,7 @@ const oneOf = <const W extends string>(words: readonly W[]) =>
 const words = <const T extends Record<string, unknown>>(object: T) =>
   oneOf(Object.keys(object) as (keyof T & string)[]);
 const Day = v.pipe(v.string(), v.isoDate());
-/** An ISO 8601 instant or day, in UTC where it names no offset; without one, now. */
+/** An ISO 8601 instant or day, in UTC if it has no offset. Default: now. */
 const Instant = v.optional(
   v.pipe(
     v.string(),
@@ -28,13 +28,13 @@ const Instant = v.optional(
 
 const Token = optionsOf({
   name: v.optional(v.string(), "seed"),
-  /** The secret; without one it is made up. */
+  /** The secret. Default: a random one. */
   token: v.optional(v.string()),
   scopes: v.optional(v.array(oneOf(SCOPES)), ["api"]),
   expires_at: v.optional(Day),
   impersonation: v.optional(v.boolean(), false),
 });
-/** What a user wants to hear of: the level, and the event flags that are set. */
+/** A user's notification settings: the level, and the event flags that are set. */
 const NotificationSettings = optionsOf({
   level: oneOf(LEVELS),
   ...v.entriesFromList(FLAGS, v.optional(v.boolean())),
@@ -70,7 +70,7 @@ const Badge = optionsOf({
   image_url: v.string(),
 });
 const Role = words(ROLES);
-/** Members by user name, with the role they have, and since when: in a project an event tells of that. */
+/** Roles by user name, optionally with a joining time, for which a project records a `joined` event. */
 const Members = v.record(
   v.string(),
   v.union([
@@ -83,18 +83,18 @@ const Members = v.record(
 );
 const Board = optionsOf({
   name: v.string(),
-  /** Names of labels of the group: a list each, in this order. */
+  /** Names of the group's labels, one per list, in this order. */
   lists: v.optional(v.array(v.string()), []),
 });
 const WikiPage = optionsOf({
-  /** With its directory, where it is in one. */
+  /** With its directory, if it has one. */
   title: v.string(),
   content: v.string(),
   format: v.optional(oneOf(FORMATS), FORMATS[0]),
-  /** User name; without one, an operator wrote it. */
+  /** A user name. Default: none, as for pages that an operator wrote. */
   author: v.optional(v.string()),
   created_at: Instant,
-  /** What it was changed to later, in order. */
+  /** Its later versions, in order. */
   edits: v.optional(
     v.array(
       optionsOf({
@@ -115,7 +115,7 @@ const WikiAttachment = optionsOf({
   author: v.optional(v.string()),
   created_at: Instant,
 });
-/** By the emoji's name, the user names of those who gave it. */
+/** For each emoji's name, the user names of those who gave it. */
 const AwardEmoji = v.optional(v.record(v.string(), v.array(v.string())), {});
 const Note = optionsOf({
   author: v.string(),
@@ -126,19 +126,19 @@ const Note = optionsOf({
 const issuable = {
   title: v.string(),
   description: v.optional(v.string()),
-  /** User names. */
+  /** A user name, as are the assignees. */
   author: v.string(),
   assignees: v.optional(v.array(v.string()), []),
-  /** Names; labels that aren't there are made in the project. */
+  /** Names; missing labels are created in the project. */
   labels: v.optional(v.array(v.string()), []),
-  /** The title of one of the project or of a group above it. */
+  /** The title of a milestone of the project or of a group above it. */
   milestone: v.optional(v.string()),
   notes: v.optional(v.array(Note), []),
   award_emoji: AwardEmoji,
-  /** User names of those who have it on their list of todos; done, where it is open no longer. */
+  /** User names of people with a todo for it, which is done if it is no longer open. */
   todos: v.optional(v.array(v.string()), []),
   created_at: Instant,
-  /** Who closed or merged it, and when. Default: its author, as soon as it was made. */
+  /** Who closed or merged it, and when. Default: its author, when it was created. */
   ended_by: v.optional(v.string()),
   ended_at: Instant,
 };
@@ -155,7 +155,7 @@ const MergeRequest = optionsOf({
   source_branch: v.string(),
   target_branch: v.optional(v.string(), "main"),
 });
-/** A push, as a hook would tell of it. */
+/** A push, as a Git hook reports it. */
 const Push = optionsOf({
   author: v.string(),
   ref: v.string(),
@@ -194,16 +194,16 @@ const sourceEntries = {
 };
 const Project = optionsOf({
   ...sourceEntries,
-  /** User name of who made it, of which an event tells then. Default: the owner, where it is a user's own. */
+  /** User name of the creator; records a `created` event. Default: the owner of a user's own project. */
   creator: v.optional(v.string()),
   default_branch: v.optional(v.string()),
   topics: v.optional(v.array(v.string())),
   dependencies: v.optional(v.array(Dependency), []),
-  /** User names of those who starred it. */
+  /** User names of people who starred it. */
   starred_by: v.optional(v.array(v.string()), []),
   wiki: v.optional(v.array(WikiPage), []),
   wiki_attachments: v.optional(v.array(WikiAttachment), []),
-  /** In the order of their numbers. What happened to them is told by events of their times. */
+  /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues: v.optional(v.array(Issue), []),
   merge_requests: v.optional(v.array(MergeRequest), []),
   pushes: v.optional(v.array(Push), []),
@@ -213,14 +213,14 @@ const GroupAlone = optionsOf({
   boards: v.optional(v.array(Board), []),
   projects: v.optional(v.array(Project), []),
 });
-/** A group as it was checked, with those in it. */
+/** A checked group with its subgroups. */
 export type SeedGroup = v.InferOutput<typeof GroupAlone> & { subgroups: SeedGroup[] };
 const Group: v.GenericSchema<GroupSeed, SeedGroup> = optionsOf({
   ...GroupAlone.entries,
   subgroups: v.optional(v.array(v.lazy(() => Group)), []),
 });
 
-/** Checks a {@link Seed} and puts in what it leaves out. */
+/** Checks a {@link Seed} and fills in defaults. */
 export const SeedSchema = optionsOf({
   users: v.optional(v.array(User), []),
   groups: v.optional(v.array(Group), []),
@@ -228,7 +228,7 @@ export const SeedSchema = optionsOf({
   projects: v.optional(v.array(optionsOf({ ...Project.entries, namespace: v.string() })), []),
 });
 
-/** A {@link Seed} as it was checked, and its parts. */
+/** A checked {@link Seed}, and its parts. */
 export type SeedData = v.InferOutput<typeof SeedSchema>;
 export type SeedUser = v.InferOutput<typeof User>;
 export type SeedToken = v.InferOutput<typeof Token>;

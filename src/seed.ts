@@ -44,7 +44,7 @@ import { updateRow } from "./store/update.ts";
 
 export type { Seed } from "./seed-input.ts";
 
-/** What a seed made. */
+/** How many records a seed created. */
 export interface Seeded {
   users: number;
   groups: number;
@@ -62,23 +62,23 @@ export interface Seeded {
   award_emoji: number;
   notification_settings: number;
   events: number;
-  /** The secrets of the tokens, in the order of the seed; they are nowhere else. */
+  /** The tokens' secrets in the order of the seed; only their digests are stored. */
   tokens: { username: string; token: string }[];
 }
 
-/** A seed that can't be used: the message names the place and what is wrong there. */
+/** A seed that can't be used; the message says what is wrong and where. */
 export class SeedError extends Error {
   override readonly name = "SeedError";
 }
 
-/** Is told how far seeding is: records made, and records in all. */
+/** Called with the progress: records done, and records in total. */
 export type Progress = (done: number, total: number) => void;
 
 /**
- * Fills a database, in one transaction.
+ * Fills a database in one transaction.
  *
  * @param data a {@link Seed}, checked here
- * @throws SeedError where the data is malformed or names what isn't there
+ * @throws SeedError if the data is malformed or refers to something that doesn't exist
  */
 export async function seed(
   store: Store,
@@ -120,7 +120,7 @@ function countRecords(data: SeedData): number {
 }
 
 type Owner = Parameters<typeof labels.insert>[1];
-/** A project whose history is told, and the labels and milestones that were looked up for it. */
+/** A project being seeded, with the labels and milestones already looked up for it. */
 type ProjectOwner = Owner & {
   namespaceId: number;
   fullPath: string;
@@ -343,9 +343,9 @@ class Seeding {
 
   async #history({ issues, merge_requests, pushes }: SeedProject, project: ProjectOwner) {
     for (const push of pushes) await this.#push(push, project.id);
-    // Merge requests look for their branch's head.
+    // Merge requests read the head of their branch from the push events.
     await this.#flush();
-    // Looked up at once, they cost a query instead of one for each issue.
+    // Looked up together, which takes one query instead of one per issue.
     await this.#labelIds(
       [...issues, ...merge_requests].flatMap((each) => each.labels),
       project,
@@ -414,7 +414,7 @@ class Seeding {
     this.#advance();
   }
 
-  /** What issues and merge requests have in common, and what is told of it. */
+  /** Writes what issues and merge requests have in common, with its events. */
   async #issuable(
     kind: issues.Kind,
     data: SeedIssue | SeedMergeRequest,
@@ -507,7 +507,7 @@ class Seeding {
     return found.id;
   }
 
-  /** Events are kept many at a time: a history has far more of them than of anything else. */
+  /** Queues an event. Events are written in batches, since a history has far more of them than of anything else. */
   async #tell(
     project_id: number,
     author: string,
@@ -582,7 +582,7 @@ class Seeding {
   }
 }
 
-/** Nothing is more visible than the group it is in. @throws SeedError */
+/** Checks that a group or project is not more visible than the group it is in. @throws SeedError */
 function requireVisibility(
   fullPath: string,
   visibility: keyof typeof VISIBILITIES,

@@ -15,102 +15,102 @@ export { type Seed, SeedError } from "./seed.ts";
 /** An instant: a date, an ISO 8601 text, or epoch milliseconds. */
 export type Instant = Date | string | number;
 
-/** How a test server is set up; every part has a default (docs/testing.md). */
+/** The options of a test server; all are optional (docs/testing.md). */
 export interface TestServerOptions extends Pick<AppOptions, "tier" | "limits"> {
   /**
-   * What it is filled with: data, or the path or `file:` URL of a JSON file. Default: the administrator `root`, the
+   * Its initial data, or the path or `file:` URL of a JSON file with it. Default: the administrator `root`, and the
    * public group `acme` with labels, a milestone, a board and two projects.
    */
   seed?: Seed | string | URL;
-  /** What time it is: its clock stands still there. Default: the real time. */
+  /** The time at which its clock is stopped. Default: the clock runs with the real time. */
   now?: Instant;
-  /** How often it may be asked. Default: without limit. */
+  /** A request limit. Default: none. */
   rateLimit?: RateLimit;
-  /** What goes wrong from the start. */
+  /** Faults that are active from the start. */
   faults?: readonly Fault[];
 }
 
 /**
- * A limit of requests as GitLab has it: when they are used up, 429 with `Retry-After` and the text `Retry later` until
- * that time has passed; then they count anew.
+ * A request limit like GitLab's: once it is used up, requests are answered with 429, `Retry-After` and the text
+ * `Retry later` until that time has passed; then the count starts again.
  */
 export interface RateLimit {
-  /** Requests that are answered before one is refused. */
+  /** How many requests are answered before one is refused. */
   requests: number;
   /**
-   * Seconds, by the real time, for which requests are refused. Default 1; with 0 only one is, so that a limit of `n`
-   * refuses every request after `n` others.
+   * For how many seconds of real time requests are refused. Default 1; with 0 only one request is refused, so that a
+   * limit of `n` refuses one request after every `n` others.
    */
   retryAfter?: number;
 }
 
-/** Something that goes wrong with the requests it matches. Those of one kind are used up in the order they were added. */
+/** A fault in answering matching requests. If several match a request, the one added first is used up first. */
 export interface Fault {
   /** Default: any. */
   method?: string;
-  /** The path as the client sends it, without the query: all of it as text, or what matches. Default: any. */
+  /** The path as the client sends it, without the query: the whole path, or a pattern. Default: any. */
   path?: string | RegExp;
-  /** Matching requests that are answered as usual first. Default 0. */
+  /** How many matching requests are answered normally first. Default 0. */
   after?: number;
-  /** Matching requests it then holds for; `Infinity` for good. Default 1. */
+  /** How many matching requests it then affects; `Infinity` for all. Default 1. */
   times?: number;
-  /** What is answered instead. Default 500, but with nothing else than `delay` the usual answer. */
+  /** The status to answer with. Default 500; with only `delay`, the normal answer is sent. */
   status?: number;
-  /** Text, or what is sent as JSON. Default: the status as GitLab puts it. */
+  /** The body: a string as text, anything else as JSON. Default: GitLab's body for the status. */
   body?: unknown;
-  /** By name; added to the content type the body has. */
+  /** Headers by name, in addition to the body's content type. */
   headers?: Record<string, string>;
-  /** Milliseconds before anything is answered or cut. */
+  /** How long to wait before answering or disconnecting, in milliseconds. */
   delay?: number;
-  /** Cuts the connection instead of answering. */
+  /** Closes the connection instead of answering. */
   disconnect?: boolean;
 }
 
-/** What time it is for a test server. */
+/** A test server's clock. */
 export interface Clock {
-  /** In epoch milliseconds. */
+  /** The current time in epoch milliseconds. */
   now(): number;
-  /** Stops the clock at an instant. @throws TypeError where it is none */
+  /** Stops the clock at an instant. @throws TypeError if it is invalid */
   set(at: Instant): void;
-  /** Puts the clock forward; it runs on, or goes on standing still. */
+  /** Moves the clock forward; it stays running or stopped. */
   advance(milliseconds: number): void;
 }
 
-/** What goes wrong with a test server. */
+/** A test server's faults. */
 export interface Faults {
-  /** @throws OptionError where something of it is wrong or misspelt */
+  /** Adds a fault. @throws OptionError if a part of it is wrong or misspelt */
   add(fault: Fault): void;
-  /** Ends all faults, those of the options too. */
+  /** Removes all faults, including those of the options. */
   clear(): void;
 }
 
-/** A request that a test server got. */
+/** A request that a test server received. */
 export interface TestRequest {
   method: string;
   /** As the client sent it, without the query. */
   path: string;
   query: string;
-  /** What was answered; `undefined` while it isn't, and where the connection was cut. */
+  /** The answer's status; `undefined` until it is answered, and if the connection was closed. */
   status: number | undefined;
 }
 
-/** A running test server. Nothing of it goes stale at a reset. */
+/** A running test server. All its parts stay valid after a reset. */
 export interface TestServer {
-  /** Where it is: `http://127.0.0.1:54321`. */
+  /** Its address, such as `http://127.0.0.1:54321`. */
   readonly url: string;
-  /** A token: of the seed's first administrator who has one, else its first user's; issued where the seed has none. */
+  /** The token of the seed's first administrator with one, or else of its first such user; issued if there is none. */
   readonly token: string;
-  /** Users, tokens, more seeds: what operators do. */
+  /** The operators' API: users, tokens, more seeds. */
   readonly admin: Admin;
-  /** The application, to call without HTTP and without faults. */
+  /** The application, for calls without HTTP and faults. */
   readonly app: App;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** What it was asked since the start or the last reset, in order. */
+  /** The requests since the start or the last reset, in order. */
   readonly requests: readonly TestRequest[];
-  /** Back to the start: the seed with its ids and tokens, the options' clock and faults, no requests. */
+  /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
-  /** Cuts all connections and forgets everything. */
+  /** Closes all connections and discards the data. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -145,9 +145,9 @@ const DEFAULT_SEED: Seed = {
  * await fetch(`${server.url}/api/v4/user`, { headers: { "private-token": server.token } });
  * await server.close();
  *
- * @throws SeedError where the seed can't be used
- * @throws OptionError where an option is wrong or misspelt
- * @throws TypeError where `now` is no instant
+ * @throws SeedError if the seed can't be used
+ * @throws OptionError if an option is wrong or misspelt
+ * @throws TypeError if `now` is not an instant
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   checkTestServerOptions(options);
@@ -160,7 +160,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const start = async (): Promise<Running> => {
     const app = await createApp({
       now: time.clock.now,
-      // A clock that is put forward removes nothing a test looks for.
+      // Moving the clock forward must not remove data that a test looks for.
       background: false,
       ...(tier && { tier }),
       ...(limits && { limits }),
@@ -225,7 +225,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
-/** An application, and the answers it is still working on. */
+/** An application and its pending answers. */
 interface Running {
   app: App;
   answers: Set<Promise<unknown>>;
@@ -236,7 +236,7 @@ async function end({ app, answers }: Running): Promise<void> {
   await app.close();
 }
 
-/** An object whose methods are those of what `current` gives when they are called. */
+/** An object whose methods call those of the object that `current` returns at that time. */
 function following<T extends object>(current: () => T): T {
   const call =
     (name: string) =>
@@ -259,21 +259,21 @@ async function readSeed(seed: Seed | string | URL): Promise<Seed> {
 type SeedUser = NonNullable<Seed["users"]>[number];
 type SeedToken = NonNullable<SeedUser["tokens"]>[number];
 
-/** A seed to start from again and again, and the token in it that is the test's own. */
+/** A seed for the start and every reset, and the token in it that {@link TestServer.token} is. */
 interface Start {
   seed: Seed;
   own: SeedToken;
 }
 
 /**
- * A copy of a seed in which somebody has a token that works. Where nobody has, the first administrator gets one, else
- * the first user, else `root`, who is added.
+ * A copy of a seed with at least one valid token. If there is none, one is added for the first administrator, or else
+ * the first user; without users, `root` is added too.
  */
 function withToken(given: Seed, now: number): Start {
   try {
     return findOrAddToken(structuredClone(given), new Date(now).toISOString().slice(0, 10));
   } catch {
-    // It is malformed; seeding says where.
+    // The seed is malformed; seeding reports where.
     return { seed: given, own: {} };
   }
 }
@@ -293,7 +293,7 @@ function findOrAddToken(seed: Seed, today: string): Start {
   return { seed: byRank.length > 0 ? seed : { ...seed, users: [...users, user] }, own };
 }
 
-/** Secrets that seeding made up are the seed's own from then on. */
+/** Writes generated token secrets into the seed, so that they stay the same after a reset. */
 function keepSecrets({ users = [] }: Seed, { tokens: made }: Seeded): void {
   const secrets = made.map(({ token }) => token);
   for (const token of users.flatMap(({ tokens = [] }) => tokens)) token.token = secrets.shift();
@@ -322,11 +322,11 @@ function createClock(start: Instant | undefined) {
 
 function millisecondsOf(at: Instant): number {
   const milliseconds = new Date(at).getTime();
-  if (Number.isNaN(milliseconds)) throw new TypeError(`${String(at)} is no instant`);
+  if (Number.isNaN(milliseconds)) throw new TypeError(`${String(at)} is not an instant`);
   return milliseconds;
 }
 
-/** A fault, and what of it is left. */
+/** A fault and its remaining uses. */
 interface Pending {
   fault: Fault;
   after: number;
@@ -353,7 +353,7 @@ function createFaults({ rateLimit, faults: initial = [] }: TestServerOptions) {
     faults.clear();
     for (const fault of initial) faults.add(fault);
   };
-  /** The fault that holds for a request, one use of it gone. */
+  /** Finds the fault for a request and uses it once. */
   const next = (incoming: Incoming): Fault | undefined => {
     for (const one of pending) {
       if (one.times <= 0 || !matches(one.fault, incoming)) continue;
@@ -371,9 +371,9 @@ function createFaults({ rateLimit, faults: initial = [] }: TestServerOptions) {
   return {
     faults,
     reset,
-    /** Nobody waits for an answer any more. */
+    /** Ends all delays, at close. */
     end: () => ended.abort(),
-    /** Answers a request, or lets it go wrong. */
+    /** Answers a request, or applies a fault to it. */
     respond: async (incoming: Incoming, answer: Respond): Promise<Reply | undefined> => {
       const wait = limiter?.refuse();
       if (wait !== undefined) return tooManyRequests(wait);
@@ -415,14 +415,14 @@ function text(status: number, body: string): Reply {
   return { status, headers: { "content-type": "text/plain" }, body };
 }
 
-/** As GitLab says it, which is not in JSON. */
+/** GitLab's answer, which is not JSON. */
 function tooManyRequests(seconds: number): Reply {
   const reply = text(429, "Retry later\n");
   reply.headers["retry-after"] = String(Math.ceil(seconds));
   return reply;
 }
 
-/** Counts requests; `refuse` gives the seconds to wait of one that is refused. */
+/** Counts requests; `refuse` returns the seconds to wait if the request is refused, otherwise `undefined`. */
 function createLimiter({ requests, retryAfter = 1 }: RateLimit) {
   let left = requests;
   let until = 0;

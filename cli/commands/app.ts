@@ -34,24 +34,24 @@ Examples:
     .command("create")
     .description("register an application; its secret is shown once")
     .addOption(databaseOption())
-    .option("--user <username>", "whose application it is")
-    .option("--name <name>", "what users are told it is called")
+    .option("--user <username>", "owner of the application")
+    .option("--name <name>", "name that users see")
     .option(
       "--redirect-uri <uri>",
       "where users are sent back to; can be given several times",
       (uri: string, before: string[] = []) => [...before, uri],
     )
-    .option("--scopes <list>", `what it may ask for, comma-separated: ${SCOPES}`)
+    .option("--scopes <list>", `scopes it may request, comma-separated: ${SCOPES}`)
     .option(
       "--public",
-      "it can't keep a secret, and has none: apps on phones, desktops, in browsers",
+      "it has no secret since it can't keep one: apps on phones, desktops, in browsers",
     )
     .option("--trusted", "users are not asked for their consent, unless it is public")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-On a terminal, what is left out is asked for.
+On a terminal, missing values are asked for.
 
 Examples:
   $ pm-cli app create --user ada --name Dash --redirect-uri https://dash.example.com/callback --scopes api,read_user
@@ -64,7 +64,7 @@ Examples:
     .command("list")
     .description("list applications, without their secrets")
     .addOption(databaseOption())
-    .option("--user <username>", "only this user's")
+    .option("--user <username>", "only applications of this user")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
@@ -77,8 +77,8 @@ Examples:
 
   app
     .command("renew-secret")
-    .description("give an application another secret; the one before is refused at once")
-    .argument("<id>", "as `pm-cli app list` shows it, or the client id")
+    .description("replace an application's secret; the old one is refused at once")
+    .argument("<id>", "id (see `pm-cli app list`) or client id")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -93,7 +93,7 @@ Examples:
   app
     .command("delete")
     .description("delete an application and every access it was given")
-    .argument("<id>", "as `pm-cli app list` shows it, or the client id")
+    .argument("<id>", "id (see `pm-cli app list`) or client id")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -184,7 +184,7 @@ async function renewSecret(id: string, options: DatabaseOptions & JsonOptions): 
     renewed,
     options,
     (one) => `${one.client_secret}
-This is the secret of application ${one.id} (${one.name}) now. Keep it: it is not shown again.`,
+This is the new secret of application ${one.id} (${one.name}). Keep it: it is not shown again.`,
   );
 }
 

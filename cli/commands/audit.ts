@@ -14,7 +14,7 @@ interface ListOptions extends DatabaseOptions, JsonOptions {
 export function addAuditCommands(program: Command): void {
   const audit = program
     .command("audit")
-    .description("look into the audit log")
+    .description("read the audit log")
     .addHelpText(
       "after",
       `
@@ -24,11 +24,11 @@ Examples:
 
   audit
     .command("list")
-    .description("list security events, the newest first")
+    .description("list security events, newest first")
     .addOption(databaseOption())
-    .option("--user <username>", "only what they did, or what was done to their account")
-    .option("--action <action>", "only this, such as 'sign-in failed'")
-    .option("--since <instant>", "only from then on: a day, or an ISO 8601 instant", readInstant)
+    .option("--user <username>", "only events by this user or about their account")
+    .option("--action <action>", "only this action, such as 'sign-in failed'")
+    .option("--since <instant>", "only since then: a day or an ISO 8601 instant", readInstant)
     .option("--limit <number>", "how many at most", readCount, 1000)
     .option(...JSON_OPTION)
     .addHelpText(
@@ -44,11 +44,11 @@ Examples:
 
 const COLUMNS: Columns<AuditRecord> = {
   when: ({ created_at }) => created_at,
-  who: ({ author }) => author,
-  what: ({ action }) => action,
-  whose: ({ user }) => user,
-  "to what": ({ target }) => target,
-  from: ({ ip }) => ip,
+  author: ({ author }) => author,
+  action: ({ action }) => action,
+  account: ({ user }) => user,
+  target: ({ target }) => target,
+  address: ({ ip }) => ip,
 };
 
 async function list(options: ListOptions): Promise<void> {
@@ -61,7 +61,7 @@ async function list(options: ListOptions): Promise<void> {
       ...(limit === undefined ? {} : { limit }),
     }),
   );
-  await printList(events, options, COLUMNS, "Nothing of that kind is recorded.");
+  await printList(events, options, COLUMNS, "There are no such events.");
 }
 
 function readInstant(text: string): string {

@@ -5,7 +5,7 @@ import { completionOf, SHELLS } from "../completion.ts";
 export function addCompletionCommand(program: Command): void {
   program
     .command("completion")
-    .description("print what completes this command's words in a shell")
+    .description("print a completion script for a shell")
     .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
     .addHelpText(
       "after",

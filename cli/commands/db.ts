@@ -12,7 +12,7 @@ import { Failure, UsageError } from "../errors.ts";
 import { readNumber } from "../readers.ts";
 import { type Columns, JSON_OPTION, type JsonOptions, print, progressBar, table } from "../ui.ts";
 
-/** Characters of a checksum that people compare. */
+/** How many characters of a checksum are shown. */
 const SHOWN = 12;
 
 /** Adds `db copy|check|backup|restore|migrate`. */
@@ -31,15 +31,15 @@ Examples:
     );
 
   db.command("copy")
-    .description("copy everything to another database, whichever engine either has")
+    .description("copy everything to another database, of the same or the other engine")
     .requiredOption("--from <file>", "SQLite file, or a postgres:// URL")
-    .requiredOption("--to <file>", "the same; with nothing in it, a file is made")
+    .requiredOption("--to <file>", "the same; it must be empty, a missing file is created")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-What was there at the beginning is copied, in one transaction, and read back. Stop
-the servers first, or what is written meanwhile stays behind.
+The copy is a snapshot of the start, written in one transaction and read back. Stop the
+servers first, since later changes are not copied.
 
 Examples:
   $ pm-cli db copy --from pm.db --to postgres://pm:secret@db.internal/pm
@@ -48,7 +48,7 @@ Examples:
     .action(copy);
 
   db.command("check")
-    .description("look for damage, without changing anything; exit code 1 where there is some")
+    .description("look for damage, without changing anything; exit code 1 if there is any")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -61,25 +61,26 @@ Examples:
     .action(check);
 
   db.command("backup")
-    .description("write a copy of a SQLite database as it is now, while it is served")
-    .argument("[file]", "what to write; an older backup is replaced when the new one is whole")
+    .description("write a copy of a SQLite database, even while it is being served")
+    .argument("[file]", "the file to write; replaces an older backup once the new one is complete")
     .addOption(databaseOption())
     .option(
       "--dir <folder>",
-      "write a file named after the instant there instead, and remove old ones",
+      "write a file named after the time to this folder instead, and remove old ones",
     )
     .addOption(
-      new Option("--keep <number>", "how many of them to keep (default: all)").argParser(
-        readNumber(1, 100_000),
-      ),
+      new Option(
+        "--keep <number>",
+        "with --dir, how many backups to keep (default: all)",
+      ).argParser(readNumber(1, 100_000)),
     )
-    .option("--force", "replace a file that is no backup, or that was used as a database since")
+    .option("--force", "replace a file that is not a backup, or that was used as a database since")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
 The backup is checked before it takes its place, and only you can read it. The key of the database's secrets
-is not in it: keep a copy of that file, which is named, elsewhere.
+is not in it: keep a copy of that file, whose name is printed, elsewhere.
 For PostgreSQL: pg_dump --format=custom --file=pm.dump "$PM_DB", and pg_restore.
 
 Examples:
@@ -90,15 +91,15 @@ Examples:
     .action(backup);
 
   db.command("restore")
-    .description("put a backup in the place of a SQLite database that is not served")
-    .argument("<from>", "the backup, which stays as it is")
+    .description("replace a SQLite database that is not being served with a backup")
+    .argument("<from>", "the backup, which stays unchanged")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-The backup is checked first. The database before is kept beside the new one, and its name is printed. While
-a server, or anything else, has the database open, nothing is done.
+The backup is checked first. The previous database is kept next to it, and its name is printed. Nothing
+is done while a server, or any other process, has the database open.
 
 Examples:
   $ pm-cli db restore /backup/pm.db
@@ -109,7 +110,7 @@ Examples:
   db.command("migrate")
     .description("bring a database up to date, as serve does when it starts")
     .addOption(databaseOption())
-    .option("--dry-run", "only say what would be done")
+    .option("--dry-run", "only print what would be done")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
@@ -121,7 +122,7 @@ Examples:
     .action(migrate);
 }
 
-/** The library is loaded where a command runs, not where the command line is read. */
+/** Loaded when a command runs, so that parsing the command line is fast. */
 const library = () => import("../../src/index.ts");
 
 interface CopyOptions extends JsonOptions {
@@ -206,7 +207,7 @@ async function restore(
   const { restoreDatabase } = await library();
   const restored = await restoreDatabase(from, db);
   await print({ db, ...restored }, output, ({ bytes, kept }) => {
-    const before = kept === null ? "" : ` What was there before is ${kept}.`;
+    const before = kept === null ? "" : ` The previous database is ${kept}.`;
     return `Restored ${db} from ${from}, ${bytes} bytes.${before}`;
   });
 }

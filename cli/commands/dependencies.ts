@@ -10,14 +10,14 @@ interface DependencyOptions extends DatabaseOptions, JsonOptions {
   project?: string;
 }
 
-/** Folders whose files say what somebody else depends on. */
+/** Folders with dependency files of other projects. */
 const SKIPPED = ["node_modules", ".git", "vendor"];
 
 /** Adds `dependencies scan|import`. */
 export function addDependencyCommands(program: Command): void {
   const dependencies = program
     .command("dependencies")
-    .description("keep what projects depend on")
+    .description("record the dependencies of projects")
     .addHelpText(
       "after",
       `
@@ -29,14 +29,14 @@ Examples:
   withOptions(
     dependencies
       .command("scan")
-      .description("read the dependency files of a folder and those below")
+      .description("read the dependency files in a folder and its subfolders")
       .argument("<dir>", "the project's root"),
   )
     .addHelpText(
       "after",
       `
 Reads Gemfile.lock, Pipfile.lock, composer.lock, package-lock.json, pom.xml, requirements.txt and
-yarn.lock. What each file says replaces what it said before; files that are gone keep what they said.
+yarn.lock. The dependencies of each file replace those recorded for it before; those of deleted files stay.
 
 Examples:
   $ pm-cli dependencies scan . --project acme/site
@@ -47,7 +47,7 @@ Examples:
   withOptions(
     dependencies
       .command("import")
-      .description("take over a CycloneDX SBOM or GitLab's dependency scanning report, as JSON")
+      .description("import a CycloneDX SBOM or GitLab's dependency scanning report, as JSON")
       .argument("<file>", "the report"),
   )
     .addHelpText(
@@ -86,7 +86,7 @@ function withOptions(command: Command): Command {
     .option(...JSON_OPTION);
 }
 
-/** Files of these names in a folder and below, in order. Links are not followed. */
+/** Files with these names in a folder and its subfolders, in order. Links are not followed. */
 async function findFiles(root: string, names: readonly string[]): Promise<TextFile[]> {
   const files: TextFile[] = [];
   const visit = async (folder: string): Promise<void> => {
@@ -122,7 +122,7 @@ function describe({ files, skipped }: DependencyScan, project: string): string {
   if (skipped > 0) {
     lines.push(`Left out: ${counted(skipped, "package", "packages")} of other package managers.`);
   }
-  // Paths come from a report: what would steer a terminal is shown as a question mark.
+  // Paths come from a report, so control characters are replaced: they could send commands to the terminal.
   return lines.map((line) => line.replace(/\p{Cc}/gu, "?")).join("\n");
 }
 

@@ -13,7 +13,7 @@ interface EventPurgeOptions extends DatabaseOptions, JsonOptions {
 export function addEventCommands(program: Command): void {
   const events = program
     .command("events")
-    .description("look after the activity that is kept")
+    .description("manage the recorded activity")
     .addHelpText(
       "after",
       `
@@ -24,10 +24,10 @@ Examples:
 
   events
     .command("purge")
-    .description("remove events that are too old; may be ended at any time and called again")
+    .description("remove old events; can be interrupted and run again")
     .addOption(databaseOption())
     .option("--older-than <age>", "a number and d, w, m or y (default: 2y)", readAge)
-    .option("--dry-run", "only say how many there are")
+    .option("--dry-run", "only print how many there are")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",

@@ -57,7 +57,7 @@ Examples:
   group
     .command("show")
     .description("show a group")
-    .argument("<group>", "its full path, or its id")
+    .argument("<group>", "full path or id")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -76,9 +76,9 @@ Examples:
     .command("create")
     .description("create a group")
     .addOption(databaseOption())
-    .option("--path <path>", "the last part of its address")
-    .option("--name <name>", "what it is called")
-    .option("--owner <username>", "its first owner; without one, administrators manage it")
+    .option("--path <path>", "last part of its full path")
+    .option("--name <name>", "its name")
+    .option("--owner <username>", "first owner (default: none, only administrators can manage it)")
     .option("--parent <group>", "the group it is in: a full path, or an id")
     .addOption(
       new Option("--visibility <level>", "who may read it without being a member")
@@ -89,7 +89,7 @@ Examples:
     .addHelpText(
       "after",
       `
-On a terminal, path and name are asked for where they are left out.
+On a terminal, a missing path or name is asked for.
 
 Examples:
   $ pm-cli group create --path acme --name Acme --owner ada
@@ -99,15 +99,15 @@ Examples:
 
   group
     .command("delete")
-    .description("delete a group with all below it: groups, projects, issues")
-    .argument("<group>", "its full path, or its id")
+    .description("delete a group with everything in it: groups, projects, issues")
+    .argument("<group>", "full path or id")
     .addOption(databaseOption())
     .option(...YES_OPTION)
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-It can't be undone.
+This can't be undone.
 
 Examples:
   $ pm-cli group delete acme/team
@@ -136,14 +136,14 @@ async function create(options: CreateOptions): Promise<void> {
     made,
     options,
     (one) => `Created the ${one.visibility} group ${one.full_path} (id ${one.id}).
-A member of it: ${command(`member add --group ${one.full_path} --user ada --role developer`)}`,
+To add a member: ${command(`member add --group ${one.full_path} --user ada --role developer`)}`,
   );
 }
 
 async function remove(name: string, options: Shared & YesOptions): Promise<void> {
   const found = await withAdmin(options.db, (admin) => admin.getGroup(name));
   await agree(
-    `This deletes ${found.full_path} (${found.name}) with all below it, for good.`,
+    `This deletes ${found.full_path} (${found.name}) with everything in it, for good.`,
     options,
   );
   const deleted = await withAdmin(options.db, (admin) => admin.deleteGroup(name));
@@ -159,6 +159,6 @@ const COLUMNS: Columns<GroupRecord> = {
 
 async function list(options: Shared): Promise<void> {
   const groups = await withAdmin(options.db, (admin) => admin.listGroups());
-  const nothing = `There are no groups: \`${command("group create")}\` makes one.`;
+  const nothing = `There are no groups: \`${command("group create")}\` creates one.`;
   await printList(groups, options, COLUMNS, nothing);
 }

@@ -17,7 +17,7 @@ interface HookOptions extends DatabaseOptions, JsonOptions {
 export function addHookCommands(program: Command): void {
   const hook = program
     .command("hook")
-    .description("what Git repositories call")
+    .description("Git hooks")
     .addHelpText(
       "after",
       `
@@ -33,19 +33,20 @@ Examples:
     .command("post-receive")
     .description("record a push in a project's activity; called by a repository's hook")
     .addOption(databaseOption())
-    .option("--project <path>", "full path or id of the project")
+    .option("--project <path>", "project: full path or id")
     .addOption(
-      new Option("--user <name>", "who pushes (default: whoever has the last commit's e-mail)").env(
-        "PM_PUSH_USER",
-      ),
+      new Option(
+        "--user <name>",
+        "user who pushes (default: the user with the last commit's e-mail address)",
+      ).env("PM_PUSH_USER"),
     )
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-It reads "old new ref" lines as Git gives them, and runs in the repository.
+It reads "old new ref" lines from Git on standard input, and must run in the repository.
 
-It prints nothing, since Git shows that to whoever pushes, unless --json is given.
+Without --json it prints nothing, since Git shows the output to the user who pushes.
 
 Examples:
   $ cat site.git/hooks/post-receive
@@ -74,7 +75,7 @@ async function postReceive(options: HookOptions): Promise<void> {
   if (options.json) await print({ events }, options, () => "");
 }
 
-/** Git writes zeros where there is no commit. */
+/** Git writes zeros if there is no commit. */
 const commit = (hash: string | undefined) => (!hash || /^0+$/.test(hash) ? null : hash);
 
 interface RefUpdate {
@@ -89,7 +90,7 @@ async function record(
   user: string | undefined,
   { from, to, ref }: RefUpdate,
 ): Promise<number[]> {
-  // Branches and tags are activity; notes, replaced objects and the like are not.
+  // Only branches and tags are activity, not notes, replaced objects and the like.
   if (!/^refs\/(heads|tags)\//.test(ref)) return [];
   const last = (to ?? from) as string;
   const { id } = await admin.recordPush({
@@ -104,7 +105,7 @@ async function record(
   return [id];
 }
 
-/** Of a new ref, those commits that no other ref has; `--all` would count HEAD as one. */
+/** For a new ref, counts the commits that no other ref has; `--all` would include HEAD. */
 function countOf(from: string | null, to: string, ref: string): string[] {
   return from === null
     ? ["rev-list", "--count", to, "--not", `--exclude=${ref}`, "--glob=refs/*"]

@@ -4,13 +4,13 @@ import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts"
 import { Failure } from "../errors.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, table } from "../ui.ts";
 
-/** `--smtp`, as every command has it that sends mail. */
+/** The option `--smtp` of commands that send mail. */
 export const smtpOption = () =>
   new Option("--smtp <url>", "SMTP server, such as smtp://user:password@mail.example.com:587")
     .env("PM_SMTP")
     .argParser(readSmtp);
 
-/** `--mail-from`, likewise. */
+/** The option `--mail-from` of commands that send mail. */
 export const mailFromOption = () =>
   new Option("--mail-from <address>", "the sender of notifications").env("PM_MAIL_FROM");
 
@@ -18,7 +18,7 @@ export const mailFromOption = () =>
 export function addMailCommands(program: Command): void {
   const mail = program
     .command("mail")
-    .description("try out mail, and look after what could not be sent")
+    .description("test mail, and manage mails that could not be sent")
     .addHelpText(
       "after",
       `
@@ -29,8 +29,8 @@ Examples:
 
   mail
     .command("test")
-    .description("send a mail, to see whether the server takes it; no database is needed")
-    .option("--to <address>", "who gets it")
+    .description("send a test mail; needs no database")
+    .option("--to <address>", "recipient")
     .addOption(smtpOption())
     .addOption(mailFromOption())
     .option(...JSON_OPTION)
@@ -45,16 +45,16 @@ Examples:
 
   mail
     .command("queue")
-    .description("list the mails that were not sent yet, and those that are tried no more")
+    .description("list mails that are waiting to be sent, and those that were given up")
     .addOption(databaseOption())
     .addOption(
-      new Option("--retry [id]", "try this one, or all of them, again at once").argParser(readId),
+      new Option("--retry [id]", "retry this mail, or all of them, at once").argParser(readId),
     )
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-A mail is tried for two days. What a server refuses for good is tried no more.
+Mails are retried for two days. Mails that a server refuses permanently are given up.
 
 Examples:
   $ pm-cli mail queue
@@ -100,14 +100,10 @@ async function queue({ db, retry, ...output }: QueueOptions): Promise<void> {
     const id = retry === true ? undefined : retry;
     const retried = await withAdmin(db, (admin) => admin.retryMails(id));
     const { mails } = retried;
-    return print(
-      retried,
-      output,
-      () => `${mails} ${mails === 1 ? "is" : "are"} tried again at once.`,
-    );
+    return print(retried, output, () => `${mails} ${mails === 1 ? "is" : "are"} retried at once.`);
   }
   const mails = await withAdmin(db, (admin) => admin.listQueuedMails());
-  await print(mails, output, () => table(mails, COLUMNS, "Nothing waits to be sent."));
+  await print(mails, output, () => table(mails, COLUMNS, "There are no mails to send."));
 }
 
 function readId(text: string): number {

@@ -31,7 +31,7 @@ interface MemberOptions extends SourceOptions {
 export function addMemberCommands(program: Command): void {
   const member = program
     .command("member")
-    .description("manage who belongs to groups and projects")
+    .description("manage members of groups and projects")
     .addHelpText(
       "after",
       `
@@ -64,7 +64,7 @@ Examples:
     )
     .action(add);
 
-  roleOptions(memberCommand(member, "update", "change a member's role, or the day it ends"), false)
+  roleOptions(memberCommand(member, "update", "change a member's role or expiry date"), false)
     .addHelpText(
       "after",
       `
@@ -75,7 +75,7 @@ Examples:
     .action(update);
 
   memberCommand(member, "remove", "remove a member")
-    .requiredOption("--user <username>", "whom")
+    .requiredOption("--user <username>", "user name")
     .option(...YES_OPTION)
     .addHelpText(
       "after",
@@ -92,19 +92,19 @@ function memberCommand(member: Command, verb: string, description: string): Comm
     .command(verb)
     .description(description)
     .addOption(databaseOption())
-    .option("--group <group>", "of this group: its full path, or its id")
-    .option("--project <project>", "of this project: its full path, or its id")
+    .option("--group <group>", "group: full path or id")
+    .option("--project <project>", "project: full path or id")
     .option(...JSON_OPTION);
 }
 
 function roleOptions(added: Command, mandatory: boolean): Command {
-  const role = new Option("--role <role>", "what they may do there").choices(ROLES);
+  const role = new Option("--role <role>", "their role").choices(ROLES);
   return added
-    .requiredOption("--user <username>", "whom")
+    .requiredOption("--user <username>", "user name")
     .addOption(mandatory ? role.makeOptionMandatory() : role)
     .option(
       "--expires-at <YYYY-MM-DD>",
-      `the day (UTC) from which on it is over${mandatory ? "" : ", or never"}`,
+      `day (UTC) from which on it has expired${mandatory ? "" : ", or never"}`,
       mandatory ? readDay : (text: string) => (text === "never" ? text : readDay(text)),
     );
 }
@@ -163,7 +163,7 @@ async function remove(options: MemberOptions & YesOptions): Promise<void> {
   const of = sourceOf(options);
   await agree(`This removes ${user} from ${of.group ?? of.project}.`, options);
   const removed = await withAdmin(options.db, (admin) => admin.removeMember({ ...of, user }));
-  await print(removed, options, (one) => `${one.username} is a member no more.`);
+  await print(removed, options, (one) => `${one.username} is no longer a member.`);
 }
 
 function said({ username, role, expires_at }: MemberRecord): string {

@@ -9,12 +9,12 @@ type Options = DatabaseOptions & JsonOptions;
 export function addSecretCommands(program: Command): void {
   const secrets = program
     .command("secrets")
-    .description("look after the key that secrets of two-factor sign-in are encrypted with")
+    .description("manage the key that encrypts the secrets of two-factor sign-in")
     .addHelpText(
       "after",
       `
 The key is in PM_SECRET_KEY, in the file that PM_SECRET_KEY_FILE names, or in a file beside a SQLite database,
-such as pm.db.key, which is made with the first secret. PM_SECRET_KEY holds 32 bytes, as \`openssl rand -base64 32\`
+such as pm.db.key, which is created with the first secret. PM_SECRET_KEY holds 32 bytes, as \`openssl rand -base64 32\`
 prints them; older keys can follow, separated by commas.
 
 Examples:
@@ -26,7 +26,7 @@ Examples:
   secrets
     .command("check")
     .description(
-      "say which key encrypts, and whose secrets can't be read; exit code 1 where there are any",
+      "show the current key and whose secrets can't be read; exit code 1 if there are any",
     )
     .addOption(databaseOption())
     .option(...JSON_OPTION)
@@ -41,15 +41,15 @@ Examples:
 
   secrets
     .command("rotate")
-    .description("encrypt all secrets with a new key; may be ended at any time and called again")
+    .description("encrypt all secrets with a new key; can be interrupted and run again")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-A key in a file is made anew; the one before stays in the file until the next rotation, since servers that run may
-have read it. With PM_SECRET_KEY, put the new key before the old one, restart the servers, then rotate; the old
-key can go when that is done.
+If the key is in a file, a new one is added; the old one stays in the file until the next rotation, since running
+servers may have read it. With PM_SECRET_KEY, put the new key before the old one, restart the servers, then rotate;
+remove the old key when that is done.
 
 Examples:
   $ pm-cli secrets rotate
@@ -59,13 +59,13 @@ Examples:
 
   secrets
     .command("remove-lost")
-    .description("switch two-factor sign-in off for those whose secret has lost its key")
+    .description("disable two-factor sign-in for users whose secret's key is lost")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-They can sign in with their password alone then, and set it up again.
+They can then sign in with their password alone, and set it up again.
 
 Examples:
   $ pm-cli secrets remove-lost
@@ -80,12 +80,12 @@ async function check({ db, ...output }: Options): Promise<void> {
     [
       key === null ? "There is no key yet." : `The key ${key} encrypts.`,
       `${secrets} secrets, ${outdated} of them not encrypted with it.`,
-      ...lost.map((username) => `The key of ${username}'s secret is not there.`),
+      ...lost.map((username) => `The key of ${username}'s secret is missing.`),
     ].join("\n"),
   );
   if (state.lost.length > 0) {
     throw new Failure(
-      "some secrets have lost their key: restore it, or give their owners up with `pm-cli secrets remove-lost`",
+      "the key of some secrets is missing: restore it, or disable two-factor sign-in for their users with `pm-cli secrets remove-lost`",
     );
   }
 }
@@ -95,7 +95,7 @@ async function rotate({ db, ...output }: Options): Promise<void> {
   await print(rotated, output, ({ key, secrets }) =>
     key === null
       ? "There is no key: set PM_SECRET_KEY, or PM_SECRET_KEY_FILE."
-      : `${secrets} secrets were encrypted anew. The key ${key} encrypts.`,
+      : `${secrets} secrets were re-encrypted. The key ${key} encrypts.`,
   );
 }
 
@@ -103,7 +103,7 @@ async function removeLost({ db, ...output }: Options): Promise<void> {
   const removed = await withAdmin(db, (admin) => admin.removeLostSecrets());
   await print(removed, output, ({ users }) =>
     users.length === 0
-      ? "No secret has lost its key."
+      ? "No secret's key is missing."
       : `Two-factor sign-in is off for ${users.join(", ")}.`,
   );
 }

@@ -15,13 +15,15 @@ interface SeedOptions extends DatabaseOptions, JsonOptions {
 export function addSeedCommand(program: Command): void {
   program
     .command("seed")
-    .description("fill a new database with generated data, or with a file's")
+    .description("fill a new database with generated data, or from a file")
     .addOption(databaseOption())
     .addOption(
-      new Option("--scale <scale>", "how much is generated").choices(SCALES).default("small"),
+      new Option("--scale <scale>", "amount of generated data").choices(SCALES).default("small"),
     )
     .addOption(
-      new Option("--file <file>", "JSON file of the data, instead of generated").conflicts("scale"),
+      new Option("--file <file>", "JSON file with the data, instead of generated data").conflicts(
+        "scale",
+      ),
     )
     .option(...JSON_OPTION)
     .addHelpText(
@@ -49,7 +51,7 @@ async function seed(options: SeedOptions): Promise<void> {
     async (admin) => {
       if ((await admin.listUsers()).length > 0) {
         throw new Failure(
-          `${nameOf(db)} has users already, and only a new database is seeded: name another with --db (or PM_DB)`,
+          `${nameOf(db)} already has users, but only new databases can be seeded: name another with --db (or PM_DB)`,
         );
       }
       const bar = await progressBar("Seeding");

@@ -23,13 +23,13 @@ const PAGES = Object.keys({
   two_factor: true,
 } satisfies Record<PageName, true>);
 
-/** An hour: a database that needs longer is not serving anybody. */
+/** An hour; longer timeouts make no sense for a server. */
 const LONGEST_TIMEOUT = 3_600_000;
 const MANY = 999_999_999;
 
 type OnOff = "on" | "off";
 
-/** What `serve` was told. */
+/** The options of `serve`. */
 export interface ServeOptions extends DatabaseOptions {
   host: string;
   port: number;
@@ -63,7 +63,7 @@ export interface ServeOptions extends DatabaseOptions {
   backupKeep: number;
 }
 
-/** Adds the options of `serve`; each can be a variable and a key of the settings file, too (docs/configuration.md). */
+/** Adds the options of `serve`; each is also a variable and a key of the settings file (docs/configuration.md). */
 export function addServeOptions(command: Command): void {
   const add = (group: string, flags: string, about: string, set = (option: Option) => option) => {
     const option = new Option(flags, about).helpGroup(group);
@@ -89,22 +89,19 @@ export function addServeOptions(command: Command): void {
   add(
     serving,
     "--url <url>",
-    "address clients reach it by (default: what each request says)",
+    "public address of the server (default: each request's address)",
     (one) => one.argParser(readUrl),
   );
   add(
     serving,
     "--trust-proxy",
-    "believe X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
+    "trust X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
   );
-  add(serving, "--tier <tier>", "what may be used", (one) =>
+  add(serving, "--tier <tier>", "GitLab tier whose features are enabled", (one) =>
     one.choices(TIERS).default("ultimate"),
   );
-  add(
-    serving,
-    "--pages <names>",
-    "pages there are, comma-separated, or off (default: all)",
-    (one) => one.argParser(orOff(readPages)),
+  add(serving, "--pages <names>", "enabled pages, comma-separated, or off (default: all)", (one) =>
+    one.argParser(orOff(readPages)),
   );
 
   const data = "Data:";
@@ -122,11 +119,11 @@ export function addServeOptions(command: Command): void {
     "--secret-key-file <file>",
     "the key that secrets are encrypted with (default: the database's name and .key)",
   );
-  add(data, "--backup-dir <folder>", "SQLite: write backups there, of all processes one");
-  add(data, "--backup-every <duration>", "how often: a number and m, h, d or w", (one) =>
+  add(data, "--backup-dir <folder>", "SQLite: write regular backups to this folder");
+  add(data, "--backup-every <duration>", "interval of backups: a number and m, h, d or w", (one) =>
     one.argParser(readDuration).default(86_400, "1d"),
   );
-  add(data, "--backup-keep <number>", "how many of them to keep", (one) =>
+  add(data, "--backup-keep <number>", "how many backups to keep", (one) =>
     number(1, 100_000)(one).default(7),
   );
 
@@ -143,7 +140,7 @@ export function addServeOptions(command: Command): void {
   add(
     limits,
     "--requests-per-minute <number>",
-    "answer a user, or an address without a token, so often and then 429 (default: any number)",
+    "limit for each user, and each address without a token (default: none)",
     number(1),
   );
   add(
@@ -168,7 +165,7 @@ export function addServeOptions(command: Command): void {
   add(
     limits,
     "--max-per-page <number>",
-    "the most a client can ask for (default: 100)",
+    "most items a client can ask for (default: 100)",
     number(1, 10_000),
   );
   add(
@@ -195,7 +192,7 @@ export function addServeOptions(command: Command): void {
   add(
     postgres,
     "--connect-timeout <ms>",
-    "how long a connection is waited for (default: 10000)",
+    "how long to wait for a connection (default: 10000)",
     number(1, LONGEST_TIMEOUT),
   );
   add(
@@ -206,7 +203,7 @@ export function addServeOptions(command: Command): void {
   );
 }
 
-/** What `createApp` is given. @throws UsageError where options don't go together */
+/** The options for `createApp`. @throws UsageError if options contradict each other */
 export function appOptionsOf(options: ServeOptions): AppOptions & { database: string } {
   const { requestsPerMinute: most, pages, eventRetention } = options;
   const { perPage, maxPerPage } = options;
@@ -242,27 +239,27 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
   });
 }
 
-/** What of an object is set. */
+/** An object's properties that are not `undefined`. */
 function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** For commander a flag is set by its variable whatever the value, also by `PM_TRUST_PROXY=false`. */
+/** Reads `--trust-proxy`. Commander takes any value of a flag's variable as true, even `PM_TRUST_PROXY=false`. */
 export function readTrustProxy(command: Command): boolean {
   const source = command.getOptionValueSource("trustProxy");
   if (source !== "env") return source === "cli";
   const value = process.env["PM_TRUST_PROXY"] as string;
   if (/^(1|true|yes|on)$/i.test(value)) return true;
   if (/^(0|false|no|off)$/i.test(value)) return false;
-  throw new UsageError(`PM_TRUST_PROXY is '${value}', it must be true or false`);
+  throw new UsageError(`PM_TRUST_PROXY is '${value}', but it must be true or false`);
 }
 
 function readPages(text: string): PageName[] {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find((name) => !PAGES.includes(name));
   if (wrong !== undefined) {
-    throw new InvalidArgumentError(`'${wrong}' is no page, choose from ${PAGES.join(", ")}.`);
+    throw new InvalidArgumentError(`'${wrong}' is not a page, choose from ${PAGES.join(", ")}.`);
   }
   return names as PageName[];
 }

@@ -20,18 +20,18 @@ import {
 export function addServeCommand(program: Command): void {
   const serve = program
     .command("serve")
-    .description("serve the API; the database is made where there is none, and brought up to date");
+    .description("serve the API; creates the database if it is missing, and brings it up to date");
   addServeOptions(serve);
   serve
     .addHelpText(
       "after",
       `
 With --smtp, --mail-from and --url, notifications are sent by mail.
-Events and entries of the audit log older than two years, and memberships that have run out, are removed once a day.
-Requests are logged on standard output and failures on standard error, one JSON object a line. The line with
-"message":"listening" says where it listens ("url") and where the key of its secrets is ("secret_key").
-SIGTERM or SIGINT answers what was asked before and ends; a second one ends at once.
-A worker that dies is started again.
+Events and audit log entries older than --event-retention, and expired memberships, are removed once a day.
+Requests are logged to standard output and failures to standard error, one JSON object per line. The line with
+"message":"listening" has the address ("url") and the file with the key of the secrets ("secret_key").
+On SIGTERM or SIGINT, running requests are answered before it exits; a second signal ends it at once.
+Workers that die are restarted.
 
 Examples:
   $ pm-cli serve
@@ -52,7 +52,7 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   }
   if (process.versions["deno"]) {
     throw new UsageError(
-      "--workers is for pm-cli on Node or Bun: elsewhere start several on ports of their own, behind a proxy",
+      "--workers needs Node or Bun: elsewhere start several servers on different ports, behind a proxy",
     );
   }
   const { isWorker, serveSupervised, superviseWorkers } = await import("../workers.ts");
@@ -64,7 +64,7 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   });
 }
 
-/** @param serveSupervised how a process that is one of several serves, until it is to end */
+/** @param serveSupervised in a worker, serves until the supervisor stops it */
 async function serveAlone(
   options: ServeOptions,
   command: Command,
@@ -74,7 +74,9 @@ async function serveAlone(
   const trustProxy = readTrustProxy(command);
   const appOptions = appOptionsOf(options);
   if (backupDir !== undefined && !isFile(db)) {
-    throw new UsageError("--backup-dir is for SQLite files: PostgreSQL has pg_dump, for one");
+    throw new UsageError(
+      "--backup-dir is for SQLite files: for PostgreSQL use pg_dump, for example",
+    );
   }
   const { serve } = await loadServer();
   const app = await openApp({ ...appOptions, background: true, onSwept, log, onError: report });
@@ -97,20 +99,20 @@ async function serveAlone(
   await Promise.race([drain(server, app, endBackups), secondSignal()]);
 }
 
-/** Nobody can sign in to an empty database. */
+/** Logs how to create the first user, if the database has none. */
 async function sayWhatIsNext({ admin }: App, database: string): Promise<void> {
   if (database === ":memory:" || (await admin.hasUsers())) return;
   hintAt(database);
   say("there are no users yet", { next: command("user create --admin") });
 }
 
-/** Says what was removed by itself. */
+/** Logs what the daily sweep removed. */
 function onSwept({ members, events, audit_events, before }: Swept): void {
   if (members > 0) say("memberships expired", { members });
   if (events + audit_events > 0) say("purged", { events, audit_events, before });
 }
 
-/** Says that it listens, where its secrets' key is, and which of its files others can read. */
+/** Logs the address and the file with the secrets' key, and warns about files that others can read. */
 function sayListening(more: object, { db, secretKeyFile }: ServeOptions): void {
   const file = secretKeyFile ?? defaultKeyFile(db);
   const key = process.env["PM_SECRET_KEY"] ? "PM_SECRET_KEY" : file;
@@ -144,13 +146,13 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): Erro
       );
     case "EACCES":
       return new Failure(
-        `may not listen on port ${port}: choose one above 1023 with --port (or PM_PORT)`,
+        `no permission to listen on port ${port}: choose one above 1023 with --port (or PM_PORT)`,
       );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return new Failure(
-        `${host} is no address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0`,
+        `${host} is not an address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0`,
       );
     default:
       return error;

@@ -35,11 +35,11 @@ Examples:
     .command("create")
     .description("issue a token; its secret is shown once")
     .addOption(databaseOption())
-    .option("--user <username>", "whose token it is")
-    .option("--name <name>", "what it is for")
+    .option("--user <username>", "owner of the token")
+    .option("--name <name>", "name that says what it is for")
     .option("--scopes <list>", `what it allows, comma-separated: ${SCOPE_NAMES}`)
-    .option("--expires-at <YYYY-MM-DD>", "the day (UTC) from which it is refused", readDay)
-    .option("--impersonate", "make it an impersonation token, which the user doesn't see")
+    .option("--expires-at <YYYY-MM-DD>", "day (UTC) from which it is refused", readDay)
+    .option("--impersonate", "issue an impersonation token, which the user doesn't see")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
@@ -47,7 +47,7 @@ Examples:
 Scopes:
 ${SCOPES.map((name) => `  ${name.padEnd(11)}${APPLICATION_SCOPES[name]}`).join("\n")}
 
-On a terminal, what is left out is asked for.
+On a terminal, missing values are asked for.
 
 Examples:
   $ pm-cli token create --user ada --name laptop --scopes api
@@ -60,11 +60,11 @@ Examples:
     .command("create-job")
     .description("issue the token of a CI job, for one project; its secret is shown once")
     .addOption(databaseOption())
-    .option("--project <path>", "the project it reaches: its full path, or its id")
-    .option("--user <username>", "whose rights it has there")
+    .option("--project <path>", "project it gives access to: full path or id")
+    .option("--user <username>", "user whose rights it has there")
     .option(
       "--lifetime <duration>",
-      "how long it is good: a number and s, m, h or d",
+      "how long it works: a number and s, m, h or d",
       readDuration,
       3600,
     )
@@ -72,8 +72,8 @@ Examples:
     .addHelpText(
       "after",
       `
-It is sent as the header JOB-TOKEN, or as the parameter job_token, and reads what a job needs: the project, its
-dependencies, its merge requests.
+Send it in the header JOB-TOKEN or the parameter job_token. It can read what a job needs: the project, its
+dependencies and its merge requests.
 
 Examples:
   $ pm-cli token create-job --project acme/site --user ada --lifetime 30m
@@ -85,7 +85,7 @@ Examples:
     .command("list")
     .description("list tokens, without their secrets")
     .addOption(databaseOption())
-    .option("--user <username>", "only this user's")
+    .option("--user <username>", "only tokens of this user")
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
@@ -99,7 +99,7 @@ Examples:
   token
     .command("revoke")
     .description("revoke a token for good")
-    .argument("<id>", "as `pm-cli token list` shows it", readId)
+    .argument("<id>", "id, see `pm-cli token list`", readId)
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -140,7 +140,7 @@ async function create(options: CreateOptions): Promise<void> {
     options,
     (one) => `${one.token}
 This is the secret of token ${one.id} (${one.name}) of ${one.username}. Keep it: it is not shown again.${
-      one.active ? "" : `\nIt is refused already: its day was ${one.expires_at}.`
+      one.active ? "" : `\nIt has already expired, on ${one.expires_at}.`
     }`,
   );
 }
@@ -166,7 +166,7 @@ async function createJob(
     created,
     options,
     (one) => `${one.token}
-This is the secret of a job token for ${one.project} as ${one.username}, good until ${one.expires_at}. It is not shown again.`,
+This is the secret of a job token for ${one.project} as ${one.username}, valid until ${one.expires_at}. It is not shown again.`,
   );
 }
 
@@ -212,7 +212,7 @@ function readScopes(list: string): Scope[] {
   const unknown = scopes.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (unknown.length > 0 || scopes.length === 0) {
     throw new UsageError(
-      `--scopes: '${unknown[0] ?? list}' is no scope, choose from ${SCOPE_NAMES}`,
+      `--scopes: '${unknown[0] ?? list}' is not a scope, choose from ${SCOPE_NAMES}`,
     );
   }
   return scopes as Scope[];

@@ -39,7 +39,9 @@ const LINK_OPTION = [
   "how long the link works: a number and h or d",
 ] as const;
 const urlOption = () =>
-  new Option("--url <url>", "the server's address, with which the link begins").env("PM_URL");
+  new Option("--url <url>", "the server's public address, with which the link begins").env(
+    "PM_URL",
+  );
 const A_WEEK = 7 * 86_400;
 
 /** Adds `user create|invite|list|show|rename|promote|demote|block|unblock|password|disable-two-factor|delete`. */
@@ -59,12 +61,12 @@ Examples:
   $ pm-cli user block bob`,
     );
 
-  newUserCommand(user, "create", "create a user; the database is made where there is none")
+  newUserCommand(user, "create", "create a user; creates the database if it is missing")
     .option("--password-stdin", "read their password from standard input")
     .addHelpText(
       "after",
       `
-On a terminal, what is left out is asked for. A user without a password has tokens only.
+On a terminal, missing values are asked for. A user without a password can only use tokens.
 
 Examples:
   $ pm-cli user create --username root --name "Root" --email root@example.com --admin
@@ -72,17 +74,13 @@ Examples:
     )
     .action(create);
 
-  newUserCommand(
-    user,
-    "invite",
-    "create a user, and print the link by which they set their password",
-  )
+  newUserCommand(user, "invite", "create a user, and print a link by which they set their password")
     .option(...LINK_OPTION, readLifetime, A_WEEK)
     .addOption(urlOption())
     .addHelpText(
       "after",
       `
-The link works once, and is not shown again: \`pm-cli user password <username> --link\` makes another.
+The link works once, and is not shown again: \`pm-cli user password <username> --link\` creates another.
 
 Examples:
   $ pm-cli user invite --username ada --name "Ada Lovelace" --email ada@example.com --url https://pm.example.com
@@ -112,8 +110,8 @@ Examples:
   user
     .command("rename")
     .description("change a user's name in paths, their full name or their e-mail address")
-    .argument("<username>", "whom")
-    .argument("[new-username]", "what they are called in paths and mentions from now on")
+    .argument("<username>", "user name")
+    .argument("[new-username]", "new name in paths and mentions")
     .addOption(databaseOption())
     .option("--name <name>", "their full name")
     .option("--email <email>", "their e-mail address")
@@ -121,7 +119,7 @@ Examples:
     .addHelpText(
       "after",
       `
-The paths of their own projects change with the user name; the old paths are not found any more.
+The paths of their own projects change with the user name; the old paths stop working.
 
 Examples:
   $ pm-cli user rename ada countess
@@ -141,7 +139,7 @@ Examples:
     "demote",
     "make an administrator an ordinary user",
     { admin: false },
-    (one) => `${one.username} is no administrator any more.`,
+    (one) => `${one.username} is no longer an administrator.`,
   );
   const stated = (one: UserRecord) => `${one.username} is ${one.state} now.`;
   changeCommand(user, "block", "refuse a user's tokens from now on", { state: "blocked" }, stated);
@@ -156,8 +154,8 @@ Examples:
   user
     .command("password")
     .alias("set-password")
-    .description("give a user another password, which ends their sessions")
-    .argument("<username>", "whose")
+    .description("set a user's password, which ends their sessions")
+    .argument("<username>", "user name")
     .addOption(databaseOption())
     .option("--password-stdin", "read it from standard input")
     .option("--link", "print a link by which they set it themselves")
@@ -167,7 +165,7 @@ Examples:
     .addHelpText(
       "after",
       `
-On a terminal it is asked for.
+On a terminal, the password is asked for.
 
 Examples:
   $ pm-cli user password ada
@@ -179,8 +177,8 @@ Examples:
   oneUserCommand(
     user,
     "disable-two-factor",
-    "let a user sign in with their password alone: they have lost their app and their codes",
-    "Make sure that it is them who ask.",
+    "let a user who lost their app and codes sign in with their password alone",
+    "Make sure first that the request really comes from them.",
   ).action(async (username: string, options: Shared) => {
     const done = await withAdmin(options.db, (admin) => admin.disableTwoFactor(username));
     await print(done, options, (one) => `${one.username} signs in with their password alone now.`);
@@ -190,7 +188,7 @@ Examples:
     user,
     "delete",
     "delete a user with their own projects",
-    "It can't be undone: `pm-cli user block` can.",
+    "This can't be undone; `pm-cli user block` can.",
     " --yes",
   )
     .option(...YES_OPTION)
@@ -202,14 +200,14 @@ function newUserCommand(user: Command, verb: string, description: string): Comma
     .command(verb)
     .description(description)
     .addOption(databaseOption())
-    .option("--username <username>", "what they are called in paths and mentions")
+    .option("--username <username>", "name in paths and mentions")
     .option("--name <name>", "their full name")
     .option("--email <email>", "their e-mail address")
     .option("--admin", "make them an administrator")
     .option(...JSON_OPTION);
 }
 
-/** @param flags what examples have besides the name */
+/** @param flags flags for the examples, after the name */
 function oneUserCommand(
   user: Command,
   verb: string,
@@ -220,7 +218,7 @@ function oneUserCommand(
   return user
     .command(verb)
     .description(description)
-    .argument("<username>", "whom")
+    .argument("<username>", "user name")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
@@ -245,7 +243,7 @@ function changeCommand(
   });
 }
 
-/** The data of a user who is made: what is left out is asked for, and checked at once. */
+/** A new user's data; asks for missing values, and checks each answer at once. */
 async function completeNew(options: NewOptions) {
   const { values } = await complete(
     options,
@@ -307,7 +305,7 @@ ${linkText(one.invitation)}`,
 const kindOf = ({ admin }: UserRecord) => (admin ? "the administrator" : "the user");
 
 function linkText({ username, url, path, expires_at }: PasswordLink): string {
-  const where = url === null ? " It goes behind the server's address (--url)." : "";
+  const where = url === null ? " Put the server's address (--url) before it." : "";
   return `${url ?? path}
 With this link ${username} sets their password, once, until ${expires_at}.${where} It is not shown again.`;
 }
@@ -366,7 +364,7 @@ async function createLink(username: string, options: Shared & LinkOptions): Prom
   await print(link, options, linkText);
 }
 
-/** @param before what is looked at before anything is asked */
+/** @param before a check to run before the question */
 function askForPassword(
   database: string,
   question: string,
@@ -380,7 +378,7 @@ function askForPassword(
 
 async function passwordFromStandardInput(): Promise<string> {
   const password = await readStandardInput();
-  if (password === "") throw new UsageError("--password-stdin: there is nothing on standard input");
+  if (password === "") throw new UsageError("--password-stdin: standard input is empty");
   return password;
 }
 
@@ -390,7 +388,7 @@ function readLifetime(text: string): number {
   const [, number, unit] = /^([1-9]\d{0,3})([hd])$/.exec(text) ?? [];
   const seconds = Number(number) * SECONDS[unit as keyof typeof SECONDS];
   if (seconds <= 365 * 86_400) return seconds;
-  throw new InvalidArgumentError("It must be a number and h or d, such as 24h, a year at most.");
+  throw new InvalidArgumentError("It must be a number and h or d, such as 24h, at most a year.");
 }
 
 const COLUMNS: Columns<UserRecord> = {
@@ -404,6 +402,6 @@ const COLUMNS: Columns<UserRecord> = {
 
 async function list(options: Shared): Promise<void> {
   const users = await withAdmin(options.db, (admin) => admin.listUsers());
-  const nothing = `There are no users: \`${command("user create")}\` makes one.`;
+  const nothing = `There are no users: \`${command("user create")}\` creates one.`;
   await printList(users, options, COLUMNS, nothing);
 }

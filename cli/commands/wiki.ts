@@ -17,7 +17,7 @@ interface ExportOptions extends DatabaseOptions, JsonOptions {
 export function addWikiCommands(program: Command): void {
   const wiki = program
     .command("wiki")
-    .description("look after wikis")
+    .description("manage wikis")
     .addHelpText(
       "after",
       `
@@ -27,11 +27,9 @@ Examples:
 
   wiki
     .command("export")
-    .description(
-      "write a wiki out as files: pages, attachments, and every version in history.jsonl",
-    )
+    .description("export a wiki as files: pages, attachments, and every version in history.jsonl")
     .addOption(databaseOption())
-    .option("--project <project>", "full path of the project, or its id")
+    .option("--project <project>", "project: full path or id")
     .option("--dir <dir>", "an empty folder, made where there is none")
     .option(...JSON_OPTION)
     .addHelpText(

@@ -8,11 +8,11 @@ const MONTHS = 30;
 export const WORKDAY = 9 * 60;
 
 /**
- * The working time of two and a half years: minutes of office hours, counted from the first one, on days that are
- * neither at weekends nor between the years.
+ * The working time of two and a half years: minutes of office hours, counted from the first one. Weekends and the days
+ * between Christmas and New Year are free.
  */
 export class Calendar {
-  /** How many working minutes there were until now. */
+  /** The number of working minutes until now. */
   readonly total: number;
   readonly #days: number[];
 
@@ -34,14 +34,14 @@ export class Calendar {
     return dayOf(this.#days.at(-1) as number);
   }
 
-  /** When a working minute was, an ISO 8601 instant, to the second. */
+  /** The time of a working minute: an ISO 8601 instant, precise to a second. */
   at(minute: number): string {
     const whole = Math.min(Math.floor(minute / WORKDAY), this.#days.length - 1);
     const at = (this.#days[whole] as number) + OPENS + (minute - whole * WORKDAY) * MINUTE;
     return `${new Date(at).toISOString().slice(0, 19)}Z`;
   }
 
-  /** The day of a working minute, those to come too: `YYYY-MM-DD`. */
+  /** The day of a working minute, also a future one: `YYYY-MM-DD`. */
   dayOf(minute: number): string {
     const beyond = Math.ceil(Math.max(0, minute - this.total) / WORKDAY);
     const at = Date.parse(this.at(Math.min(minute, this.total)));
@@ -60,15 +60,15 @@ export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** What a milestone of a time is. */
+/** The title and days of a milestone. */
 export interface Span {
   title: string;
-  /** `YYYY-MM-DD`, both of them in it. */
+  /** `YYYY-MM-DD`; both days are included. */
   start: string;
   end: string;
 }
 
-/** The quarter an instant or day, an ISO 8601 text, is in; or one that many quarters later. */
+/** The quarter of an ISO 8601 instant or day, or the one `later` quarters after it. */
 export function quarterOf(instant: string, later = 0): Span {
   const at = new Date(instant);
   const first = Math.floor(at.getUTCMonth() / 3) * 3 + later * 3;

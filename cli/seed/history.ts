@@ -10,23 +10,23 @@ type Note = NonNullable<Issue["notes"]>[number];
 type MergeRequest = NonNullable<Project["merge_requests"]>[number];
 type Push = NonNullable<Project["pushes"]>[number];
 
-/** Where work happens, and whose. */
+/** The project work happens in, and the people who do it. */
 export interface Workplace {
   /** The project's name. */
   product: string;
-  /** User names of those who do the work: one at least. */
+  /** User names of people who do the work; at least one. */
   team: readonly string[];
-  /** User names of those who only ask for it. */
+  /** User names of people who only report issues. */
   others: readonly string[];
   /** Names of the project's own labels. */
   labels: readonly string[];
-  /** Whether it is a company's, which has labels and milestones for all of its projects. */
+  /** Whether it belongs to a company, which has labels and milestones for all its projects. */
   inCompany: boolean;
-  /** States of work in progress: names of labels. */
+  /** Labels for the states of work in progress. */
   workflow: readonly string[];
-  /** The working minute from which on there is something. */
+  /** The working minute in which the history begins. */
   began: number;
-  /** User names besides the assignees' of those who have it on their lists. */
+  /** User names of people other than the assignees who have todos. */
   watchers: readonly string[];
 }
 
@@ -36,7 +36,7 @@ interface Pushed {
   push: Push;
 }
 
-/** What happened to one issue: {@link historyOf} makes as many as there are. */
+/** The history of one issue; {@link historyOf} creates one for each. */
 class Work {
   readonly pushes: Pushed[] = [];
   readonly #place: Workplace;
@@ -64,12 +64,12 @@ class Work {
     };
     this.#title = fill(this.#story.title, this.#values);
     this.#began = began;
-    // Most is done within days, some takes weeks, and now and then something is left lying.
+    // Most work is done within days, some takes weeks, and some is never finished.
     const lasts = random.skewed(0.4, 25) * WORKDAY;
     this.#merged = random.chance(0.1) ? Number.POSITIVE_INFINITY : began + lasts;
     this.#assignee = random.pick(place.team);
     this.#number = number;
-    // The quarter it was done in, or that is on.
+    // The quarter it was finished in, or the current one.
     const done = calendar.at(Math.min(this.#merged, calendar.total));
     const isPlanned = place.inCompany && random.chance(0.6);
     this.#planned = isPlanned ? { milestone: quarterOf(done).title } : {};
@@ -113,7 +113,7 @@ class Work {
     };
   }
 
-  /** The merge request that settles it, with the pushes to its branch, or nothing where there is none yet. */
+  /** The merge request that resolves the issue, after recording its pushes; `undefined` if there is none yet. */
   mergeRequest(): { at: number; request: MergeRequest } | undefined {
     const random = this.#random;
     const { commits } = this.#story;
@@ -172,7 +172,7 @@ class Work {
     return minute < this.#calendar.total;
   }
 
-  /** Notes in turn, one after the other, as far as they were written yet. */
+  /** Notes by the authors in turn, up to now. */
   #notes(
     bodies: readonly string[],
     authors: readonly string[],
@@ -215,20 +215,20 @@ class Work {
   }
 }
 
-/** What makes a history: chance, and when people work. */
+/** What histories are generated from: random choices and working time. */
 export interface Chances {
   random: Random;
   calendar: Calendar;
 }
 
-/** What happened in a project: its issues, merge requests and pushes, in order. */
+/** Generates a project's issues, merge requests and pushes, in order. */
 export function historyOf(
   place: Workplace,
   issues: number,
   chances: Chances,
 ): Required<Pick<Project, "issues" | "merge_requests" | "pushes">> {
   const { random, calendar } = chances;
-  // There is more of it every year.
+  // Activity grows over the years.
   const starts = Array.from(
     { length: issues },
     () => place.began + Math.sqrt(random.next()) * (calendar.total - place.began),
@@ -247,7 +247,7 @@ function sorted<T extends { at: number }>(happenings: T[]): T[] {
   return happenings.sort((one, other) => one.at - other.at);
 }
 
-/** Gives pushes the commits they go from and to: of each branch, one after the other. */
+/** Sets the commits before and after each push, so that each branch's pushes form a chain. */
 function chained(pushes: readonly Pushed[], random: Random): Push[] {
   const heads = new Map<string, string>();
   return pushes.map(({ push }) => {
@@ -266,7 +266,7 @@ function chained(pushes: readonly Pushed[], random: Random): Push[] {
   });
 }
 
-/** Words as they stand in the name of a branch. */
+/** A title as part of a branch name. */
 function plain(title: string): string {
   return title
     .toLowerCase()

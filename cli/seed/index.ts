@@ -28,23 +28,23 @@ type Milestone = NonNullable<Group["milestones"]>[number];
 type Members = NonNullable<Group["members"]>;
 type Visibility = NonNullable<Group["visibility"]>;
 
-/** Who works in a company, and what its groups and projects go by. */
+/** A company's staff, and the settings of its groups and projects. */
 interface Company {
   staff: readonly User[];
   people: People;
   level: Visibility;
-  /** How many projects each of its groups gets, in the order they are made. */
+  /** How many projects each of its groups gets, in order of creation. */
   projectCounts: number[];
 }
 
 /** How much is generated. */
 interface Size {
-  /** With the administrator. */
+  /** Including the administrator. */
   users: number;
   companies: number;
-  /** A department each, by the number of its teams. */
+  /** The number of teams of each department. */
   teams: readonly number[];
-  /** With those that are people's own. */
+  /** Including personal ones. */
   projects: number;
   personalProjects: number;
   /** Projects directly in the first company. */
@@ -92,29 +92,29 @@ const SIZES = {
   },
 } satisfies Record<string, Size>;
 
-/** How much data there is: a demo, what benchmarks run on, or more than most installations hold. */
+/** The amount of data: a demo, a benchmark, or more than most installations have. */
 export type Scale = keyof typeof SIZES;
 export const SCALES = Object.keys(SIZES) as Scale[];
 
 /**
- * Generates believable data, the same at every call but for the secret of the administrator's token, with a history of
- * two and a half years.
+ * Generates realistic data with a history of two and a half years. It is the same at every call, except for the secret
+ * of the administrator's token.
  *
  * @param now when the history ends, in epoch milliseconds
  *
- * In every scale there are the administrator `root`, who has a token, and the public group `acme`, whose first board
- * has 20 lists but for the small scale.
+ * Every scale has the administrator `root` with a token, and the public group `acme`, whose first board has 20 lists,
+ * except in the small scale.
  */
 export function seedData(scale: Scale, now: number): Seed {
   return new Generator(SIZES[scale], now).seed();
 }
 
 const DAY = 86_400_000;
-/** Of 1970, in days since its start. */
+/** The first Monday of 1970, in days since its start. */
 const FIRST_MONDAY = 4;
-/** Fortnights that went by before the first sprint. */
+/** Fortnights before the first sprint. */
 const FIRST_SPRINT = 1_418;
-/** All that a history can touch, and the next one. */
+/** All quarters that a history can include, and the next one. */
 const QUARTERS = 12;
 
 const LEVELS: readonly Visibility[] = ["private", "internal", "public"];
@@ -124,7 +124,7 @@ class Generator {
   readonly #random = new Random(20_261_121);
   readonly #past: Past;
   readonly #now: number;
-  /** How many labels each project gets, in the order they are made. */
+  /** How many labels each project gets, in order of creation. */
   readonly #projectLabels: number[];
   readonly #users: User[];
 
@@ -164,7 +164,7 @@ class Generator {
   }
 
   #user(index: number): User {
-    // Every pair of names once: the last name steps on with each round of first names.
+    // Every pair of names once: the last names shift by one with each round of first names.
     const first = FIRST_NAMES[index % FIRST_NAMES.length] as string;
     const round = Math.floor(index / FIRST_NAMES.length);
     const last = LAST_NAMES[(index * 7 + round) % LAST_NAMES.length] as string;
@@ -266,7 +266,7 @@ class Generator {
     const labels = LABEL_PREFIXES.flatMap((prefix) =>
       SUBJECTS.map((subject) => `${prefix}: ${subject}`),
     );
-    // A few are popular, most have hardly a star.
+    // A few projects are popular, most have hardly any stars.
     const stars = Math.floor(this.#random.next() ** 4 * Math.min(this.#users.length, 40));
     return {
       path: plain(name),
@@ -280,7 +280,7 @@ class Generator {
     };
   }
 
-  /** The first company employs two in five, the others half of the people, some work nowhere. */
+  /** The first company employs 40 % of the people, the others share half of them, and the rest work nowhere. */
   #staff(index: number): User[] {
     const people = this.#users.length;
     const first = Math.floor(people * 0.4);
@@ -290,7 +290,7 @@ class Generator {
     return this.#users.slice(from, from + each);
   }
 
-  /** Every role is there, as far as the staff goes; most are developers. */
+  /** Every role occurs, if there are enough people; most are developers. */
   #membersOf(staff: readonly User[]): Members {
     const everyRole = ["owner", "maintainer", "developer", "reporter", "guest"] as const;
     const most = ["developer", "developer", "developer", "reporter", "guest"] as const;
@@ -322,7 +322,7 @@ class Generator {
     return WORKFLOW.filter((state) => chosen.has(state));
   }
 
-  /** Those of the past, the one that is on, and the next. */
+  /** Past quarters, the current and the next one. */
   #quarters(): Milestone[] {
     return Array.from({ length: QUARTERS }, (_, index) => {
       const later = index + 2 - QUARTERS;
@@ -337,7 +337,7 @@ class Generator {
     });
   }
 
-  /** The last one, and the one that is on: two weeks each, from Monday to Friday. */
+  /** The last and the current sprint, from a Monday to the Friday of the next week. */
   #sprints(): Milestone[] {
     const weeks = Math.floor((this.#now / DAY - FIRST_MONDAY) / 14);
     return [weeks - 1, weeks].map((number) => {
@@ -352,7 +352,7 @@ class Generator {
     });
   }
 
-  /** The same visibility or, now and then, a narrower one. */
+  /** The same visibility or, sometimes, a more restricted one. */
   #upTo(visibility: Visibility): Visibility {
     if (this.#random.next() < 0.6) return visibility;
     return this.#random.pick(LEVELS.slice(0, LEVELS.indexOf(visibility) + 1));
@@ -373,7 +373,7 @@ const DEPARTMENT_LABELS = [
 ] as const;
 const TEAM_LABELS = ["effort: days", "effort: hours", "effort: weeks"] as const;
 
-/** Guests look on, blocked people are gone; the rest of the staff works or asks for work. */
+/** Divides a staff into workers and others who report issues, without guests and blocked users. */
 function peopleOf(staff: readonly User[], members: Members): People {
   const active = staff.filter(({ state }) => state !== "blocked").map(({ username }) => username);
   const isWorker = (username: string) =>
@@ -393,7 +393,7 @@ function releases(count: number): Milestone[] {
   }));
 }
 
-/** A name as it stands in a path: without accents, in lower case. */
+/** A name as a path: without accents, in lower case. */
 function plain(name: string): string {
   return name
     .normalize("NFD")

@@ -4,7 +4,7 @@ type Project = NonNullable<Seed["projects"]>[number];
 type Dependency = NonNullable<Project["dependencies"]>[number];
 type Manager = "bundler" | "composer" | "maven" | "npm" | "pip" | "yarn";
 
-/** A file each, with what it pins: name and version, then a weakness of that version where one is known. */
+/** A file for each manager with its packages: name and version, then a vulnerability of that version, if any. */
 const FILES: Record<Manager, readonly [path: string, packages: readonly string[]]> = {
   bundler: [
     "Gemfile.lock",
@@ -84,7 +84,7 @@ const FILES: Record<Manager, readonly [path: string, packages: readonly string[]
   ],
 };
 
-/** What a project with this package manager depends on. */
+/** The dependencies of a project with this package manager. */
 export function packagesOf(manager: Manager): Dependency[] {
   const [dependency_file_path, packages] = FILES[manager];
   return packages.map((line) => {
@@ -101,7 +101,7 @@ export function packagesOf(manager: Manager): Dependency[] {
 
 type Severity = NonNullable<Dependency["vulnerabilities"]>[number]["severity"];
 
-/** The package managers, and which of a project's topics speak for them. */
+/** Package managers by the project topics that imply them. */
 export const MANAGERS: Readonly<Record<string, Manager>> = {
   frontend: "yarn",
   ruby: "bundler",

@@ -9,7 +9,7 @@ type Attachment = NonNullable<Project["wiki_attachments"]>[number];
 
 const PICTURE = "overview.svg";
 
-/** Pages of a wiki, with what was added to each later. */
+/** Wiki pages, with later additions. */
 const PAGES: readonly { title: string; content: string; additions: readonly string[] }[] = [
   {
     title: "home",
@@ -78,9 +78,9 @@ twice rather than never, so each has a number.
 ];
 
 /**
- * The wiki of a project, and the picture on its first page.
+ * A project's wiki, and the picture on its first page.
  *
- * @param began the working minute from which on it was written
+ * @param began the working minute in which the wiki begins
  */
 export function wikiOf(
   product: string,
@@ -118,7 +118,7 @@ export function wikiOf(
   return { wiki, wiki_attachments: [picture] };
 }
 
-/** A box that stands for the customers, and one for the project. */
+/** An SVG with a box for the customers and one for the project. */
 function drawing(product: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="420" height="80" font-family="sans-serif">
   <rect x="10" y="20" width="140" height="40" fill="#d4c5f9"/><text x="30" y="45">Customers</text>

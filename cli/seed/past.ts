@@ -12,31 +12,31 @@ type Project = NonNullable<Group["projects"]>[number];
 type Badge = NonNullable<Group["badges"]>[number];
 type Settings = NonNullable<Group["notification_settings"]>;
 
-/** Whose project it is. */
+/** The people of a project. */
 export interface People {
-  /** User names of those who do the work: one at least. */
+  /** User names of people who do the work; at least one. */
   workers: readonly string[];
-  /** User names of those who only ask for it. */
+  /** User names of people who only report issues. */
   others: readonly string[];
-  /** Whether they are a company's, which has labels and milestones for all of its projects. */
+  /** Whether they belong to a company, which has labels and milestones for all its projects. */
   areCompany: boolean;
-  /** Whether the administrator made it and looks after it. */
+  /** Whether the administrator created and maintains the project. */
   areAdministrators?: boolean;
 }
 
 /**
- * What has come up in two and a half years. It draws from its own chances, so that the rest of the data is the same
- * whatever happened.
+ * Generates the history of two and a half years. It has its own random numbers, so that the rest of the data doesn't
+ * depend on it.
  */
 export class Past {
   readonly calendar: Calendar;
   readonly #random = new Random(20_240_521);
-  /** How many issues each project gets, in the order they are made. */
+  /** How many issues each project gets, in order of creation. */
   readonly #issues: number[];
 
   /**
-   * @param now when it ends, in epoch milliseconds
-   * @param issues how many there are in all: a quarter of them in the first projects
+   * @param now the end of the history, in epoch milliseconds
+   * @param issues the total number of issues; a quarter of them go to the first projects
    */
   constructor(now: number, issues: number, projects: { first: number; others: number }) {
     this.calendar = new Calendar(now);
@@ -47,12 +47,12 @@ export class Past {
     ];
   }
 
-  /** When all began, an ISO 8601 instant. */
+  /** The start of the history, an ISO 8601 instant. */
   get start(): string {
     return this.calendar.at(0);
   }
 
-  /** Some users want to hear of more, or of less, than others. */
+  /** A user's creation time and, for some, notification settings. */
   ofUser(): Pick<User, "created_at" | "notification_settings"> {
     const settings = this.#random.chance(0.2)
       ? { level: this.#random.pick(["watch", "mention", "disabled"] as const) }
@@ -63,7 +63,7 @@ export class Past {
     };
   }
 
-  /** What a group has: badges that stand for each of its projects, and members who want to hear of all. */
+  /** A group's badges, which apply to each of its projects, and members who watch it. */
   ofGroup(
     members: Group["members"] = {},
   ): Pick<Group, "created_at" | "badges" | "notification_settings"> {
@@ -74,13 +74,13 @@ export class Past {
     };
   }
 
-  /** What a project has besides its labels, milestones and stars. */
+  /** Adds everything to a project but labels, milestones and stars. */
   ofProject(project: Project, people: People): Project {
     const random = this.#random;
     const { calendar } = this;
     const { workers, others, areCompany, areAdministrators = false } = people;
     const { name = project.path, topics = [], members = {} } = project;
-    // The administrator's have been there from the start.
+    // The administrator's projects exist from the start.
     const began = areAdministrators ? 0 : calendar.total * 0.8 * random.next() ** 2;
     const team = random.sample(workers, random.integer(2, 8));
     const leads = Object.entries(members).map(([username, role]) => [

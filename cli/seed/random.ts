@@ -1,4 +1,4 @@
-/** Random choices, the same for the same start. */
+/** Pseudo-random choices, the same for the same seed. */
 export class Random {
   #state: number;
 
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** Whether something of this likelihood happens. */
+  /** Returns true with this likelihood. */
   chance(likelihood: number): boolean {
     return this.next() < likelihood;
   }
@@ -23,7 +23,7 @@ export class Random {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** A number between the two, of which the smaller ones come up far more often. */
+  /** A number between the two; smaller ones are far more frequent. */
   skewed(least: number, most: number): number {
     return least * (most / least) ** this.next();
   }
@@ -42,7 +42,7 @@ export class Random {
     });
   }
 
-  /** A total dealt out in uneven parts. */
+  /** Splits a total into uneven parts. */
   spread(total: number, parts: number): number[] {
     const weights = Array.from({ length: parts }, () => 0.4 + this.next() * 1.2);
     const all = weights.reduce((sum, weight) => sum + weight, 0);

@@ -1,13 +1,13 @@
 /**
- * What work was about: an issue, what people said of it, and what was done. `{thing}` and `{when}` are one of
- * {@link THINGS} and of {@link CIRCUMSTANCES}, `{product}` is the project's name.
+ * A template of work: an issue, the discussion, and the commits. `{thing}` stands for one of {@link THINGS}, `{when}`
+ * for one of {@link CIRCUMSTANCES}, `{product}` for the project's name.
  */
 export interface Story {
   type: "bug" | "feature" | "incident" | "maintenance" | "question" | "security";
   title: string;
   description: string;
   notes: readonly string[];
-  /** Of the commits that settle it; none where talking does. */
+  /** Titles of the commits that resolve it; none if discussion does. */
   commits: readonly string[];
 }
 
@@ -178,7 +178,7 @@ It should be kept, or there should be an error.`,
   },
 ];
 
-/** What is said of a merge request. */
+/** Comments on merge requests. */
 export const REVIEW = [
   "Could you name this after what it gives?",
   "Nice and short. Does it hold for an empty list as well?",
@@ -190,14 +190,14 @@ export const REVIEW = [
   "Looks good to me!",
 ];
 
-/** Of stories in progress, what is asked of whoever is on it. */
+/** Questions to the assignee of work in progress. */
 export const QUESTIONS = [
   "@{user} could you have a look?",
   "@{user} do you think this can be done by the end of the sprint?",
   "Who could help here? @{user} maybe, you know this part best.",
 ];
 
-/** A text with its blanks filled; `{Thing}` begins a sentence. */
+/** Fills the placeholders of a text; `{Thing}` is capitalized. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\{(\w+)\}/g, (blank, name: string) => {
     const value = values[name.toLowerCase()];

@@ -15,7 +15,7 @@ export const LAST_NAMES = split(`
   Oliveira Park Rahman Silva Thompson Weiss Young Abe Brandt Correia Dhillon Eze Fontaine Greene Hakimi Ito
 `);
 
-/** Companies: a group at the top each. The first is at the same path in every scale. */
+/** Companies, each a top-level group. The first has the same path in every scale. */
 export const COMPANIES = split(`
   Acme Borealis Cobalt Driftwood Evergreen Foxglove Granite Harbour Ironwood Juniper Kestrel Lumen Meridian Northwind
   Opal Pinecone Quarry Riverstone Saltmarsh Tidewater
@@ -42,7 +42,7 @@ export const PERSONAL_PROJECTS = ["Dotfiles", "Notes", "Playground", "Homepage",
 
 export const TOPICS = split("backend frontend go internal ios kotlin legacy node python rust ruby");
 
-/** What work goes through, in order: labels of every company, of which boards make their lists. */
+/** The states of work, in order. Every company has them as labels, and boards as lists. */
 export const WORKFLOW = [
   "Triage",
   "Backlog",
@@ -72,7 +72,7 @@ export const TYPES = ["bug", "feature", "incident", "maintenance", "question", "
 
 export const PRIORITIES = ["critical", "high", "medium", "low"];
 
-/** What labels of projects are about, each under one of {@link LABEL_PREFIXES}. */
+/** Subjects of project labels, which follow one of {@link LABEL_PREFIXES}. */
 export const SUBJECTS = split(`
   accessibility accounts alerts analytics audit auth backups cache calendar cart cli compliance config currency dates
   delivery email errors exports filters forms icons images imports jobs keyboard layout limits localisation logging

@@ -13,14 +13,14 @@ export interface Allowance {
   window: number;
 }
 
-/** In characters; no user name or address is longer. */
+/** The maximum length of a key in characters; no user name or address is longer. */
 const LONGEST_KEY = 300;
 
 /**
  * Counts an attempt before it is made, so concurrent attempts cannot exceed the limit. Refused attempts are not counted,
  * so a flood writes nothing.
  *
- * @param allowances those of addresses first: an attempt that one of them refuses is not counted by the next
+ * @param allowances those of addresses first: an attempt that one refuses is not counted against the next
  * @param now epoch milliseconds
  * @throws ApiError 429 with `Retry-After` if one of the allowances is used up
  */
@@ -89,7 +89,7 @@ export async function count(
      returning count, ends_at`,
     [keyOf(allowance), by, now + allowance.window, now, now],
   );
-  // Last, so that two who count don't wait for each other.
+  // Last in the transaction, so that concurrent counts don't wait for each other.
   db.last("delete from attempts where ends_at <= ?", [now]);
   return usageOf(allowance, row as Row);
 }

@@ -57,7 +57,7 @@ export type Actor = AuditEntry["author"] & {
   ip: string;
 };
 
-/** The author where nobody is signed in: whoever has the database (`pm-cli`, the embedding app). */
+/** The author of operators' actions (`pm-cli`, the embedding app). */
 export const OPERATOR: Actor = { id: null, name: "operator", ip: "" };
 
 /** The real author of a caller's actions: with sudo, the administrator. */

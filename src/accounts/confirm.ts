@@ -3,7 +3,7 @@ import type { Preparing } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import { attempt, forgive } from "./attempts.ts";
 
-/** How often a signed-in user may try their own secret, from any address. */
+/** How often a signed-in user may try their password or code, from any address. */
 const ALLOWANCE = { most: 10, window: 10 * 60_000 };
 
 /**

@@ -2,7 +2,7 @@ import { digestOf, newOpaque } from "../core/auth.ts";
 import type { Database, Reader } from "../store/port.ts";
 
 /**
- * Makes the link by which a user sets a password; links they had before no longer work.
+ * Creates the link by which a user sets a password; earlier links stop working.
  *
  * @param expiresAt epoch milliseconds
  * @returns the secret in the link, of which only a digest is stored
@@ -23,7 +23,7 @@ export async function create(
   return secret;
 }
 
-/** The active user who may set a password by a link, or `undefined`. @param secret as the link has it */
+/** The active user a password link belongs to, or `undefined`. @param secret the secret in the link */
 export async function findUser(
   db: Reader,
   secret: string,

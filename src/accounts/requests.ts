@@ -7,7 +7,7 @@ import { type Allowance, count } from "./attempts.ts";
 const MINUTE = 60_000;
 /** The share of a limit that a process reserves at once. */
 const PART = 10;
-/** The most callers kept in memory. */
+/** The maximum number of callers kept in memory. */
 const MOST_KEPT = 10_000;
 
 /** Request limits per minute. */

@@ -2,27 +2,27 @@ import { keyIdOf, SecretKeyError, type Secrets } from "../core/secrets.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 import { record } from "./audit.ts";
 
-/** Secrets that are read, and encrypted anew, in one transaction. */
+/** How many secrets are re-encrypted in one transaction. */
 const BATCH = 100;
 const FIRST_KEY = "$1$";
 const KEY_PREFIX = FIRST_KEY.length + 8;
 
-/** What a user's second factor is encrypted for. */
+/** The purpose a user's second factor is encrypted for; it can't be decrypted for another one. */
 export const twoFactorOf = (userId: number) => `two_factor ${userId}`;
 
 /** How the secrets in a database are encrypted. */
 export interface SecretsState {
-  /** The id of the key that encrypts; `null` where there is none. */
+  /** The id of the current key; `null` if there is none. */
   key: string | null;
-  /** Secrets there are. */
+  /** How many secrets there are. */
   secrets: number;
-  /** Those that are encrypted with another key, or not at all. */
+  /** How many are encrypted with another key, or not at all. */
   outdated: number;
-  /** User names of those whose key is not there. */
+  /** User names of those whose secret's key is missing. */
   lost: string[];
 }
 
-/** Gives how secrets are encrypted. */
+/** Reports how the secrets in a database are encrypted. */
 export async function stateOf(db: Reader, secrets: Secrets): Promise<SecretsState> {
   const counts = await keysIn(db);
   const [key = null, ...older] = secrets.keyIds();
@@ -41,9 +41,9 @@ export async function stateOf(db: Reader, secrets: Secrets): Promise<SecretsStat
 }
 
 /**
- * Checks that secrets of this database may be encrypted with the key there is.
+ * Checks that this process has the keys of all stored secrets, before it encrypts another one.
  *
- * @throws SecretKeyError where the key of another secret is missing: another process has a key that this one has not
+ * @throws SecretKeyError if one is missing, so another process uses a key that this one doesn't have
  */
 export async function requireSameKey(db: Reader, secrets: Secrets): Promise<void> {
   const known = secrets.keyIds();
@@ -56,11 +56,11 @@ export async function requireSameKey(db: Reader, secrets: Secrets): Promise<void
 }
 
 /**
- * Encrypts what the first key did not encrypt, in transactions small enough for others to write in between. Ended early,
- * it goes on where it was at the next call.
+ * Re-encrypts all secrets that are not encrypted with the first key, in transactions small enough for others to write
+ * in between. If it is interrupted, the next call continues.
  *
- * @param plainOnly whether only what was never encrypted is
- * @returns how many were
+ * @param plainOnly encrypts only secrets that were never encrypted
+ * @returns how many were encrypted
  */
 export async function reseal(
   store: Store,
@@ -83,7 +83,7 @@ export async function reseal(
       for (const [id, secret] of rows as [number, string][]) {
         const plain = openOrNothing(secrets, secret, twoFactorOf(id));
         if (plain === undefined) continue;
-        // It may be another's, or gone, by now.
+        // It may have been changed or deleted meanwhile.
         changed += await db.run(
           "update two_factor set secret = ? where user_id = ? and secret = ?",
           [secrets.seal(plain, twoFactorOf(id)), id, secret],
@@ -95,10 +95,10 @@ export async function reseal(
 }
 
 /**
- * Makes another key, where keys are in a file, and encrypts everything with it. Where that was begun before, it is ended
- * instead, with the key made then.
+ * Creates a new key, if keys are in a file, and re-encrypts everything with it. If an earlier rotation was interrupted,
+ * finishes that one with its key instead.
  *
- * @returns how many secrets were encrypted anew
+ * @returns how many secrets were re-encrypted
  */
 export async function rotate(store: Store, secrets: Secrets): Promise<number> {
   await store.transaction(async (db) => {
@@ -110,7 +110,7 @@ export async function rotate(store: Store, secrets: Secrets): Promise<number> {
   return reseal(store, secrets);
 }
 
-/** Removes the second factors whose key is not there. @returns whose they were */
+/** Removes the second factors whose key is missing. @returns their users' names */
 export async function removeLost(
   db: Database,
   secrets: Secrets,
@@ -128,7 +128,7 @@ export async function removeLost(
   return lost;
 }
 
-/** How many secrets there are by the id of their key, `undefined` for those that were never encrypted. */
+/** Counts the secrets by the id of their key, `undefined` for those that were never encrypted. */
 async function keysIn(db: Reader): Promise<Map<string | undefined, number>> {
   const counts = new Map<string | undefined, number>();
   const found = await db.rows(

@@ -26,7 +26,7 @@ export async function checkPassword(
   const found = await users.findByLogin(store, login);
   const { ip } = asked;
   const familiar = await isFamiliar(store, found?.id ?? 0, ip, now);
-  // An account is counted by its id, whichever of its names is typed. Other texts may be passwords: none is kept.
+  // An account is counted by its id, whichever of its names was typed. Other input may be a password: none is stored.
   const name = found ? `#${found.id}` : digestOf(login.toLowerCase());
   const account = `sign-in of ${name}${familiar ? ` from ${ip}` : ""}`;
   const address = `sign-in from ${networkOf(ip)}`;
@@ -50,7 +50,7 @@ export async function checkPassword(
   await store.transaction(
     async (db) => {
       if (fits) {
-        // In the order they were counted in, so that two sign-ins cannot deadlock.
+        // In the order of counting, so that two sign-ins cannot deadlock.
         await takeBack(db, address);
         await forgive(db, account);
       } else {

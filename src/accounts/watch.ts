@@ -12,7 +12,7 @@ const EXACTNESS = 60_000;
 const DELAY = 100;
 /** The window in which guesses are counted, in milliseconds. */
 const WINDOW = 10 * 60_000;
-/** The most tokens, and addresses, kept in memory. */
+/** The maximum number of tokens, and of addresses, kept in memory. */
 const MOST_KEPT = 10_000;
 
 /** A watch, to be closed at the end. */
@@ -40,7 +40,7 @@ export function watchUse(
 ): Watching {
   const unwritten = new Map<number, number>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
-  // What is being written: its record doesn't say so yet.
+  // Uses being written, which the records don't show yet.
   const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
   const shut = new Map<string, Usage>();

@@ -13,37 +13,37 @@ import { type AdminContext, findAny, reference } from "./context.ts";
 export interface PushRecord {
   /** The project's full path or id. */
   project: string;
-  /** The user name, or e-mail address, of who pushed. */
+  /** The user name or e-mail address of the user who pushed. */
   user: string;
-  /** With `refs/heads/` or `refs/tags/`. */
+  /** The full ref, with `refs/heads/` or `refs/tags/`. */
   ref: string;
-  /** The commit before, `null` for a ref that is new. */
+  /** The commit before; `null` for a new ref. */
   from: string | null;
-  /** The commit after, `null` for a ref that is gone. */
+  /** The commit after; `null` for a deleted ref. */
   to: string | null;
   commitCount: number;
   /** The first line of the last commit's message. */
   commitTitle: string | null;
 }
 
-/** What happened in projects. */
+/** The activity of projects. */
 export interface ActivityAdmin {
   /**
-   * Who is to be told of an event, and why, by their notification settings.
+   * Returns whom an event is notified to by their notification settings, and why.
    *
    * @throws ApiError 404 for an unknown event
    */
   recipients(eventId: number): Promise<Recipient[]>;
   /**
-   * Keeps a push in a project's activity.
+   * Records a push in a project's activity.
    *
-   * @throws OptionError where something is missing or of the wrong type
-   * @throws ApiError 404 for an unknown project or user, 400 for a ref that is neither branch nor tag
+   * @throws OptionError if something is missing or of the wrong type
+   * @throws ApiError 404 for an unknown project or user, 400 for a ref that is neither a branch nor a tag
    */
   recordPush(push: PushRecord): Promise<{ id: number }>;
   /**
-   * Gives a project's wiki as files: its pages, its attachments below `uploads/`, and every version there ever was, in
-   * `history.jsonl`. Each is read when it is written, so that no wiki is too large.
+   * Exports a project's wiki as files: its pages, its attachments below `uploads/`, and all versions in
+   * `history.jsonl`. The files are read one by one, so that the size of a wiki does not matter.
    *
    * @param project its id or full path
    * @throws ApiError 404
@@ -62,7 +62,7 @@ const PUSH = optionsOf({
   commitTitle: textOrNull,
 });
 
-/** The activity's part of what operators do. */
+/** Creates {@link ActivityAdmin}. */
 export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
   return {
     async recipients(given) {

@@ -10,15 +10,15 @@ import { type AdminContext, byUser, findUser, reference } from "./context.ts";
 /** An OAuth2 application as operators see it. */
 export interface ApplicationRecord {
   id: number;
-  /** Whose it is; `null` where an administrator registered it through the API. */
+  /** The owner's user name; `null` if an administrator registered it through the API. */
   username: string | null;
   name: string;
   client_id: string;
   redirect_uris: string[];
   scopes: string[];
-  /** Whether it can keep a secret; if not it is public, and has none. */
+  /** Whether it can keep a secret; otherwise it is public and has none. */
   confidential: boolean;
-  /** Whether users are not asked for their consent; public applications ask nevertheless. */
+  /** Whether the consent page is skipped; public applications show it nevertheless. */
   trusted: boolean;
 }
 
@@ -27,9 +27,9 @@ export interface ApplicationAdmin {
   /**
    * Registers an OAuth2 application.
    *
-   * @returns the record with `client_secret`, which is nowhere else; `null` for public applications
-   * @throws OptionError where something is missing or of the wrong type
-   * @throws ApiError 404 for an unknown user, 400 for data that isn't right
+   * @returns the record with `client_secret`, of which only a digest is stored; `null` for public applications
+   * @throws OptionError if something is missing or of the wrong type
+   * @throws ApiError 404 for an unknown user, 400 for invalid data
    */
   createApplication(application: {
     user: string;
@@ -42,15 +42,15 @@ export interface ApplicationAdmin {
     trusted?: boolean;
   }): Promise<ApplicationRecord & { client_secret: string | null }>;
   /**
-   * Checks a redirect URI that an application is to have: what a form asks for.
+   * Checks a redirect URI before an application is registered, for forms.
    *
-   * @throws ApiError 400 where it can't be one
+   * @throws ApiError 400 if it can't be used
    */
   checkRedirectUri(uri: string): void;
-  /** The applications of a user, or all, in the order they were made. @throws ApiError 404 */
+  /** All applications, or a user's, oldest first. @throws ApiError 404 */
   listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
   /**
-   * Gives an application another secret.
+   * Replaces an application's secret.
    *
    * @param application its id or `client_id`
    * @throws ApiError 404, 400 for a public application
@@ -77,7 +77,7 @@ const NEW_APPLICATION = inputOf({
 });
 const FILTER = inputOf(byUser);
 
-/** The applications' part of what operators do. */
+/** Creates {@link ApplicationAdmin}. */
 export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin {
   return {
     async createApplication(given) {

@@ -6,28 +6,28 @@ import { type AdminContext, byUser, findUser } from "./context.ts";
 /** A security event. */
 export interface AuditRecord {
   id: number;
-  /** As an ISO 8601 instant. */
+  /** An ISO 8601 instant. */
   created_at: string;
   /** Such as `"signed in"`. */
   action: string;
-  /** The user name of who did it; `"operator"` for whoever has the database, as `pm-cli` does. */
+  /** The user name of the author; `"operator"` for operators (`pm-cli`, the embedding app). */
   author: string;
-  /** The user name of whose account it was done to, where that is another. */
+  /** The user name of the account concerned, if it isn't the author's. */
   user: string | null;
-  /** What it was done to, such as a token's name; `""` for nothing. */
+  /** The object of the action, such as a token's name; `""` if there is none. */
   target: string;
-  /** The client's address; `""` where it is unknown. */
+  /** The client's address; `""` if unknown. */
   ip: string;
 }
 
 /** The audit log. */
 export interface AuditAdmin {
   /**
-   * Security events, the newest first.
+   * Returns security events, newest first.
    *
-   * @param filter `user`: who did it, or whom it was done to; `since`: an ISO 8601 instant or a day; `limit`: how many
-   *   at most, default 1000
-   * @throws OptionError where `since` is no instant; ApiError 404 for an unknown user
+   * @param filter `user`: the author, or the account concerned; `since`: an ISO 8601 instant or a day; `limit`: the
+   *   maximum number, default 1000
+   * @throws OptionError if `since` is malformed; ApiError 404 for an unknown user
    */
   listAuditEvents(filter?: {
     user?: string;
@@ -44,7 +44,7 @@ const FILTER = inputOf({
   limit: is.optional(is.integer({ min: 0 })),
 });
 
-/** The audit log's part of what operators do. */
+/** Creates {@link AuditAdmin}. */
 export function auditAdmin({ store }: AdminContext): AuditAdmin {
   return {
     async listAuditEvents(given = {}) {

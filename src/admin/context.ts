@@ -7,14 +7,14 @@ import { dayOf } from "../core/time.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 
-/** What operators' methods work on. */
+/** What the operators' methods use. */
 export interface AdminContext {
   store: Store;
   /** The clock, in epoch milliseconds. */
   now: () => number;
-  /** How long events are kept, `false` for ever. */
+  /** How long events are kept; `false` for no limit. */
   retention: string | false;
-  /** The address clients reach the server by, where it is known. */
+  /** The server's public address, if known. */
   url: string | undefined;
   /** Encrypts secrets at rest. */
   secrets: Secrets;
@@ -26,7 +26,7 @@ export const reference = is.text();
 /** A filter by user name. */
 export const byUser = { user: is.optional(is.text()) };
 
-/** Records what an operator did to an account. */
+/** Records an operator's action on an account in the audit log. */
 export function recordFor(
   db: Database,
   action: AuditAction,
@@ -44,7 +44,7 @@ export async function findUser(db: Reader, username: string): Promise<users.User
   return found;
 }
 
-/** A group or project as an operator, who may do everything, sees it. @throws ApiError 404 */
+/** A group or project; operators can see all of them. @throws ApiError 404 */
 export function findAny(
   db: Reader,
   kind: Source["kind"],

@@ -5,29 +5,29 @@ import * as dependencies from "../resources/dependencies/queries.ts";
 import type { DependencyFile } from "../resources/dependencies/rules.ts";
 import { type AdminContext, findAny, reference } from "./context.ts";
 
-/** What reading dependency files, or a report, put in place. */
+/** The result of reading dependency files or a report. */
 export interface DependencyScan {
   files: { path: string; dependencies: number; vulnerabilities: number }[];
-  /** Packages of a report whose package manager the API has no word for. */
+  /** How many packages of a report have a package manager that the API doesn't know. */
   skipped: number;
 }
 
 /** Dependencies of projects. */
 export interface DependencyAdmin {
   /**
-   * Reads dependency files ({@link DEPENDENCY_FILES}) and puts what they say in place of what the same files said
-   * before, in one transaction. What other files said stays.
+   * Reads dependency files ({@link DEPENDENCY_FILES}) and replaces the dependencies recorded for the same files, in one
+   * transaction. Dependencies of other files stay.
    *
-   * @param project full path, or id
-   * @throws DependencyError naming the file that can't be read; nothing is changed then
+   * @param project its full path or id
+   * @throws DependencyError naming the file that can't be read; then nothing is changed
    * @throws ApiError 404 for an unknown project
    */
   scanDependencies(project: string, files: readonly TextFile[]): Promise<DependencyScan>;
   /**
-   * As {@link scanDependencies}, with vulnerabilities, from a CycloneDX SBOM (JSON, 1.4 to 1.7) or GitLab's dependency
-   * scanning report. Where an SBOM does not name the dependency file, the report's own name stands for it.
+   * Like {@link scanDependencies}, but reads dependencies and vulnerabilities from a CycloneDX SBOM (JSON, 1.4 to 1.7)
+   * or GitLab's dependency scanning report. If an SBOM does not name the dependency file, its own path is used.
    *
-   * @throws DependencyError where the report can't be read
+   * @throws DependencyError if the report can't be read
    * @throws ApiError 404 for an unknown project
    */
   importDependencies(project: string, report: TextFile): Promise<DependencyScan>;
@@ -37,7 +37,7 @@ const FILE = optionsOf({ path: v.string("give a text"), content: v.string("give 
 const FILES = optionsOf({ files: v.array(FILE, "give a list of files") });
 const REPORT = optionsOf({ report: FILE });
 
-/** The dependencies' part of what operators do. */
+/** Creates {@link DependencyAdmin}. */
 export function dependencyAdmin({ store, now }: AdminContext): DependencyAdmin {
   const named = (where: string, project: string) =>
     readArgument(where, "project", reference, project);

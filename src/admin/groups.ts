@@ -13,17 +13,17 @@ export interface GroupRecord {
   name: string;
   /** The last part of `full_path`. */
   path: string;
-  /** With the groups it is in: `acme/team`. */
+  /** Includes the groups it is in: `acme/team`. */
   full_path: string;
   visibility: Visibility;
-  /** The group it is in; `null` for one at the top. */
+  /** The group it is in; `null` for a top-level group. */
   parent_id: number | null;
 }
 
-/** What of a group is changed; what is left out stays. */
+/** Changes to a group; omitted properties stay. */
 export interface GroupChange {
   name?: string;
-  /** The last part of its full path: the paths of all below it change too. */
+  /** The last part of its full path; the paths of everything in it change too. */
   path?: string;
   description?: string;
   visibility?: Visibility;
@@ -31,15 +31,15 @@ export interface GroupChange {
 
 /** Groups, named by their full path or id. */
 export interface GroupAdmin {
-  /** A group. @throws ApiError 404 */
+  /** Returns a group. @throws ApiError 404 */
   getGroup(group: string): Promise<GroupRecord>;
-  /** All groups, by their full paths. */
+  /** All groups, ordered by full path. */
   listGroups(): Promise<GroupRecord[]>;
   /**
-   * Makes a group.
+   * Creates a group.
    *
-   * @throws OptionError where something is missing or of the wrong type
-   * @throws ApiError 400 or 409 where the path or visibility can't be, or is taken; 404 for an unknown parent or owner
+   * @throws OptionError if something is missing or of the wrong type
+   * @throws ApiError 400 or 409 if the path or visibility is invalid or taken; 404 for an unknown parent or owner
    */
   createGroup(group: {
     name: string;
@@ -52,9 +52,9 @@ export interface GroupAdmin {
     /** Default `"private"`. */
     visibility?: Visibility;
   }): Promise<GroupRecord>;
-  /** Changes a group. @throws ApiError 404, 400 or 409 for a path or visibility that can't be, or is taken */
+  /** Changes a group. @throws ApiError 404; 400 or 409 if the path or visibility is invalid or taken */
   updateGroup(group: string, change: GroupChange): Promise<GroupRecord>;
-  /** Deletes a group with all below it. @throws ApiError 404 */
+  /** Deletes a group with everything in it. @throws ApiError 404 */
   deleteGroup(group: string): Promise<GroupRecord>;
 }
 
@@ -65,7 +65,7 @@ const NEW_GROUP = inputOf({
 });
 const CHANGE = inputOf(changes.groupInput);
 
-/** The groups' part of what operators do. */
+/** Creates {@link GroupAdmin}. */
 export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
   const named = (where: string, group: string) => readArgument(where, "group", reference, group);
   const find = async (db: Reader, group: string) => {

@@ -11,7 +11,7 @@ import { type SecretAdmin, secretAdmin } from "./secrets.ts";
 import { type TokenAdmin, tokenAdmin } from "./tokens.ts";
 import { type UserAdmin, userAdmin } from "./users.ts";
 
-/** What operators do (docs/library.md). They may do everything; what they do is in the audit log. */
+/** The operators' API (docs/library.md). It has no permission checks; its security events are in the audit log. */
 export interface Admin
   extends UserAdmin,
     GroupAdmin,
@@ -25,7 +25,7 @@ export interface Admin
     MaintenanceAdmin,
     SecretAdmin {}
 
-/** Makes the operators' side of an application. */
+/** Creates the operators' API of an application. */
 export function createAdmin(context: AdminContext): Admin {
   return {
     ...userAdmin(context),

@@ -6,17 +6,17 @@ import { retry } from "../jobs/outbox.ts";
 import { MAIL, type QueuedMail, queuedMails } from "../notifications/queue.ts";
 import type { AdminContext } from "./context.ts";
 
-/** Mails that wait to be sent (docs/notifications.md). */
+/** The queue of mails to send (docs/notifications.md). */
 export interface MailAdmin {
   /**
-   * Mails not sent yet, those given up first.
+   * Returns mails that were not sent, given-up ones first.
    *
-   * @param options `limit`: the most mails; default 1000
+   * @param options `limit`: the maximum number; default 1000
    * @throws OptionError for a limit that is not a whole number above 0
    */
   listQueuedMails(options?: { limit?: number }): Promise<QueuedMail[]>;
   /**
-   * Makes mails due at once, waiting ones and those given up.
+   * Retries mails at once, both waiting and given-up ones.
    *
    * @param id only this one; default: all of them
    * @returns how many
@@ -35,7 +35,7 @@ const LIST = optionsOf({
   ),
 });
 
-/** The mails' part of what operators do. */
+/** Creates {@link MailAdmin}. */
 export function mailAdmin({ store, now }: AdminContext): MailAdmin {
   return {
     async listQueuedMails(options = {}) {

@@ -12,43 +12,43 @@ import * as jobs from "../resources/meta/queries.ts";
 import { type Progress, type Seed, type Seeded, seed } from "../seed.ts";
 import type { AdminContext } from "./context.ts";
 
-/** What fills a database and tidies it up. */
+/** Seeding, cleaning up and periodic jobs. */
 export interface MaintenanceAdmin {
   /**
-   * Removes events older than the retention. With the retention switched off and no `olderThan`, nothing.
+   * Removes events older than `olderThan` or the retention; nothing if neither is set.
    *
-   * @throws OptionError where `olderThan` is no age
+   * @throws OptionError if `olderThan` is malformed
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
-   * Removes memberships that have run out; where they were of a project, its activity says so. They give no access from
-   * their last day on, removed or not.
+   * Removes expired memberships; those of projects are recorded in the project's activity. Expired memberships give no
+   * access even before they are removed.
    */
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
-   * {@link purgeEvents} and {@link removeExpiredMembers}, where none of the processes that share the database did so
-   * for a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
+   * Runs {@link purgeEvents} and {@link removeExpiredMembers}, unless one of the processes that share the database did
+   * so within a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
    *
-   * @returns `undefined` where it is not due, or another process is at it
+   * @returns `undefined` if it is not due, or another process is running it
    */
   sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
   /**
-   * Runs a job now and then, in one of all processes that share the database: to be called often, by each of them. A job
-   * that fails is tried again within ten minutes; until it succeeds, `/-/readiness` names it in `failed_jobs`.
+   * Runs a periodic job in one of the processes that share the database. Each of them should call this often. A failed
+   * job is retried within ten minutes; until it succeeds, `/-/readiness` names it in `failed_jobs`.
    *
-   * @param job its name, and the milliseconds between two runs
-   * @returns what `work` returned; `undefined` where it is not due, or another process is at it
+   * @param job its name and interval in milliseconds
+   * @returns the result of `work`; `undefined` if it is not due, or another process is running it
    * @throws what `work` throws
    */
   runJob<T>(job: { name: string; every: number }, work: () => Promise<T>): Promise<T | undefined>;
-  /** Fills the database with plain data, in one transaction. @throws SeedError */
+  /** Fills the database with data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
 const DAY = 86_400_000;
-/** The time a process is given for a job; after that it counts as dead, or another joins it. */
+/** How long a process may run a job, in ms; after that it counts as dead and another process may start it. */
 const JOB_LEASE = 3_600_000;
-/** When a failed job is tried again. */
+/** The longest pause before a failed job is retried, in milliseconds. */
 const RETRY = 600_000;
 
 const PURGE = optionsOf({
@@ -57,7 +57,7 @@ const PURGE = optionsOf({
   onProgress: v.optional(functionOption),
 });
 
-/** Maintenance's part of what operators do. */
+/** Creates {@link MaintenanceAdmin}. */
 export function maintenanceAdmin({ store, now, retention }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("purgeEvents", PURGE, options);

@@ -9,7 +9,7 @@ import * as members from "../resources/members/queries.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { type AdminContext, findAny, findUser } from "./context.ts";
 
-/** Whose members: a group's or a project's, by full path or id. */
+/** The group or project of a membership, by full path or id. */
 export type MemberSource =
   | { group: string; project?: undefined }
   | { project: string; group?: undefined };
@@ -19,21 +19,21 @@ export interface MemberRecord {
   username: string;
   name: string;
   role: Role;
-  /** The role as GitLab's number. */
+  /** GitLab's number for the role. */
   access_level: number;
-  /** `YYYY-MM-DD`, from which day on it is over (UTC); `null` for never. */
+  /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. `null` for never. */
   expires_at: string | null;
 }
 
-/** Direct members of groups and projects. Users are named by their user name. */
+/** Direct members of groups and projects; users are given by user name. */
 export interface MemberAdmin {
   /** The direct members of a group or project, in the order they were added. @throws ApiError 404 */
   listMembers(of: MemberSource): Promise<MemberRecord[]>;
   /**
    * Adds a member.
    *
-   * @throws ApiError 404, 409 for a member, 400 for a role that can't be: projects have no owners, and nobody is less
-   *   than in the groups above
+   * @throws ApiError 404, 409 if they are a member already, 400 for an invalid role: projects have no owners, and a
+   *   role can't be lower than the one in a group above
    */
   addMember(
     member: MemberSource & {
@@ -44,10 +44,10 @@ export interface MemberAdmin {
     },
   ): Promise<MemberRecord>;
   /**
-   * Changes a member's role or the day it ends; what is left out stays.
+   * Changes a member's role or expiry date; omitted properties stay.
    *
    * @param member `expires_at`: `null` for never
-   * @throws ApiError 404, 403 for the last owner of a group, 400 for a role that can't be
+   * @throws ApiError 404, 403 for the last owner of a group, 400 for an invalid role
    */
   updateMember(
     member: MemberSource & { user: string; role?: Role; expires_at?: string | null },
@@ -68,7 +68,7 @@ const CHANGE = inputOf({
 });
 const MEMBER = inputOf(user);
 
-/** The members' part of what operators do. */
+/** Creates {@link MemberAdmin}. */
 export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
   const find = (
     where: string,
@@ -76,7 +76,7 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
     { group, project }: { group?: string | undefined; project?: string | undefined },
   ): Promise<Source> => {
     if ((group === undefined) === (project === undefined)) {
-      throw new OptionError(where, "", "give either group or project, a full path or an id");
+      throw new OptionError(where, "", "give either group or project, as a full path or an id");
     }
     return group === undefined
       ? findAny(db, "project", project as string, now())

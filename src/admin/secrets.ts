@@ -11,14 +11,14 @@ export interface SecretAdmin {
    * Encrypts secrets with another key: a new one if keys are in a file, the first one if they were given as `secretKey`.
    * If it is interrupted, the next call continues.
    *
-   * @returns `secrets`: how many were encrypted; `key`: the id of the key that encrypts now
+   * @returns `secrets`: how many were encrypted; `key`: the id of the current key
    */
   rotateSecrets(): Promise<{ secrets: number; key: string | null }>;
   /** Disables two-factor sign-in for users whose secret can't be read any more because its key is lost. */
   removeLostSecrets(): Promise<{ users: string[] }>;
 }
 
-/** The secrets' part of what operators do. */
+/** Creates {@link SecretAdmin}. */
 export function secretAdmin({ store, now, secrets }: AdminContext): SecretAdmin {
   return {
     checkSecrets: () => sealed.stateOf(store, secrets),

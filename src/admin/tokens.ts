@@ -17,20 +17,20 @@ export interface TokenRecord {
   impersonation: boolean;
   /** `YYYY-MM-DD`; expired from the start of that day (UTC) on. */
   expires_at: string | null;
-  /** As an ISO 8601 instant, to the minute; `null` for never. */
+  /** An ISO 8601 instant, precise to a minute; `null` for never. */
   last_used_at: string | null;
   revoked: boolean;
-  /** Neither revoked nor expired. */
+  /** Whether it is neither revoked nor expired. */
   active: boolean;
 }
 
-/** A CI job's token as it is made. */
+/** A new CI job token. */
 export interface JobTokenRecord {
   id: number;
   username: string;
-  /** The full path of the only project it reaches. */
+  /** The full path of the project it gives access to. */
   project: string;
-  /** As an ISO 8601 instant. */
+  /** An ISO 8601 instant. */
   expires_at: string;
 }
 
@@ -39,27 +39,27 @@ export interface TokenAdmin {
   /**
    * Issues a personal token, or an impersonation token.
    *
-   * @returns the record with `token`, the secret, which is nowhere else
-   * @throws OptionError for a day or scopes that can't be; ApiError 404 for an unknown user
+   * @returns the record with `token`, the secret, of which only a digest is stored
+   * @throws OptionError for an invalid day or scopes; ApiError 404 for an unknown user
    */
   createToken(token: {
     user: string;
     name: string;
     scopes: readonly Scope[];
-    /** `YYYY-MM-DD`, from which day on it is refused (UTC). Default: never. */
+    /** `YYYY-MM-DD`; it is refused from the start of that day (UTC) on. Default: never. */
     expires_at?: string;
     impersonation?: boolean;
   }): Promise<TokenRecord & { token: string }>;
-  /** The tokens of a user, or of all, in the order they were made. @throws ApiError 404 */
+  /** All tokens, or a user's, oldest first. @throws ApiError 404 */
   listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
   /** Revokes a token for good. @throws ApiError 404 */
   revokeToken(id: number): Promise<TokenRecord>;
   /**
-   * Issues the token of a CI job, which reaches what its user may read in one project (docs/authentication.md).
+   * Issues a CI job's token, which can read what its user may read in one project (docs/authentication.md).
    *
    * @param token `lifetime` in seconds, default 3600
-   * @returns the record with `token`, the secret, which is nowhere else
-   * @throws OptionError for a lifetime that can't be; ApiError 404 for an unknown project or user
+   * @returns the record with `token`, the secret, of which only a digest is stored
+   * @throws OptionError for an invalid lifetime; ApiError 404 for an unknown project or user
    */
   createJobToken(token: {
     /** Its full path or id. */
@@ -69,7 +69,7 @@ export interface TokenAdmin {
   }): Promise<JobTokenRecord & { token: string }>;
 }
 
-/** In seconds: a month. */
+/** A month, in seconds. */
 const LONGEST_JOB = 30 * 86_400;
 
 const NEW_TOKEN = inputOf({
@@ -86,7 +86,7 @@ const NEW_JOB_TOKEN = inputOf({
   lifetime: is.optional(is.integer({ min: 1, max: LONGEST_JOB })),
 });
 
-/** The tokens' part of what operators do. */
+/** Creates {@link TokenAdmin}. */
 export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
   return {
     async createToken(given) {

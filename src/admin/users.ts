@@ -20,7 +20,7 @@ export interface UserRecord {
   admin: boolean;
 }
 
-/** Who is made a user. */
+/** A user to create. */
 export interface NewUser {
   username: string;
   name: string;
@@ -29,9 +29,9 @@ export interface NewUser {
   admin?: boolean;
 }
 
-/** What of a user is changed; what is left out stays. */
+/** Changes to a user; omitted properties stay. */
 export interface UserChange {
-  /** The new user name: the paths of their own projects change with it. */
+  /** The user name; the paths of their own projects change with it. */
   username?: string;
   name?: string;
   email?: string;
@@ -44,75 +44,75 @@ export interface UserChange {
 /** A link by which a user sets their password, once. */
 export interface PasswordLink {
   username: string;
-  /** Below the server's address. It holds a secret that is stored nowhere else. */
+  /** The path below the server's address. It contains a secret of which only a digest is stored. */
   path: string;
-  /** The whole link; `null` where the application was given no `url`. */
+  /** The complete link; `null` if the application has no `url`. */
   url: string | null;
-  /** As an ISO 8601 instant. */
+  /** An ISO 8601 instant. */
   expires_at: string;
 }
 
-/** Users, named by their user name, whatever its case. */
+/** Users, given by user name (case-insensitive). */
 export interface UserAdmin {
   /**
-   * Makes a user.
+   * Creates a user.
    *
-   * @throws OptionError where something is missing or not a text
-   * @throws ApiError 400 or 409 where a name or the password can't be, or is taken
+   * @throws OptionError if something is missing or of the wrong type
+   * @throws ApiError 400 or 409 if a name or the password is invalid or taken
    */
   createUser(
     user: NewUser & {
-      /** At least 8 characters, at most 72 bytes; without one the user has tokens only. */
+      /** At least 8 characters, at most 72 bytes. Without one, the user can only use tokens. */
       password?: string;
     },
   ): Promise<UserRecord>;
   /**
-   * Makes a user, and the link by which they set their password.
+   * Creates a user, and the link by which they set their password.
    *
-   * @param user `lifetime`: seconds for which the link works, default 7 days
+   * @param user `lifetime`: how long the link works, in seconds; default 7 days
    * @throws OptionError, ApiError as {@link createUser}
    */
   inviteUser(
     user: NewUser & { lifetime?: number },
   ): Promise<UserRecord & { invitation: PasswordLink }>;
   /**
-   * Makes a link by which a user sets another password; one they had before no longer works.
+   * Creates a link by which a user sets a new password; earlier links stop working.
    *
-   * @param options `lifetime`: seconds for which it works, default 7 days
+   * @param options `lifetime`: how long it works, in seconds; default 7 days
    * @throws ApiError 404
    */
   createPasswordLink(username: string, options?: { lifetime?: number }): Promise<PasswordLink>;
   /**
-   * Checks what a user is to be made of, all or a part of it, and makes nothing: what a form asks for.
+   * Checks all or part of a new user's data without creating the user, for forms.
    *
    * @throws OptionError, ApiError as {@link createUser}
    */
   checkUser(user: Partial<NewUser> & { password?: string }): Promise<void>;
-  /** A user. @throws ApiError 404 */
+  /** Returns a user. @throws ApiError 404 */
   getUser(username: string): Promise<UserRecord>;
-  /** Whether there is any user yet. */
+  /** Whether any users exist. */
   hasUsers(): Promise<boolean>;
-  /** All users, in the order they were made. */
+  /** All users, oldest first. */
   listUsers(): Promise<UserRecord[]>;
   /**
-   * Renames, promotes, demotes, blocks a user.
+   * Changes a user: renames, promotes, demotes, blocks.
    *
-   * @throws ApiError 404, 400 or 409 for a name that can't be or is taken, 403 for the last administrator
+   * @throws ApiError 404, 400 or 409 for a name that is invalid or taken, 403 for the last administrator
    */
   updateUser(username: string, change: UserChange): Promise<UserRecord>;
   /** Deletes a user with their own projects. @throws ApiError 404, 403 for the last administrator */
   deleteUser(username: string): Promise<UserRecord>;
-  /** Blocks a user: from then on their tokens answer 403. @throws ApiError 404, 403 for the last administrator */
+  /** Blocks a user; their tokens are answered with 403. @throws ApiError 404, 403 for the last administrator */
   blockUser(username: string): Promise<UserRecord>;
-  /** Lets a blocked user in again. @throws ApiError 404 */
+  /** Unblocks a user. @throws ApiError 404 */
   unblockUser(username: string): Promise<UserRecord>;
-  /** Gives a user another password, which ends their sessions. @throws ApiError 404, 400 for a password that can't be */
+  /** Sets a user's password and ends their sessions. @throws ApiError 404, 400 for an invalid password */
   setPassword(username: string, password: string): Promise<UserRecord>;
-  /** Switches a user's second factor off, where it is on. @throws ApiError 404 */
+  /** Disables a user's second factor, if it is enabled. @throws ApiError 404 */
   disableTwoFactor(username: string): Promise<UserRecord>;
 }
 
-/** In seconds: a week, and a year. */
+/** A week and a year, in seconds. */
 const LINK_LIFETIME = 7 * 86_400;
 const LONGEST_LINK = 365 * 86_400;
 
@@ -127,12 +127,12 @@ const CHANGE = inputOf({
   state: is.optional(is.choice(["active", "blocked"])),
 });
 
-/** The users' part of what operators do. */
+/** Creates {@link UserAdmin}. */
 export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
   const named = (where: string, username: string) =>
     readArgument(where, "username", reference, username);
 
-  /** Changes a user and gives what they became. */
+  /** Changes a user and returns the new record. */
   const change = (username: string, work: (db: Database, found: users.User) => Promise<unknown>) =>
     store.transaction(async (db) => {
       const found = await findUser(db, username);

@@ -70,7 +70,7 @@ export const applicationApi: Resource = {
       },
     }),
     post("/:application_id/renew-secret", {
-      summary: "Give an application another secret; only this answer has it",
+      summary: "Renew an application's secret; only this answer has it",
       access: "admin",
       input: applicationId,
       present: withSecret,
@@ -82,7 +82,7 @@ export const applicationApi: Resource = {
       },
     }),
     del("/:application_id", {
-      summary: "Delete an application, and every access it was given",
+      summary: "Delete an application, and revoke all access granted to it",
       access: "admin",
       input: applicationId,
       handle: async (context) => {

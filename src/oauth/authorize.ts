@@ -109,7 +109,7 @@ export function authorizationEndpoint(flows: Flows): Resource {
         handle: (context) => decide(context, context.input._method?.toLowerCase() !== "delete"),
       }),
       del(PATH, {
-        summary: "Deny an application what it asks for",
+        summary: "Deny an application's request",
         input,
         handle: (context) => decide(context, false),
       }),
@@ -157,8 +157,8 @@ async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows):
 const isPublic = ({ confidential }: Application) => confidential === 0;
 
 /**
- * Who a public application really is nobody knows, so its users are always asked (RFC 8252 §8.6). So they are before a
- * token is put into an address: what was allowed by code is proved by the application's secret as well, this is not.
+ * A public application can't prove its identity, so its users are always asked (RFC 8252 §8.6). They are also asked
+ * before a token is returned in a URL: unlike a code, it can be used without the application's secret.
  */
 async function needsNoConsent(
   db: Reader,
@@ -200,7 +200,7 @@ function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way |
   if (way) return send(context, way, { error, error_description: description });
   const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
 <p class="lead">The application that sent you here made a mistake (<code>${error}</code>), so you are not sent back to
-it. Tell those who run it.</p>`;
+it. Please inform its operators.</p>`;
   return page(context, { title: "Request not accepted", status: 400, body });
 }
 

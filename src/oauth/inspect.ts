@@ -21,7 +21,7 @@ export const tokenInspection: Resource = {
   migrations: [],
   routes: [
     get("/oauth/token/info", {
-      summary: "Get what an access token is good for, and to which application it belongs",
+      summary: "Get an access token's scopes, expiry and application",
       access: "anyone",
       input: { access_token: parameter },
       examples: [
@@ -68,7 +68,7 @@ export const tokenInspection: Resource = {
       },
     }),
     post("/oauth/revoke", {
-      summary: "Revoke a token with all that came of the same grant (RFC 7009)",
+      summary: "Revoke a token and all others of the same grant (RFC 7009)",
       access: "anyone",
       status: 200,
       input: tokenInput,
@@ -93,7 +93,7 @@ export const tokenInspection: Resource = {
       },
     }),
     post("/oauth/introspect", {
-      summary: "Get whether a token of the calling application is active (RFC 7662)",
+      summary: "Check whether a token of the calling application is active (RFC 7662)",
       access: "anyone",
       status: 200,
       input: tokenInput,

@@ -11,7 +11,7 @@ export function metadata(flows: Flows): Resource {
     migrations: [],
     routes: [
       get("/.well-known/oauth-authorization-server", {
-        summary: "Get what the OAuth2 provider can do, and where (RFC 8414)",
+        summary: "Get the OAuth2 provider's metadata (RFC 8414)",
         access: "anyone",
         handle: ({ view: { base } }) =>
           new Plain({

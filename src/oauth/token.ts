@@ -119,8 +119,8 @@ function problemOfRedemption(
 }
 
 /**
- * Using a refresh token again takes the whole family back: one of the two who have it stole it (RFC 9700 §4.14). But who
- * has proved by its secret to be the application, a moment after it refreshed, has only done so twice at once.
+ * Reusing a refresh token revokes the whole family, since one of its two holders must have stolen it (RFC 9700 §4.14).
+ * If an application with a secret does so within a moment, it counts as a retry and is only refused.
  */
 async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> {
   if (!client) throw refusal(problem("invalid_client"));

@@ -86,7 +86,7 @@ export const applicationPages: Resource = {
       },
     }),
     post(`${PATH}/:application_id/renew_secret`, {
-      summary: "Give an application another secret; only this answer shows it",
+      summary: "Renew an application's secret; only this answer shows it",
       input: applicationId,
       handle: async (context) => {
         const found = await findOwn(context);
@@ -96,7 +96,7 @@ export const applicationPages: Resource = {
       },
     }),
     post(`${PATH}/:application_id/delete`, {
-      summary: "Delete an application, and every access it was given",
+      summary: "Delete an application, and revoke all access granted to it",
       input: applicationId,
       handle: async (context) => {
         const { db, now, view } = context;
@@ -105,7 +105,7 @@ export const applicationPages: Resource = {
       },
     }),
     post(`${PATH}/:application_id/revoke_access`, {
-      summary: "Take back what an application was allowed",
+      summary: "Revoke an application's access to the account",
       input: applicationId,
       handle: async (context) => {
         const { db, input, now } = context;
@@ -171,7 +171,7 @@ ${list(visit, allowed, {
 ${scopes.join(", ")}</p></div>
 ${confirmed(visit, {
   label: "Revoke",
-  question: `${name} will no longer get in. It can ask you again.`,
+  question: `${name} will lose access to your account. It can ask you again.`,
   action: `${PATH}/${application_id}/revoke_access${keepingPlace(visit)}`,
 })}
 </li>`,
@@ -226,12 +226,12 @@ ${
 <h2>Secret</h2>
 ${
   secret_digest === null
-    ? html`<p>It has none yet, and gets no tokens without.</p>
+    ? html`<p>It has none yet, and can't get tokens without one.</p>
 ${form(visit, `${path}/renew_secret`, html`<button>Make a secret</button>`)}`
-    : html`<p>Only its SHA-256 is kept here.</p>
+    : html`<p>Only its SHA-256 is stored here.</p>
 ${confirmed(visit, {
   label: "Renew the secret",
-  question: "The secret it has now will be refused at once.",
+  question: "The current secret will be refused at once.",
   action: `${path}/renew_secret`,
 })}`
 }
@@ -241,7 +241,7 @@ ${confirmed(visit, {
 <h2>Delete</h2>
 ${confirmed(visit, {
   label: "Delete this application",
-  question: "Everybody who allowed it something takes that back with it. This can't be undone.",
+  question: "It will lose access to all accounts. This can't be undone.",
   action: `${path}/delete`,
 })}
 </section>
@@ -272,7 +272,7 @@ ${field({
   name: "redirect_uri",
   label: "Redirect URI",
   type: "lines",
-  hint: "Where users are sent back to, such as https://app.example.com/callback. One per line.",
+  hint: "Where users are redirected to, such as https://app.example.com/callback. One per line.",
   value: data.redirectUris.join("\n"),
   error: errors["redirect_uri"],
 })}

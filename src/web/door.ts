@@ -14,8 +14,8 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   },
   401: { title: "Not signed in", text: "Sign in first." },
   403: { title: "Not allowed", text: "You may not do this." },
-  404: { title: "Not found", text: "There is nothing at this address, or no longer." },
-  413: { title: "Too large", text: "What was sent is larger than this page takes." },
+  404: { title: "Not found", text: "There is nothing at this address, or not any more." },
+  413: { title: "Too large", text: "The request is too large for this page." },
   422: {
     title: "Form not accepted",
     text: "This form is too old, or was not sent from its own page. Reload the page and try again.",

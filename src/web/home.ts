@@ -10,7 +10,7 @@ export const home: Resource = {
   migrations: [],
   routes: [
     get("/", {
-      summary: "To the first of the pages",
+      summary: "Redirect to the start page",
       access: "anyone",
       handle: (context) => redirect(mountOf(context.view) + homeOf(context)),
     }),

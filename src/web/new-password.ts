@@ -21,7 +21,7 @@ const PATH = "/users/password";
 
 const token = { reset_password_token: is.optional(is.anyText()) };
 
-/** Setting a password by the link an operator made, at the address GitLab has for it. */
+/** Setting a password by a link from an operator, at the same path as in GitLab. */
 export const newPasswordRoutes: readonly Route[] = [
   get(`${PATH}/edit`, {
     summary: "Page to set a password by a link",
@@ -56,7 +56,7 @@ export const newPasswordRoutes: readonly Route[] = [
   }),
 ];
 
-/** Nothing is hashed for somebody who has no link. */
+/** Hashes the new password, but only for visitors with a valid link. */
 async function newHash(
   input: {
     reset_password_token?: string | undefined;

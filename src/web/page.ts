@@ -12,7 +12,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** @param isOfAccount Chromium applies `form-action` to redirects after a form, and signing in redirects to applications */
+/**
+ * @param isOfAccount other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
+ *   may redirect to applications
+ */
 function headersOf(isOfAccount: boolean): Record<string, string> {
   const staysHere = isOfAccount ? "; form-action 'self'" : "";
   return {

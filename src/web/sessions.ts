@@ -38,13 +38,13 @@ export const sessionPages: Resource = {
 <p>${ip !== "" && `${ip} · `}last seen ${instant(last_seen_at)}<br>signed in ${instant(created_at)}</p></div>
 ${id !== current && form(context, `${PATH}/${id}/revoke${keepingPlace(context)}`, html`<button class="quiet">End</button>`)}
 </li>`;
-        const body = html`<p class="lead">Where you are signed in. End what you don't know, and change your password then.</p>
+        const body = html`<p class="lead">Where you are signed in. If you don't recognize a session, end it and change your password.</p>
 <section>${list(context, leaf, { path: PATH, none: "You are signed in nowhere.", row })}</section>
 ${
   (leaf.rows.length > 1 || leaf.hasNext || leaf.page.number > 1) &&
   confirmed(context, {
     label: "End all others",
-    question: "Everywhere else you will have to sign in again.",
+    question: "You will have to sign in again everywhere else.",
     action: `${PATH}/revoke_others`,
   })
 }`;

@@ -31,7 +31,7 @@ export const tokenPages: Resource = {
       handle: (context) => tokensPage(context, { sent: { scopes: [] } }),
     }),
     post(PATH, {
-      summary: "Make a personal access token; only this answer shows it",
+      summary: "Create a personal access token; only this answer shows it",
       input: {
         name: is.optional(typed),
         expires_at: is.optional(typed),
@@ -126,7 +126,7 @@ ${form(
   html`${field({
     name: "name",
     label: "Name",
-    hint: "What it is for, so that you know it again.",
+    hint: "What it is for, so that you recognize it later.",
     value: sent.name,
     error: errors["name"],
   })}
@@ -134,7 +134,7 @@ ${field({
   name: "expires_at",
   label: "Expires on",
   type: "date",
-  hint: "It stops working at the start of that day (UTC). Left empty, it never does.",
+  hint: "It stops working at the start of that day (UTC). If empty, it never expires.",
   value: sent.expires_at ?? dayOf(visit.now + PROPOSED_DAYS * DAY),
   min: dayOf(visit.now + DAY),
   required: false,
@@ -174,10 +174,10 @@ function tokenRow(visit: Visit, token: tokens.ActiveToken): Html {
   return html`<li>
 <div><h3>${name}</h3>
 <p>${scopes.replaceAll(" ", ", ")}<br>
-made ${instant(created_at)} · ${last_used_at === null ? "never used" : html`last used ${instant(last_used_at)}`} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
+created ${instant(created_at)} · ${last_used_at === null ? "never used" : html`last used ${instant(last_used_at)}`} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
 ${confirmed(visit, {
   label: "Revoke",
-  question: `What uses ${name} will no longer get in. This can't be undone.`,
+  question: `Programs that use ${name} will lose access. This can't be undone.`,
   action: `${PATH}/${id}/revoke${keepingPlace(visit)}`,
 })}
 </li>`;

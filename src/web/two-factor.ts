@@ -25,7 +25,7 @@ export const twoFactorPages: Resource = {
   routes: [
     get(PATH, { summary: "Two-factor page", handle: (context) => twoFactorPage(context) }),
     post(`${PATH}/start`, {
-      summary: "Begin to set up the second factor",
+      summary: "Start setting up the second factor",
       input: password,
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
@@ -35,7 +35,7 @@ export const twoFactorPages: Resource = {
       },
     }),
     post(PATH, {
-      summary: "Switch the second factor on",
+      summary: "Enable the second factor",
       input: { code: typed },
       prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
       handle: async (context) => {
@@ -49,7 +49,7 @@ export const twoFactorPages: Resource = {
       },
     }),
     post(`${PATH}/codes`, {
-      summary: "Make new recovery codes",
+      summary: "Create new recovery codes",
       input: password,
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
@@ -62,7 +62,7 @@ export const twoFactorPages: Resource = {
       },
     }),
     post(`${PATH}/disable`, {
-      summary: "Switch the second factor off",
+      summary: "Disable the second factor",
       input: password,
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
@@ -125,8 +125,8 @@ function confirmation(
 }
 
 function startPart(visit: Visit, { start }: Problems): Html {
-  return html`<p class="lead">With a second factor, your password alone no longer signs anybody in: the sign-in also asks
-for a code that an app on your phone makes.</p>
+  return html`<p class="lead">With a second factor, your password alone is not enough to sign in: you also need a code
+from an app on your phone.</p>
 <section>
 <h2>Set it up</h2>
 <p>You need an app for one-time codes. Most password managers have one.</p>
@@ -167,7 +167,7 @@ ${form(
 }
 
 function onPart(visit: Visit, since: number, left: number, { codes, disable }: Problems): Html {
-  return html`<p class="lead">It is on since ${instant(since)}. Programs use access tokens, which need no code.</p>
+  return html`<p class="lead">It has been on since ${instant(since)}. Programs use access tokens, which need no code.</p>
 <section>
 <h2>Recovery codes</h2>
 <p>${left === 1 ? "One is" : `${left} are`} left. Each signs you in once, without your app.</p>
@@ -190,7 +190,7 @@ function codesPage(visit: Visit, codes: readonly string[], notice: string): Answ
   const body = html`<div class="note good" role="status"><p>${notice}</p></div>
 <section>
 <h2>Your recovery codes</h2>
-<p>Keep them where you keep your passwords. Each signs you in once, should you lose your app. They are not shown again.</p>
+<p>Keep them where you keep your passwords. Each signs you in once, if you lose your app. They are not shown again.</p>
 <ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
 <a class="button" href="${mountOf(visit.view)}${PATH}">I have kept them</a>
 </section>`;

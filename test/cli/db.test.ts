@@ -45,7 +45,7 @@ describe("db copy", () => {
       "error: seeded.db is the database itself, or a part of it. Nothing was written: name another file\n",
     );
     expect(await fails(["db", "copy", "--from", "seeded.db", "--to", "shown.db"])).toBe(
-      "error: the database to copy to is not empty: there is something in users. Choose another with --to, or remove what is in it\n",
+      "error: the database to copy to is not empty: there is something in users. Choose another with --to, or empty it\n",
     );
     expect(await fails(["db", "copy", "--from", "nowhere.db", "--to", "x.db"])).toMatch(
       /^error: there is no database nowhere\.db/,

@@ -14,7 +14,7 @@ afterAll(folder.remove);
 describe("group", () => {
   it("is created, shown, listed and deleted", async () => {
     expect((await run(["group", "list"], at)).stdout).toBe(
-      "There are no groups: `pm-cli group create` makes one.\n",
+      "There are no groups: `pm-cli group create` creates one.\n",
     );
     const { stdout } = await run(
       ["group", "create", "--path", "acme", "--name", "Acme", "--owner", "ada"],
@@ -68,7 +68,7 @@ describe("member", () => {
     expect((await run(["member", "list", "--group", "acme"], at)).stdout).toMatch(/│ bob +│ BOB /);
     expect((await run(["member", "remove", ...of], at)).code).toBe(2);
     const removed = await run(["member", "remove", ...of, "--yes"], at);
-    expect(removed.stdout).toBe("bob is a member no more.\n");
+    expect(removed.stdout).toBe("bob is no longer a member.\n");
   });
 
   it("reports errors and what to do", async () => {

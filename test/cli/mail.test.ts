@@ -81,12 +81,12 @@ describe("mail queue", () => {
     const unknown = await run(["mail", "queue", "--db", db, "--retry", "4711"]);
     expect([unknown.code, unknown.stderr]).toEqual([1, "error: there is no such mail\n"]);
     const again = await run(["mail", "queue", "--db", db, "--retry"]);
-    expect([again.code, again.stdout]).toEqual([0, "1 is tried again at once.\n"]);
+    expect([again.code, again.stdout]).toEqual([0, "1 is retried at once.\n"]);
 
     const sending = await open();
     await waitFor(async () => received.includes("guest@example.com"));
     await sending.close();
     const { stdout } = await run(["mail", "queue", "--db", db]);
-    expect(stdout).toBe("Nothing waits to be sent.\n");
+    expect(stdout).toBe("There are no mails to send.\n");
   });
 });

@@ -49,15 +49,19 @@ describe("--config", () => {
     expect(tiers).toEqual([403, 403, 200]);
   });
 
+<<<<<<< HEAD
   it("refuses unknown settings and invalid values, by name", async () => {
+=======
+  it("refuses unknown settings and values by name", async () => {
+>>>>>>> w4
     for (const [value, message] of [
-      [{ prot: 80 }, "'prot' is no setting, did you mean 'port'?"],
-      [{ "trust-proxy": true }, "'trust-proxy' is no setting, did you mean 'trust_proxy'?"],
-      [{ Port: 80 }, "'Port' is no setting, did you mean 'port'?"],
-      [{ nonsense: 1 }, "'nonsense' is no setting\n"],
+      [{ prot: 80 }, "'prot' is not a setting, did you mean 'port'?"],
+      [{ "trust-proxy": true }, "'trust-proxy' is not a setting, did you mean 'trust_proxy'?"],
+      [{ Port: 80 }, "'Port' is not a setting, did you mean 'port'?"],
+      [{ nonsense: 1 }, "'nonsense' is not a setting\n"],
       [{ port: null }, "'port' must be a text, a number, a boolean or a list"],
       [{ port: "many" }, "from 'port' in settings"],
-      [{ pages: ["password", "nowhere"] }, "'nowhere' is no page"],
+      [{ pages: ["password", "nowhere"] }, "'nowhere' is not a page"],
       [{ event_retention: "soon" }, "such as 2y"],
       [{ smtp: "smtp://mail" }, "--smtp needs --mail-from"],
       ["[]", "must be a JSON object"],

@@ -157,7 +157,7 @@ describe("seed", () => {
       code: 1,
       stdout: "",
       stderr:
-        "error: twice.db has users already, and only a new database is seeded: name another with --db (or PM_DB)\n",
+        "error: twice.db already has users, but only new databases can be seeded: name another with --db (or PM_DB)\n",
     });
   });
 

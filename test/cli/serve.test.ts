@@ -181,7 +181,7 @@ describe("errors that keep serve from starting are one line, exit code 1:", () =
     const ran = await run(["serve", "--db", "seeded.db", "--host", host, "--port", "0"], at);
     expect(ran).toMatchObject({ code: 1, stdout: "" });
     expect(ran.stderr).toBe(
-      `error: ${host} is no address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0\n`,
+      `error: ${host} is not an address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0\n`,
     );
   });
 
@@ -201,7 +201,7 @@ describe("errors that keep serve from starting are one line, exit code 1:", () =
     const through = isRoot ? ["setpriv", "--bounding-set=-dac_override"] : [];
     await fails(
       "readonly.db",
-      /may not write the database readonly\.db: give yourself the right/,
+      /no permission to write the database readonly\.db: grant it/,
       through,
     );
   });

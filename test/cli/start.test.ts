@@ -119,7 +119,7 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     const output = collect(child);
     await once(child, "close");
     expect(child.exitCode).toBe(1);
-    expect(output.stderr).toBe("PM_PORT is 'http', it must be a number from 0 to 65535.\n");
+    expect(output.stderr).toBe("PM_PORT is 'http', but it must be a number from 0 to 65535.\n");
   });
 });
 

@@ -45,10 +45,10 @@ describe("on a terminal", () => {
       ["Email is invalid", `@example.com${ENTER}`],
       ["Password", `short${ENTER}`],
       ["Password is too short", `\u0015correct horse${ENTER}`],
-      ["The same again", `correct house${ENTER}`],
-      ["The two are not the same", ""],
+      ["Repeat the password", `correct house${ENTER}`],
+      ["The passwords do not match", ""],
       ["Password", `correct horse${ENTER}`],
-      ["The same again", `correct horse${ENTER}`],
+      ["Repeat the password", `correct horse${ENTER}`],
     ]);
     expect(code).toBe(0);
     expect(screen).toContain("Created the user ada");
@@ -62,7 +62,7 @@ describe("on a terminal", () => {
   it("insists on an answer", async () => {
     const { code, screen } = await onTerminal("token create --user ada --scopes api", [
       ["Name of the token", ENTER],
-      ["Needed", `laptop${ENTER}`],
+      ["Required", `laptop${ENTER}`],
     ]);
     expect(code).toBe(0);
     expect(screen).toMatch(/pmat-[0-9a-f]{40}/);
@@ -73,7 +73,7 @@ describe("on a terminal", () => {
     const { code, screen } = await onTerminal(`user create ${data}`, [["Password", ENTER]]);
     expect(code).toBe(0);
     expect(screen).toContain("Created the user bob");
-    expect(screen).not.toContain("The same again");
+    expect(screen).not.toContain("Repeat the password");
   });
 
   it("immediately asks again after an invalid answer", async () => {

@@ -74,7 +74,7 @@ describe("token create", () => {
   it("warns about a token that is already expired", async () => {
     const { code, stdout } = await run([...create("ada", "old"), "--expires-at", "2020-02-29"], at);
     expect(code).toBe(0);
-    expect(stdout).toContain("It is refused already: its day was 2020-02-29.");
+    expect(stdout).toContain("It has already expired, on 2020-02-29.");
     expect((await server.get("/user", stdout.split("\n", 1)[0])).status).toBe(401);
   });
 
@@ -87,8 +87,8 @@ describe("token create", () => {
   });
 
   it.each([
-    [create("ada", "x", "api,root"), "--scopes: 'root' is no scope, choose from api, read_api"],
-    [create("ada", "x", ","), "--scopes: ',' is no scope"],
+    [create("ada", "x", "api,root"), "--scopes: 'root' is not a scope, choose from api, read_api"],
+    [create("ada", "x", ","), "--scopes: ',' is not a scope"],
     [create("ada", "x", ""), "--scopes can't be blank"],
     [[...create("ada", "x"), "--expires-at", "2026-02-30"], "'2026-02-30' is invalid"],
     [[...create("ada", "x"), "--expires-at", "tomorrow"], "It must be a day as YYYY-MM-DD."],
@@ -229,7 +229,7 @@ describe("audit list", () => {
     const { stdout } = await run(["audit", "list", "--action", "token revoked"], at);
     expect(stdout).toMatch(/operator +│ token revoked +│ ada +│ lost/);
     const none = await run(["audit", "list", "--since", "2999-01-01"], at);
-    expect(none.stdout).toBe("Nothing of that kind is recorded.\n");
+    expect(none.stdout).toBe("There are no such events.\n");
   });
 
   it("refuses bad values", async () => {

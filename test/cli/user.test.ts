@@ -54,7 +54,7 @@ describe("user create", () => {
     );
     const none = await run([...args, ...data("none")], at);
     expect(none).toMatchObject({ code: 2, stdout: "" });
-    expect(none.stderr).toBe("error: --password-stdin: there is nothing on standard input\n");
+    expect(none.stderr).toBe("error: --password-stdin: standard input is empty\n");
   });
 
   it("refuses taken or malformed values in one line", async () => {
@@ -104,7 +104,7 @@ describe("user show, rename, promote, demote and delete", () => {
     );
     expect(await runJson(["user", "show", "grace"], at)).toMatchObject({ admin: true });
     expect((await run(["user", "demote", "grace"], at)).stdout).toBe(
-      "grace is no administrator any more.\n",
+      "grace is no longer an administrator.\n",
     );
     const renamed = await run(["user", "rename", "grace", "hopper", "--name", "Grace H"], at);
     expect(renamed.stdout).toBe("hopper is Grace H <grace@example.com> now.\n");
@@ -153,7 +153,7 @@ describe("user invite", () => {
     expect(again.path).toMatch(/^\/users\/password\/edit\?reset_password_token=/);
     const wrong = await run(["user", "invite", ...data("x"), "--url", "pm.example.com"], at);
     expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
-    expect(wrong.stderr).toContain("url must be a whole address");
+    expect(wrong.stderr).toContain("url must be a complete URL");
   });
 });
 
