@@ -38,7 +38,7 @@ beforeAll(async () => {
   store = undoing(await openStore(database.database));
   const at = Date.now();
   const onError = (error: unknown) => failures.push(error);
-  const made = await createAppOn(store, { now: () => at, onError });
+  const made = await createAppOn(store, { now: () => at, onError, background: false });
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(fullSeed);
   const inProject = "/projects/acme%2Fsite";

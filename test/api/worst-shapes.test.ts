@@ -78,6 +78,7 @@ beforeAll(async () => {
   database = await newDatabase();
   store = undoing(await openStore(database.database));
   const made = await createAppOn(store, {
+    background: false,
     limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
   });
   app = { ...made, call: (text, options) => call(made, text, options) };

@@ -53,7 +53,7 @@ const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
 const postgres = await startPostgres();
 try {
   const file = join(folder, "bench.db");
-  const app = await createApp({ database: file });
+  const app = await createApp({ database: file, background: false });
   await app.admin.seed(mediumSeed());
   const operations = await operationsOn(app);
   await app.close();

@@ -43,7 +43,7 @@ const named = (length: number) =>
   Array.from({ length }, (_, index) => ({ path: `project-${index}` }));
 
 async function make(count: number, file: string): Promise<void> {
-  const app = await createApp({ database: file });
+  const app = await createApp({ database: file, background: false });
   await app.admin.seed({
     users: Array.from({ length: USERS }, (_, index) => ({
       username: `user${index}`,

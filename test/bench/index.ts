@@ -92,7 +92,7 @@ try {
 async function seeded() {
   say("seeding…");
   const original = join(folder, "seeded.db");
-  const app = await createApp({ database: original });
+  const app = await createApp({ database: original, background: false });
   await app.admin.seed(mediumSeed());
   const operations = await operationsOn(app);
   const callerId = await idOfCaller(app);
@@ -115,7 +115,7 @@ async function compareEvents(
 ): Promise<Figures["rates"]> {
   if (operations.length === 0) return [];
   const file = await withEvents(MANY, where);
-  const app = await createApp({ database: file });
+  const app = await createApp({ database: file, background: false });
   const callerId = await idOfCaller(app);
   await app.close();
   return compare(operations, callerId, () => file);
@@ -124,7 +124,7 @@ async function compareEvents(
 /** Latency of reads while people sign in. */
 async function passwords(file: string): Promise<PasswordFigures> {
   say("passwords…");
-  const app = await createApp({ database: file });
+  const app = await createApp({ database: file, background: false });
   await addPeople(app);
   await app.close();
   const server = await startServer([script("app"), file]);

@@ -46,8 +46,8 @@ async function timedIn(app: App, path: string, token: string): Promise<number> {
 
 /** Measures the first page of each list of events among a thousand and among a million, in turn. */
 export async function firstPages(where: Measuring): Promise<NonNullable<Scale["firstPages"]>> {
-  const few = await createApp({ database: await withEvents(FEW, where) });
-  const many = await createApp({ database: await withEvents(MANY, where) });
+  const few = await createApp({ database: await withEvents(FEW, where), background: false });
+  const many = await createApp({ database: await withEvents(MANY, where), background: false });
   const own = HEADERS["private-token"];
   const all = PROJECTS + OTHERS;
   const lists = [

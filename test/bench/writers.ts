@@ -35,7 +35,7 @@ try {
   await admin.query(`drop database if exists ${DATABASE} with (force)`);
   await admin.query(`create database ${DATABASE} template template0`);
   const [{ server_version: version }] = (await admin.query("show server_version")).rows;
-  const app = await createApp({ database: `${own.url}/${DATABASE}` });
+  const app = await createApp({ database: `${own.url}/${DATABASE}`, background: false });
   await app.admin.seed({
     users: [{ username: "writer", tokens: [{ token: TOKEN, scopes: ["api"] }] }],
     groups: [

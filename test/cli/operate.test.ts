@@ -49,11 +49,7 @@ describe("--config", () => {
     expect(tiers).toEqual([403, 403, 200]);
   });
 
-<<<<<<< HEAD
-  it("refuses unknown settings and invalid values, by name", async () => {
-=======
   it("refuses unknown settings and values by name", async () => {
->>>>>>> w4
     for (const [value, message] of [
       [{ prot: 80 }, "'prot' is not a setting, did you mean 'port'?"],
       [{ "trust-proxy": true }, "'trust-proxy' is not a setting, did you mean 'trust_proxy'?"],

@@ -9,6 +9,6 @@ const { serve } = await (bun
     ? import("../../../dist/deno.js")
     : import("../../../dist/node.js"));
 const [database, port = "0"] = process.argv.slice(2);
-const app = await createApp({ database });
+const app = await createApp({ database, background: false });
 const { url } = await serve(app, { port: Number(port) });
 ready(url, () => app.admin.purgeEvents());

@@ -7,6 +7,6 @@ if (entry === "fast") await import("@hattip/adapter-node/fast-fetch");
 const { createServer } = await import("@hattip/adapter-node/native-fetch");
 const { createApp } = await import("../../../dist/index.js");
 
-const { handler } = await createApp({ database });
+const { handler } = await createApp({ database, background: false });
 const server = createServer(handler);
 server.listen(0, "127.0.0.1", () => ready(`http://127.0.0.1:${server.address().port}`));
