@@ -98,8 +98,8 @@ Examples:
     .addHelpText(
       "after",
       `
-The backup is checked first. The previous database is kept next to it, and its name is printed. Nothing
-is done while a server, or any other process, has the database open.
+The backup is checked first. The previous database is kept next to the new one, and its name is printed.
+Nothing is done while a server, or any other process, has the database open.
 
 Examples:
   $ pm-cli db restore /backup/pm.db

@@ -8,8 +8,8 @@ const MONTHS = 30;
 export const WORKDAY = 9 * 60;
 
 /**
- * The working time of two and a half years: minutes of office hours, counted from the first one. Weekends and the days
- * between Christmas and New Year are free.
+ * The working time of two and a half years: minutes of office hours, counted from the first one. Weekends and the time
+ * from 24 December to 1 January are free.
  */
 export class Calendar {
   /** The number of working minutes until now. */

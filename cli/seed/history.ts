@@ -16,7 +16,7 @@ export interface Workplace {
   product: string;
   /** User names of people who do the work; at least one. */
   team: readonly string[];
-  /** User names of people who only report issues. */
+  /** User names of people who report issues. */
   others: readonly string[];
   /** Names of the project's own labels. */
   labels: readonly string[];
