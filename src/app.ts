@@ -93,6 +93,8 @@ export interface AppOptions extends SiteOptions {
     attachmentBytes?: number;
     /** Unknown tokens accepted from one address within ten minutes; `false` for no limit. Default 100. */
     unknownTokens?: number | false;
+    /** Requests of one address that may wait while others of it run; more get 503. `false` for no limit. Default 1000. */
+    waitingRequests?: number | false;
     /** Requests per minute of one user, and of one address without a token. Default: no limit. */
     requestsPerMinute?: { user?: number; address?: number };
   };
@@ -182,6 +184,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     signInsPerAccount = 10,
     signInsPerAddress = 100,
     unknownTokens = 100,
+    waitingRequests = 1000,
     requestsPerMinute,
     ...pages
   } = options.limits ?? {};
@@ -198,7 +201,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
     watch,
-    turns: new Turns(),
+    turns: new Turns(waitingRequests === false ? Number.POSITIVE_INFINITY : waitingRequests),
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {

@@ -7,7 +7,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import type { App } from "./app.ts";
-import { alone, type Incoming, type Reply } from "./core/incoming.ts";
+import type { Incoming, Reply } from "./core/incoming.ts";
 import { networkOf } from "./core/network.ts";
 import { forwarded, originOf } from "./core/origin.ts";
 import type { RequestOptions } from "./fetch.ts";
@@ -67,14 +67,18 @@ export function createMiddleware(
 function middlewareOf(
   app: Pick<App, "respond">,
   { trustProxy = false, stallTimeout = STALL_TIMEOUT }: MiddlewareOptions,
+  ownsRoot = false,
 ): Middleware {
   return async (req, res, next) => {
     const cutStalled = () => closeWhenStalled(req, res, stallTimeout);
     try {
-      const reply = await app.respond(incomingOf(req, trustProxy, next === undefined, cutStalled));
+      const isLast = next === undefined;
+      const reply = await app.respond(
+        incomingOf(req, { trustProxy, ownsRoot, isLast }, cutStalled),
+      );
       if (reply) {
         send(reply, req, res);
-        if (!res.writableFinished) cutStalled();
+        if (isOnItsWay(reply, res)) cutStalled();
         return;
       }
     } catch (error) {
@@ -85,6 +89,11 @@ function middlewareOf(
     if (next) next();
     else send({ status: 404, headers: {}, body: null }, req, res);
   };
+}
+
+/** Whether some of an answer still has to be sent. Mostly the system takes all of it at once. */
+function isOnItsWay({ body }: Reply, { socket }: ServerResponse): boolean {
+  return (body !== null && typeof body !== "string") || !socket || socket.writableLength > 0;
 }
 
 const watched = new WeakSet<ServerResponse>();
@@ -134,7 +143,7 @@ function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): 
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: CHECKING_INTERVAL,
     },
-    middlewareOf(alone(app), options),
+    middlewareOf(app, options, true),
   );
   const most =
     options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);
@@ -243,8 +252,7 @@ async function drained(server: HttpServer, empty: Promise<unknown>, grace: numbe
 
 function incomingOf(
   req: HostRequest,
-  trustProxy: boolean,
-  isLast: boolean,
+  { trustProxy, ownsRoot, isLast }: { trustProxy: boolean; ownsRoot: boolean; isLast: boolean },
   onBody: () => void,
 ): Incoming {
   const { target, authority } = targetOf(req.url ?? "/");
@@ -268,6 +276,7 @@ function incomingOf(
     parsedBody: parsedBodyOf(req),
     base: baseOf(req, target, authority, trusted),
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
+    ownsRoot,
     isLast,
     host: req as IncomingMessage,
   };

@@ -52,6 +52,7 @@ const limits = {
   signInsPerAccount: countOrFalse,
   signInsPerAddress: countOrFalse,
   unknownTokens: countOrFalse,
+  waitingRequests: countOrFalse,
   bodyBytes: count,
   attachmentBytes: count,
   requestsPerMinute: v.optional(optionsOf({ user: atLeastOne, address: atLeastOne })),

@@ -163,7 +163,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       // Moving the clock forward must not remove data that a test looks for.
       background: false,
       ...(tier && { tier }),
-      ...(limits && { limits }),
+      // Tests may send any number of requests at once.
+      limits: { waitingRequests: false, ...limits },
     });
     try {
       keepSecrets(seed, await app.admin.seed(seed));
@@ -190,7 +191,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       answers.delete(answer);
     }
   };
-  const server = await serve({ respond }, { port: 0, grace: 0 });
+  const server = await serve({ respond }, { port: 0, grace: 0, connectionsPerAddress: false });
 
   const admin = following(() => current.app.admin);
   const close = async () => {

@@ -399,7 +399,7 @@ function matcherOf(
  * @throws ApiError 406
  */
 function requireFormat({ route, door }: Endpoint, { incoming, format }: Exchange): void {
-  if (door !== API) return;
+  if (door !== API || (format === undefined && incoming.query === "")) return;
   const isAttribute = route.input !== undefined && "format" in route.input;
   const asked =
     format ?? (isAttribute ? undefined : /(?:^|&)format=([^&]*)/.exec(incoming.query)?.[1]);
@@ -585,17 +585,22 @@ async function answerWith(
     return route.handle(context);
   };
   const { turns } = settings;
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (route.immediate) return work();
+  const rest = async (skip: number): Promise<Result> => {
     const turn = turns.begin(incoming.ip);
-    if (turn) await turn;
     try {
-      return await work();
+      await turn?.ready;
+      // Only writing routes return a `Committed`.
+      return (await run(store.reader() as Database, { ...page, skip })) as Result;
+    } catch (error) {
+      settings.outages.failed(error);
+      throw error;
     } finally {
-      turns.end(incoming.ip);
+      turn?.end();
     }
   };
-  return inTurn(async () => {
+  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
+  try {
+    if (turn?.ready) await turn.ready;
     const given = isWriting
       ? await store.transaction((db) => run(db, page), { shared: beside !== "nobody" })
       : await run(reader as Database, page);
@@ -604,16 +609,10 @@ async function answerWith(
     upload?.keep((input as Record<string, unknown>)[upload.part]);
     const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
     if (!isPartOfPage(result)) return answer;
-    const rest = (skip: number) =>
-      inTurn(async () => {
-        // Only writing routes return a `Committed`.
-        return (await run(store.reader() as Database, { ...page, skip })) as Result;
-      }).catch((error) => {
-        settings.outages.failed(error);
-        throw error;
-      });
     return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
-  });
+  } finally {
+    turn?.end();
+  }
 }
 
 /** The first rows of a page that is too large to read at once. */

@@ -1,7 +1,7 @@
 import type { Bytes } from "./incoming.ts";
 
 /** Maximum bytes of answers in this process that their clients have not read yet. */
-const MOST_UNREAD = 64 * 1024 * 1024;
+const MOST_UNREAD = 32 * 1024 * 1024;
 /** Bytes passed to a connection at a time. */
 const PIECE = 64 * 1024;
 

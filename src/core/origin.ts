@@ -1,7 +1,17 @@
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
+/** The last origin that was asked for: mostly all requests have the same one. */
+let last: { protocol: string; host: string; origin: string | undefined } | undefined;
+
 /** Builds an origin from a request's or a proxy's headers; `undefined` if they don't form a valid one. */
 export function originOf(protocol: string, host: string): string | undefined {
+  if (last?.host !== host || last.protocol !== protocol) {
+    last = { protocol, host, origin: parsed(protocol, host) };
+  }
+  return last.origin;
+}
+
+function parsed(protocol: string, host: string): string | undefined {
   if (!HOST.test(host) || !/^https?$/.test(protocol)) return undefined;
   const origin = `${protocol}://${host}`;
   // The pattern accepts hosts that the URL parser refuses: port 99999, 999.999.999.999, xn--, [::::].

@@ -6,12 +6,15 @@ export const MOST_CHARACTERS = 500_000;
 const LONGEST_STATEMENT = 10_000;
 
 /**
- * Cache of prepared statements by their text, limited in number and size. It evicts the least recently used ones.
+ * Cache of prepared statements by their text, limited in number and size. It has two generations, so that a hit costs one
+ * look-up: a statement used while it is in the older one moves to the newer one, and once the newer one holds half of
+ * what is allowed, the older one is evicted.
  */
 export class StatementCache<Statement> {
-  readonly #statements = new Map<string, Statement>();
-  readonly #evicted: (statement: Statement) => void;
+  #newer = new Map<string, Statement>();
+  #older = new Map<string, Statement>();
   #characters = 0;
+  readonly #evicted: (statement: Statement) => void;
 
   /** @param evicted frees an evicted statement */
   constructor(evicted: (statement: Statement) => void) {
@@ -20,32 +23,41 @@ export class StatementCache<Statement> {
 
   /** Returns the statement of a text if it is cached, and marks it as used. */
   get(sql: string): Statement | undefined {
-    const statement = this.#statements.get(sql);
-    if (statement === undefined) return undefined;
-    // Maps keep the order of insertion, so the first statement is the least recently used one.
-    this.#statements.delete(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    const newer = this.#newer.get(sql);
+    if (newer !== undefined) return newer;
+    const older = this.#older.get(sql);
+    if (older === undefined) return undefined;
+    this.#older.delete(sql);
+    this.#add(sql, older);
+    return older;
   }
 
   /** Caches a statement that is not cached yet. Returns false if it is too long. */
   set(sql: string, statement: Statement): boolean {
     if (sql.length > LONGEST_STATEMENT) return false;
-    this.#statements.set(sql, statement);
-    this.#characters += sql.length;
-    for (const [oldest, old] of this.#statements) {
-      if (this.#statements.size <= MOST_STATEMENTS && this.#characters <= MOST_CHARACTERS) break;
-      this.#statements.delete(oldest);
-      this.#characters -= oldest.length;
-      this.#evicted(old);
-    }
+    this.#add(sql, statement);
     return true;
   }
 
   /** Evicts all statements. */
   clear(): void {
-    for (const statement of this.#statements.values()) this.#evicted(statement);
-    this.#statements.clear();
+    this.#turn();
+    this.#turn();
+  }
+
+  #add(sql: string, statement: Statement): void {
+    const isFull =
+      this.#newer.size >= MOST_STATEMENTS / 2 ||
+      this.#characters + sql.length > MOST_CHARACTERS / 2;
+    if (isFull) this.#turn();
+    this.#newer.set(sql, statement);
+    this.#characters += sql.length;
+  }
+
+  #turn(): void {
+    for (const statement of this.#older.values()) this.#evicted(statement);
+    this.#older = this.#newer;
+    this.#newer = new Map();
     this.#characters = 0;
   }
 }

@@ -95,6 +95,13 @@ describe("starting", () => {
     expect((await call(server, "/groups", large)).status).toBe(413);
   });
 
+  it("answers any number of requests at once", async () => {
+    await using server = await startTestServer();
+    const asked = Array.from({ length: 1200 }, () => call(server, "/user"));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect([...new Set(statuses)]).toEqual([200]);
+  });
+
   it("can be disposed of", async () => {
     let url: string;
     {
