@@ -56,7 +56,7 @@ describe("access tokens", () => {
     await expect
       .poll(async () => (await owner.get(PATH)).page, { timeout: 10_000 })
       .toMatch(
-        /<h3>laptop<\/h3>\s*<p>[^/]*<br>\nmade [^\n]* · last used <time datetime="2026-11-21T12/,
+        /<h3>laptop<\/h3>\s*<p>[^/]*<br>\ncreated [^\n]* · last used <time datetime="2026-11-21T12/,
       );
     const revoke = /action="(\/[^"]+\/revoke)"/.exec(list.page)?.[1] as string;
 
