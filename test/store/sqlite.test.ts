@@ -10,7 +10,8 @@ it.runIf(engine === "sqlite")(
     const { database, drop } = await newDatabase();
     onTestFinished(drop);
     const errors: unknown[] = [];
-    const app = await createApp({ database, onError: (error) => errors.push(error) });
+    const onError = (error: unknown) => errors.push(error);
+    const app = await createApp({ database, background: false, onError });
     onTestFinished(() => app.close());
     await app.admin.seed(baseSeed);
     const other = await openStore(database);
@@ -20,7 +21,13 @@ it.runIf(engine === "sqlite")(
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    const holder = other.transaction(() => held);
+    let holder: Promise<void> | undefined;
+    await new Promise<void>((resolve) => {
+      holder = other.transaction(() => {
+        resolve();
+        return held;
+      });
+    });
     const write = (name: string) =>
       call(app, "POST /groups/acme/labels", { as: "owner", json: { name, color: "#123456" } });
     const refused = await Promise.all(["a", "b", "c"].map(write));
