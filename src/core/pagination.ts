@@ -40,7 +40,7 @@ export interface Listed {
 }
 
 /** Characters after which reading pauses: a row may have a megabyte, and a page a hundred of those. */
-export const MOST_AT_ONCE = 512 * 1024;
+export const MOST_AT_ONCE = 256 * 1024;
 
 /** A page found by key, with the query parameters of the next one; none at the end of the collection. */
 export interface KeysetListed {
