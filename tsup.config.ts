@@ -5,11 +5,11 @@ const packageEntries = {
   node: "src/node.ts",
   bun: "src/bun.ts",
   deno: "src/deno.ts",
-  testing: "src/testing.ts",
+  testing: "src/testing/index.ts",
 };
 
 /** Started by file name, next to the others. */
-const worker = { "passwords-worker": "src/core/passwords-worker.mjs" };
+const worker = { "passwords-worker": "src/auth/passwords-worker.mjs" };
 
 const shared = {
   target: "node20",

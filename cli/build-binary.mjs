@@ -37,7 +37,7 @@ function build(file, options) {
   // Without bytecode the whole bundle is parsed at each start; without `esm` Bun accepts no top-level await.
   const how = ["--compile", "--bytecode", "--minify", "--format=esm", ...options];
   // Next to each other, as in dist, since one starts the other by name.
-  const scripts = ["cli/index.ts", "src/core/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
+  const scripts = ["cli/index.ts", "src/auth/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
   const { status, error } = spawnSync(
     `${root}node_modules/.bin/bun`,
     ["build", ...scripts, ...how, `--outfile=${file}`],

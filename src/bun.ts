@@ -2,12 +2,12 @@
 import { lookup } from "node:dns/promises";
 import adapter from "@hattip/adapter-bun";
 import type { App } from "./app.ts";
-import { alone } from "./core/incoming.ts";
-import { createHattipHandler, type RequestOptions } from "./fetch.ts";
+import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
+import { alone } from "./core/http/incoming.ts";
 import type { ServeOptions, Server } from "./node.ts";
 import { checkHandler, checkServe } from "./options.ts";
 
-export type { RequestOptions } from "./fetch.ts";
+export type { RequestOptions } from "./core/http/fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
 
 /** The part of Bun's server that a handler needs. */

@@ -3,12 +3,12 @@ import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServeHandler } from "@hattip/adapter-deno";
 import type { App } from "./app.ts";
-import { alone } from "./core/incoming.ts";
-import { createHattipHandler, type RequestOptions } from "./fetch.ts";
+import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
+import { alone } from "./core/http/incoming.ts";
 import type { ServeOptions, Server } from "./node.ts";
 import { checkHandler, checkServe } from "./options.ts";
 
-export type { RequestOptions } from "./fetch.ts";
+export type { RequestOptions } from "./core/http/fetch.ts";
 export type { ServeOptions, Server } from "./node.ts";
 
 /** The part of `Deno.serve`'s request info that a handler needs. */

@@ -1,4 +1,3 @@
-export type { SecretsState } from "./accounts/sealed.ts";
 export type { PushRecord } from "./admin/activity.ts";
 export type { ApplicationRecord } from "./admin/applications.ts";
 export type { AuditRecord } from "./admin/audit.ts";
@@ -6,14 +5,17 @@ export type { DependencyScan } from "./admin/dependencies.ts";
 export type { GroupChange, GroupRecord } from "./admin/groups.ts";
 export type { Admin } from "./admin/index.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";
+export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
+export type { SecretsState } from "./auth/reseal.ts";
 export type { Swept } from "./background.ts";
-export type { Role, Visibility } from "./core/access.ts";
+export type { Role } from "./core/access/roles.ts";
+export type { Visibility } from "./core/access/visibility.ts";
 export { ApiError } from "./core/errors.ts";
-export type { LogEntry } from "./core/handler.ts";
-export type { HostRequest } from "./core/incoming.ts";
+export type { HostRequest } from "./core/http/incoming.ts";
+export type { LogEntry } from "./core/http/pipeline.ts";
 export { OptionError } from "./core/options.ts";
 export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
 export {
@@ -34,8 +36,7 @@ export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
-export type { Purged, PurgeOptions } from "./purge.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
-export { type Progress, type Seed, SeedError, type Seeded } from "./seed.ts";
+export { type Progress, type Seed, SeedError, type Seeded } from "./seed/index.ts";
 export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

@@ -7,13 +7,13 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import type { App } from "./app.ts";
-import type { Incoming, Reply } from "./core/incoming.ts";
-import { networkOf } from "./core/network.ts";
-import { forwarded, originOf } from "./core/origin.ts";
-import type { RequestOptions } from "./fetch.ts";
+import type { RequestOptions } from "./core/http/fetch.ts";
+import type { Incoming, Reply } from "./core/http/incoming.ts";
+import { networkOf } from "./core/http/network.ts";
+import { forwarded, originOf } from "./core/http/origin.ts";
 import { checkMiddleware, checkNodeServe } from "./options.ts";
 
-export type { RequestOptions } from "./fetch.ts";
+export type { RequestOptions } from "./core/http/fetch.ts";
 
 /** How requests are read and answered. */
 export interface MiddlewareOptions extends RequestOptions {

@@ -1,13 +1,13 @@
 import * as v from "valibot";
+import { isAge } from "./admin/retention.ts";
 import type { App, AppOptions } from "./app.ts";
+import type { RequestOptions } from "./core/http/fetch.ts";
 import { functionOption, OptionError, optionsOf, readOptions } from "./core/options.ts";
 import { TIERS } from "./core/resource.ts";
-import type { RequestOptions } from "./fetch.ts";
 import type { MiddlewareOptions, ServeOptions } from "./node.ts";
 import type { MailOptions } from "./notifications/mailer.ts";
-import { isAge } from "./purge.ts";
 import { problemOfName } from "./store/open.ts";
-import type { Fault, RateLimit, TestServerOptions } from "./testing.ts";
+import type { Fault, RateLimit, TestServerOptions } from "./testing/index.ts";
 
 /** A schema for every option of `T`; a missing one is a compiler error. */
 type SchemasOf<T> = Record<keyof T, v.GenericSchema>;

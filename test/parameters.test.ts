@@ -8,7 +8,7 @@ import {
   type Parameter,
   parseJson,
   parseQuery,
-} from "../src/core/parameters.ts";
+} from "../src/core/http/parameters.ts";
 
 const parse = (text: string) => parseQuery(text, PARAMETER_LIMITS);
 

@@ -1,5 +1,5 @@
 // Determines which columns are never null, from the schema created by the migrations.
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 

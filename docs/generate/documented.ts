@@ -1,9 +1,9 @@
 // Derives a route's documentation from the route.
-import type { Caller } from "../../src/core/auth.ts";
+import type { Caller } from "../../src/core/access/caller.ts";
 import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
-import type { Shape } from "../../src/core/present.ts";
+import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 
 /** The resources for programs; pages are for people. */
 export const described: readonly Resource[] = everything.filter(
@@ -21,7 +21,7 @@ export interface Parameter {
 /** An answer's shape, and who receives it if that differs. */
 interface Answer {
   to: string | undefined;
-  shape: Shape;
+  shape: Presenter;
 }
 
 /** A route with its documentation. */
@@ -102,7 +102,7 @@ const CALLERS: { to: string; caller: Caller | undefined; access: Route["access"]
 function answersOf({ present, access = "user" }: Route): Answer[] {
   if (present === undefined) return [];
   if (typeof present !== "function") return [{ to: undefined, shape: present }];
-  const byShape = new Map<Shape, string[]>();
+  const byShape = new Map<Presenter, string[]>();
   for (const { to, caller, access: reached } of CALLERS) {
     if (!reached.includes(access)) continue;
     const shape = present({ caller, input: {} });

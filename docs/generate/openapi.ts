@@ -1,6 +1,6 @@
 // The reference for machines.
 
-import type { Shape } from "../../src/core/present.ts";
+import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource } from "../../src/core/resource.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { type Documented, described, documented, type Parameter } from "./documented.ts";
@@ -11,7 +11,7 @@ import { TAGS } from "./tags.ts";
 /** The reference as an OpenAPI 3.1 document. */
 export function openapi(of: readonly Resource[] = described): Json {
   const schemas: Json = {};
-  const names = new Map<Shape, string>();
+  const names = new Map<Presenter, string>();
   const paths: Record<string, Json> = {};
   for (const resource of of) {
     for (const route of resource.routes) {
@@ -106,7 +106,7 @@ const queryParameter = (name: string, schema: Json): Json => ({ name, in: "query
 function operation(
   resource: Resource,
   of: Documented,
-  schemaOf: (shape: Shape, operationId: string) => Json,
+  schemaOf: (shape: Presenter, operationId: string) => Json,
 ): Json {
   const { route, operationId, parameters, answers, takesTokens, isList, status } = of;
   const body = parameters.filter(({ place }) => place === "body");

@@ -1,12 +1,14 @@
 // The reference for people.
+
+import type { Fields } from "../../src/core/field.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
-import type { Fields, Shape } from "../../src/core/present.ts";
+import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource } from "../../src/core/resource.ts";
 import { type Documented, described, documented, type Parameter } from "./documented.ts";
 
 /** The reference for people, in Markdown. */
 export function reference(of: readonly Resource[] = described): string {
-  const known = new Map<Shape, string>();
+  const known = new Map<Presenter, string>();
   return [
     "<!-- Generated from the routes by `npm run docs`: do not edit. -->",
     "",
@@ -28,7 +30,7 @@ export function reference(of: readonly Resource[] = described): string {
   ].join("\n");
 }
 
-function section(of: Documented, known: Map<Shape, string>): string[] {
+function section(of: Documented, known: Map<Presenter, string>): string[] {
   const { route, parameters, isList, status } = of;
   const title = `${route.method} ${route.path}`;
   const lines = [`### ${title}`, "", `${route.summary}.`, "", rights(of), ""];

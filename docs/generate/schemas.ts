@@ -1,6 +1,7 @@
 // JSON schemas of requests and answers.
+
+import type { Field, Fields } from "../../src/core/field.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
-import type { Field, Fields } from "../../src/core/present.ts";
 import { isFilled } from "./columns.ts";
 
 export type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { invalid, notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { optionsOf, readArgument, readOptions } from "../core/options.ts";
 import { dayOf } from "../core/time.ts";
 import { findEvent, type Recipient, recipients } from "../notifications/recipients.ts";
@@ -66,7 +66,7 @@ const PUSH = optionsOf({
 export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
   return {
     async recipients(given) {
-      const eventId = readArgument("recipients", "eventId", is.integer(), given);
+      const eventId = readArgument("recipients", "eventId", param.integer(), given);
       const event = await findEvent(store, eventId);
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));

@@ -1,6 +1,6 @@
-import { OPERATOR } from "../accounts/audit.ts";
+import { OPERATOR } from "../audit/log.ts";
 import { invalid, notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as applications from "../oauth/applications.ts";
 import { problemOfUri } from "../oauth/rules.ts";
@@ -68,12 +68,12 @@ export interface ApplicationAdmin {
 }
 
 const NEW_APPLICATION = inputOf({
-  user: is.text(),
-  name: is.anyText(),
-  redirect_uris: is.arrayOf(is.anyText({ max: 2048 })),
-  scopes: is.arrayOf(is.anyText()),
-  confidential: is.optional(is.boolean()),
-  trusted: is.optional(is.boolean()),
+  user: param.text(),
+  name: param.anyText(),
+  redirect_uris: param.arrayOf(param.anyText({ max: 2048 })),
+  scopes: param.arrayOf(param.anyText()),
+  confidential: param.optional(param.boolean()),
+  trusted: param.optional(param.boolean()),
 });
 const FILTER = inputOf(byUser);
 
@@ -93,7 +93,7 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
       });
     },
     checkRedirectUri(given) {
-      const uri = readArgument("checkRedirectUri", "uri", is.anyText({ max: 2048 }), given);
+      const uri = readArgument("checkRedirectUri", "uri", param.anyText({ max: 2048 }), given);
       const problem = problemOfUri(uri);
       if (problem !== undefined) throw invalid({ redirect_uri: [problem] });
     },

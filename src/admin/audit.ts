@@ -1,5 +1,5 @@
-import * as audit from "../accounts/audit-queries.ts";
-import * as is from "../core/input.ts";
+import * as audit from "../audit/queries.ts";
+import * as param from "../core/input.ts";
 import { inputOf, readOptions } from "../core/options.ts";
 import { type AdminContext, byUser, findUser } from "./context.ts";
 
@@ -39,9 +39,9 @@ export interface AuditAdmin {
 
 const FILTER = inputOf({
   ...byUser,
-  action: is.optional(is.anyText()),
-  since: is.optional(is.instant()),
-  limit: is.optional(is.integer({ min: 0 })),
+  action: param.optional(param.anyText()),
+  since: param.optional(param.instant()),
+  limit: param.optional(param.integer({ min: 0 })),
 });
 
 /** Creates {@link AuditAdmin}. */

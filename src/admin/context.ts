@@ -1,7 +1,8 @@
-import { type AuditAction, OPERATOR, record } from "../accounts/audit.ts";
-import { findSource, type Source, type Viewer } from "../core/access.ts";
+import { type AuditAction, OPERATOR, record } from "../audit/log.ts";
+import { findSource, type Source } from "../core/access/source.ts";
+import type { Viewer } from "../core/access/visibility.ts";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import * as users from "../resources/users/queries.ts";
@@ -21,10 +22,10 @@ export interface AdminContext {
 }
 
 /** The name of a user, group, project or the like. */
-export const reference = is.text();
+export const reference = param.text();
 
 /** A filter by user name. */
-export const byUser = { user: is.optional(is.text()) };
+export const byUser = { user: param.optional(param.text()) };
 
 /** Records an operator's action on an account in the audit log. */
 export function recordFor(

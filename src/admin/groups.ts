@@ -1,6 +1,6 @@
-import { OPERATOR } from "../accounts/audit.ts";
-import { VISIBILITY_WORDS, type Visibility } from "../core/access.ts";
-import * as is from "../core/input.ts";
+import { OPERATOR } from "../audit/log.ts";
+import { VISIBILITY_WORDS, type Visibility } from "../core/access/visibility.ts";
+import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as changes from "../resources/groups/changes.ts";
 import * as groups from "../resources/groups/queries.ts";
@@ -60,8 +60,8 @@ export interface GroupAdmin {
 
 const NEW_GROUP = inputOf({
   ...changes.newGroupInput,
-  parent: is.optional(is.text()),
-  owner: is.optional(is.text()),
+  parent: param.optional(param.text()),
+  owner: param.optional(param.text()),
 });
 const CHANGE = inputOf(changes.groupInput);
 

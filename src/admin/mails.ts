@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { optionsOf, readArgument, readOptions } from "../core/options.ts";
 import { retry } from "../jobs/outbox.ts";
 import { MAIL, type QueuedMail, queuedMails } from "../notifications/queue.ts";
@@ -46,7 +46,7 @@ export function mailAdmin({ store, now }: AdminContext): MailAdmin {
       const id =
         given === undefined
           ? undefined
-          : readArgument("retryMails", "id", is.integer({ min: 1 }), given);
+          : readArgument("retryMails", "id", param.integer({ min: 1 }), given);
       return store.transaction(async (db) => {
         const mails = await retry(db, MAIL, now(), id);
         if (id !== undefined && mails === 0) throw notFound("Mail");

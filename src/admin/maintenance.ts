@@ -1,5 +1,8 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
+import * as jobs from "../resources/meta/queries.ts";
+import { type Progress, type Seed, type Seeded, seed } from "../seed/index.ts";
+import type { AdminContext } from "./context.ts";
 import {
   isAge,
   type Purged,
@@ -7,10 +10,7 @@ import {
   purgeEvents,
   removeExpiredMembers,
   startOfRetention,
-} from "../purge.ts";
-import * as jobs from "../resources/meta/queries.ts";
-import { type Progress, type Seed, type Seeded, seed } from "../seed.ts";
-import type { AdminContext } from "./context.ts";
+} from "./retention.ts";
 
 /** Seeding, cleaning up and periodic jobs. */
 export interface MaintenanceAdmin {

@@ -1,7 +1,8 @@
-import { OPERATOR } from "../accounts/audit.ts";
-import { ROLES, type Role, roleOf, type Source } from "../core/access.ts";
+import { OPERATOR } from "../audit/log.ts";
+import { ROLES, type Role, roleOf } from "../core/access/roles.ts";
+import type { Source } from "../core/access/source.ts";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { inputOf, OptionError, readOptions } from "../core/options.ts";
 import { dayOf } from "../core/time.ts";
 import * as changes from "../resources/members/changes.ts";
@@ -56,15 +57,15 @@ export interface MemberAdmin {
   removeMember(member: MemberSource & { user: string }): Promise<MemberRecord>;
 }
 
-const source = { group: is.optional(is.text()), project: is.optional(is.text()) };
-const user = { ...source, user: is.text() };
-const role = is.choice(Object.keys(ROLES) as Role[]);
+const source = { group: param.optional(param.text()), project: param.optional(param.text()) };
+const user = { ...source, user: param.text() };
+const role = param.choice(Object.keys(ROLES) as Role[]);
 const SOURCE = inputOf(source);
-const NEW_MEMBER = inputOf({ ...user, role, expires_at: is.optional(is.date()) });
+const NEW_MEMBER = inputOf({ ...user, role, expires_at: param.optional(param.date()) });
 const CHANGE = inputOf({
   ...user,
-  role: is.optional(role),
-  expires_at: is.clearable(is.date()),
+  role: param.optional(role),
+  expires_at: param.clearable(param.date()),
 });
 const MEMBER = inputOf(user);
 

@@ -1,6 +1,6 @@
-import { OPERATOR } from "../accounts/audit.ts";
-import type { SecretsState } from "../accounts/sealed.ts";
-import * as sealed from "../accounts/sealed.ts";
+import { OPERATOR } from "../audit/log.ts";
+import type { SecretsState } from "../auth/reseal.ts";
+import * as sealed from "../auth/reseal.ts";
 import type { AdminContext } from "./context.ts";
 
 /** Secrets encrypted at rest (docs/configuration.md). */

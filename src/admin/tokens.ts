@@ -1,7 +1,8 @@
-import { newSecret, SCOPES, type Scope } from "../core/auth.ts";
+import { newSecret } from "../auth/token-secrets.ts";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { SCOPES, type Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import { requireScopes } from "../resources/tokens/rules.ts";
@@ -73,17 +74,17 @@ export interface TokenAdmin {
 const LONGEST_JOB = 30 * 86_400;
 
 const NEW_TOKEN = inputOf({
-  user: is.text(),
-  name: is.text(),
-  scopes: is.arrayOf(is.choice(SCOPES)),
-  expires_at: is.optional(is.date()),
-  impersonation: is.optional(is.boolean()),
+  user: param.text(),
+  name: param.text(),
+  scopes: param.arrayOf(param.choice(SCOPES)),
+  expires_at: param.optional(param.date()),
+  impersonation: param.optional(param.boolean()),
 });
 const FILTER = inputOf(byUser);
 const NEW_JOB_TOKEN = inputOf({
-  project: is.text(),
-  user: is.text(),
-  lifetime: is.optional(is.integer({ min: 1, max: LONGEST_JOB })),
+  project: param.text(),
+  user: param.text(),
+  lifetime: param.optional(param.integer({ min: 1, max: LONGEST_JOB })),
 });
 
 /** Creates {@link TokenAdmin}. */
@@ -112,7 +113,7 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
       return (await tokens.all(store, user?.id)).map((row) => recordOf(row, now()));
     },
     async revokeToken(given) {
-      const id = readArgument("revokeToken", "id", is.integer(), given);
+      const id = readArgument("revokeToken", "id", param.integer(), given);
       return store.transaction(async (db) => {
         const { name } = await tokenRecord(db, id, now());
         const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;

@@ -1,9 +1,9 @@
-import { OPERATOR } from "../accounts/audit.ts";
-import * as invitations from "../accounts/invitations.ts";
-import * as twoFactor from "../accounts/two-factor.ts";
-import * as is from "../core/input.ts";
+import { OPERATOR } from "../audit/log.ts";
+import * as invitations from "../auth/invitations.ts";
+import { hashPassword, requirePassword } from "../auth/passwords.ts";
+import * as twoFactor from "../auth/two-factor.ts";
+import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { hashPassword, requirePassword } from "../core/passwords.ts";
 import * as changes from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
 import { requireFree } from "../resources/users/rules.ts";
@@ -116,15 +116,15 @@ export interface UserAdmin {
 const LINK_LIFETIME = 7 * 86_400;
 const LONGEST_LINK = 365 * 86_400;
 
-const lifetime = { lifetime: is.optional(is.integer({ min: 1, max: LONGEST_LINK })) };
-const account = { ...changes.newUserInput, admin: is.optional(is.boolean()) };
-const NEW_USER = inputOf({ ...account, password: is.optional(is.anyText()) });
-const PART = inputOf({ ...changes.userInput, password: is.optional(is.anyText()) });
+const lifetime = { lifetime: param.optional(param.integer({ min: 1, max: LONGEST_LINK })) };
+const account = { ...changes.newUserInput, admin: param.optional(param.boolean()) };
+const NEW_USER = inputOf({ ...account, password: param.optional(param.anyText()) });
+const PART = inputOf({ ...changes.userInput, password: param.optional(param.anyText()) });
 const INVITED = inputOf({ ...account, ...lifetime });
 const LINK = inputOf(lifetime);
 const CHANGE = inputOf({
   ...changes.userInput,
-  state: is.optional(is.choice(["active", "blocked"])),
+  state: param.optional(param.choice(["active", "blocked"])),
 });
 
 /** Creates {@link UserAdmin}. */
@@ -215,7 +215,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       ),
     async setPassword(username, password) {
       const name = named("setPassword", username);
-      const text = readArgument("setPassword", "password", is.anyText(), password);
+      const text = readArgument("setPassword", "password", param.anyText(), password);
       const hash = await hashPassword(text);
       return change(name, (db, found) => changes.changePassword(db, OPERATOR, found, hash, now()));
     },

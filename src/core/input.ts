@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { ROLES, type Role, roleOf } from "./access.ts";
+import { ROLES, type Role, roleOf } from "./access/roles.ts";
 import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
-import type { Parameters } from "./parameters.ts";
+import type { Parameters } from "./http/parameters.ts";
 
 /** What the generated reference says about an attribute, stored in its schema's metadata. */
 export interface AttributeNotes {

@@ -1,6 +1,6 @@
 import type { Reader, Value } from "../store/port.ts";
 import { ApiError, invalid, queryTooLong } from "./errors.ts";
-import type { Shape } from "./present.ts";
+import type { Presenter } from "./presenter.ts";
 
 /** Page sizes and the counting limit. Tests of clients lower them to get several pages from little data. */
 export interface PageLimits {
@@ -100,7 +100,7 @@ export interface ListQuery {
  */
 export async function paginate(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   query: ListQuery,
 ): Promise<Listed> {
@@ -191,7 +191,7 @@ export async function countUpTo(
  */
 export async function paginateByKey(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   query: Omit<ListQuery, "order">,
   key: { column: string; direction: "asc" | "desc" },

@@ -1,15 +1,19 @@
 import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
-import type { Role, Source, Viewer } from "./access.ts";
-import type { Caller, Scope } from "./auth.ts";
+import type { Caller } from "./access/caller.ts";
+import type { Role } from "./access/roles.ts";
+import type { Source } from "./access/source.ts";
+import type { Viewer } from "./access/visibility.ts";
 import type { ApiError } from "./errors.ts";
-import type { Bytes, Incoming } from "./incoming.ts";
+import type { View } from "./field.ts";
+import type { Bytes, Incoming } from "./http/incoming.ts";
+import type { UploadSpec } from "./http/upload.ts";
 import type { Attributes, Input } from "./input.ts";
-import type { SignInLimits } from "./limits.ts";
 import type { KeysetListed, Listed, Page } from "./pagination.ts";
-import type { Shape, View } from "./present.ts";
+import type { Presenter } from "./presenter.ts";
+import type { SignInLimits } from "./rate-limits.ts";
+import type { Scope } from "./scopes.ts";
 import type { Secrets } from "./secrets.ts";
-import type { UploadSpec } from "./upload.ts";
 
 /** GitLab's licence tiers: each includes all of the one before. */
 export const TIERS = ["free", "premium", "ultimate"] as const;
@@ -119,7 +123,7 @@ export interface Context<
   readonly viewer: Viewer;
   readonly page: Page;
   /** The route's presenter for this caller: it names the columns to select. */
-  readonly shape: Shape;
+  readonly shape: Presenter;
   /** What presenters need besides their rows, for handlers that call one themselves. */
   readonly view: View;
   /** The instant of the request, in epoch milliseconds. */
@@ -176,7 +180,7 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
    */
   beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function if that depends on the caller. */
-  present?: Shape | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Shape);
+  present?: Presenter | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Presenter);
   /** Example answers of routes without a presenter, for the reference; a field missing from one of them is optional. */
   examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */

@@ -1,4 +1,4 @@
-import { everything } from "../doors.ts";
+import { everything } from "../mounts.ts";
 import { migrate } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/port.ts";

@@ -1,28 +1,29 @@
-import { actorOf } from "../accounts/audit.ts";
+import { actorOf } from "../audit/log.ts";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
-import type { Shape } from "../core/present.ts";
-import * as show from "../core/present.ts";
+import * as field from "../core/field.ts";
+import * as param from "../core/input.ts";
+import type { Presenter } from "../core/presenter.ts";
+import { presenter } from "../core/presenter.ts";
 import { del, get, post, type Resource, under } from "../core/resource.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
 import { readLines, readScopes } from "./rules.ts";
 
 const fields = {
-  id: show.integer("a.id"),
-  application_id: show.text("a.uid"),
-  application_name: show.text("a.name"),
-  callback_url: show.text("a.redirect_uris"),
-  confidential: show.flag("a.confidential"),
-  trusted: show.flag("a.trusted"),
-  scopes: show.derived(["a.scopes"], "array of string", ([scopes]) => String(scopes).split(" ")),
+  id: field.integer("a.id"),
+  application_id: field.text("a.uid"),
+  application_name: field.text("a.name"),
+  callback_url: field.text("a.redirect_uris"),
+  confidential: field.flag("a.confidential"),
+  trusted: field.flag("a.trusted"),
+  scopes: field.derived(["a.scopes"], "array of string", ([scopes]) => String(scopes).split(" ")),
 };
-const application = show.shape(fields);
+const application = presenter(fields);
 
 /** The only answers with the secret; public applications have none. */
-const withSecret = show.shape({ ...fields, secret: show.embedded("secret", "string", "null") });
+const withSecret = presenter({ ...fields, secret: field.embedded("secret", "string", "null") });
 
-const applicationId = { application_id: is.recordId() };
+const applicationId = { application_id: param.recordId() };
 
 async function find({ db, input }: { db: Reader; input: { application_id: number } }) {
   const found = await applications.find(db, input.application_id);
@@ -45,13 +46,13 @@ export const applicationApi: Resource = {
       summary: "Register an application; only this answer has its secret",
       access: "admin",
       input: {
-        name: is.text(),
+        name: param.text(),
         /** One per line. */
-        redirect_uri: is.text({ max: is.LONG_TEXT }),
+        redirect_uri: param.text({ max: param.LONG_TEXT }),
         /** Separated by spaces. */
-        scopes: is.text(),
-        confidential: is.optional(is.boolean()),
-        trusted: is.optional(is.boolean()),
+        scopes: param.text(),
+        confidential: param.optional(param.boolean()),
+        trusted: param.optional(param.boolean()),
       },
       present: withSecret,
       handle: async (context) => {
@@ -95,7 +96,7 @@ export const applicationApi: Resource = {
   ]),
 };
 
-async function rowWithSecret(db: Reader, shape: Shape, id: number, secret: string | null) {
+async function rowWithSecret(db: Reader, shape: Presenter, id: number, secret: string | null) {
   const row = await applications.row(db, shape, id);
   row[shape.at("secret")] = JSON.stringify(secret);
   return row;

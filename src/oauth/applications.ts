@@ -1,7 +1,7 @@
-import { type Actor, record } from "../accounts/audit.ts";
-import { newOpaque } from "../core/auth.ts";
+import { type Actor, record } from "../audit/log.ts";
+import { newOpaque } from "../auth/token-secrets.ts";
 import { type Listed, type Page, type Part, paginate } from "../core/pagination.ts";
-import type { Shape } from "../core/present.ts";
+import type { Presenter } from "../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
 import { type ApplicationData, requireApplication } from "./rules.ts";
@@ -73,12 +73,12 @@ export function all(db: Reader, userId?: number): Awaitable<Application[]> {
 }
 
 /** Applications as rows for the API's presenter, oldest first. */
-export function list(db: Reader, shape: Shape, page: Page): Promise<Listed> {
+export function list(db: Reader, shape: Presenter, page: Page): Promise<Listed> {
   return paginate(db, shape, page, { from: "oauth_applications a", values: [], order: "a.id" });
 }
 
 /** One application as a row for its presenter. */
-export async function row(db: Reader, shape: Shape, id: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, id: number): Promise<Value[]> {
   const [found] = await db.rows(
     `select ${shape.columns} from oauth_applications a where a.id = ?`,
     [id],

@@ -1,5 +1,5 @@
-import { record } from "../accounts/audit.ts";
-import type { Caller } from "../core/auth.ts";
+import { record } from "../audit/log.ts";
+import type { Caller } from "../core/access/caller.ts";
 import {
   Answer,
   type Context,
@@ -10,11 +10,11 @@ import {
   type Visit,
 } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
+import { form } from "../pages/form.ts";
+import { type Html, html } from "../pages/html.ts";
+import { PAGES } from "../pages/mount.ts";
+import { page } from "../pages/page.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { PAGES } from "../web/door.ts";
-import { form } from "../web/form.ts";
-import { type Html, html } from "../web/html.ts";
-import { page } from "../web/page.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Allowance, attempt, requireLeft } from "../accounts/attempts.ts";
-import { digestOf } from "../core/auth.ts";
-import { networkOf } from "../core/network.ts";
+import { type Allowance, attempt, requireLeft } from "../auth/throttle.ts";
+import { digestOf } from "../auth/token-secrets.ts";
+import { networkOf } from "../core/http/network.ts";
 import type { Asked, Preparing } from "../core/resource.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { problem, refusal } from "./errors.ts";

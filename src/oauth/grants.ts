@@ -1,5 +1,5 @@
-import { type Actor, record } from "../accounts/audit.ts";
-import { digestOf, newOpaque } from "../core/auth.ts";
+import { type Actor, record } from "../audit/log.ts";
+import { digestOf, newOpaque } from "../auth/token-secrets.ts";
 import type { Part } from "../core/pagination.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Database, Reader } from "../store/port.ts";

@@ -1,4 +1,4 @@
-import { bearerOf } from "../core/auth.ts";
+import { bearerOf } from "../auth/authenticate.ts";
 import { get, post, type Resource } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader } from "../store/port.ts";

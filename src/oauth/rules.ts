@@ -1,9 +1,9 @@
 import { type AttributeErrors, invalid } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 
 /** A parameter of a request: RFC 6749 leaves the length to us. */
-export const parameter = is.optional(is.anyText({ max: 4096 }));
+export const parameter = param.optional(param.anyText({ max: 4096 }));
 
 /** An application's settings, as its owner enters them. */
 export interface ApplicationData {

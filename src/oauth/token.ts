@@ -1,6 +1,6 @@
-import { record } from "../accounts/audit.ts";
-import { checkPassword } from "../accounts/sign-in.ts";
-import * as twoFactor from "../accounts/two-factor.ts";
+import { record } from "../audit/log.ts";
+import { checkPassword } from "../auth/sign-in.ts";
+import * as twoFactor from "../auth/two-factor.ts";
 import { type Answer, post, type Resource } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as users from "../resources/users/queries.ts";

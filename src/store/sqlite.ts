@@ -1,5 +1,4 @@
 import { closeSync, fchmodSync, openSync } from "node:fs";
-import { KeptRows, keyOf } from "./kept.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -12,6 +11,7 @@ import {
   type Value,
 } from "./port.ts";
 import { Queue } from "./queue.ts";
+import { KeptRows, keyOf } from "./row-cache.ts";
 import { StatementCache } from "./statement-cache.ts";
 
 /** SQLite's `application_id` of a backup until it is opened for writing: "pmbk". */

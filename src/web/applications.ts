@@ -1,7 +1,7 @@
-import { actorOf } from "../accounts/audit.ts";
-import type { Caller } from "../core/auth.ts";
+import { actorOf } from "../audit/log.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { type Page, readPage } from "../core/pagination.ts";
 import {
   type Answer,
@@ -15,25 +15,25 @@ import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as applications from "../oauth/applications.ts";
 import * as grants from "../oauth/grants.ts";
 import { type ApplicationData, readLines } from "../oauth/rules.ts";
+import { choices, confirmed, field, form, tried, typed } from "../pages/form.ts";
+import { type Html, html } from "../pages/html.ts";
+import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
+import { PAGES } from "../pages/mount.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { page, redirect } from "../pages/page.ts";
+import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
-import { PAGES } from "./door.ts";
-import { choices, confirmed, field, form, tried, typed } from "./form.ts";
-import { type Html, html } from "./html.ts";
-import { back, keepingPlace, leafOf, list } from "./lists.ts";
-import { page, redirect } from "./page.ts";
-import { mountOf } from "./places.ts";
-import { instant } from "./words.ts";
 
 const PATH = "/-/user_settings/applications";
 
 /** An application's form. Browsers don't send unticked boxes. */
 const sentData = {
-  name: is.optional(typed),
-  redirect_uri: is.optional(is.anyText({ max: is.LONG_TEXT })),
-  scopes: is.optional(is.commaSeparated()),
-  confidential: is.optional(is.boolean()),
+  name: param.optional(typed),
+  redirect_uri: param.optional(param.anyText({ max: param.LONG_TEXT })),
+  scopes: param.optional(param.commaSeparated()),
+  confidential: param.optional(param.boolean()),
 };
-const applicationId = { application_id: is.untypedId() };
+const applicationId = { application_id: param.untypedId() };
 
 /** OAuth2 applications: those the user registered, and those they authorized. */
 export const applicationPages: Resource = {
@@ -43,7 +43,7 @@ export const applicationPages: Resource = {
   routes: [
     get(PATH, {
       summary: "Applications page",
-      input: { authorized_page: is.optional(typed) },
+      input: { authorized_page: param.optional(typed) },
       handle: (context) => listPage(context, { authorizedPage: context.input.authorized_page }),
     }),
     post(PATH, {
@@ -132,7 +132,7 @@ async function findOwn({
   return found;
 }
 
-function dataOf(sent: is.Input<typeof sentData>): ApplicationData {
+function dataOf(sent: param.Input<typeof sentData>): ApplicationData {
   const { name = "", redirect_uri = "", scopes = [], confidential = false } = sent;
   return { name, redirectUris: readLines(redirect_uri), scopes, confidential };
 }

@@ -1,7 +1,7 @@
 import { get, type Resource } from "../core/resource.ts";
-import { PAGES } from "./door.ts";
-import { redirect } from "./page.ts";
-import { homeOf, mountOf } from "./places.ts";
+import { PAGES } from "../pages/mount.ts";
+import { homeOf, mountOf } from "../pages/navigation.ts";
+import { redirect } from "../pages/page.ts";
 
 /** A standalone server's `/`, which people open first. It redirects to the first page. */
 export const home: Resource = {

@@ -1,8 +1,8 @@
 import type { Resource, Site } from "../core/resource.ts";
+import { hasHome } from "../pages/navigation.ts";
 import { applicationPages } from "./applications.ts";
 import { home } from "./home.ts";
 import { passwordPages } from "./password.ts";
-import { hasHome } from "./places.ts";
 import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
 import { signInPages } from "./sign-in.ts";

@@ -1,8 +1,8 @@
-import { record } from "../accounts/audit.ts";
-import * as invitations from "../accounts/invitations.ts";
+import { record } from "../audit/log.ts";
+import * as invitations from "../auth/invitations.ts";
+import { hashPassword } from "../auth/passwords.ts";
 import type { AttributeErrors } from "../core/errors.ts";
-import * as is from "../core/input.ts";
-import { hashPassword } from "../core/passwords.ts";
+import * as param from "../core/input.ts";
 import {
   type Answer,
   get,
@@ -11,15 +11,15 @@ import {
   type Route,
   type Visit,
 } from "../core/resource.ts";
+import { field, form, type Tried, tried } from "../pages/form.ts";
+import { html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
-import { field, form, type Tried, tried } from "./form.ts";
-import { html } from "./html.ts";
-import { page } from "./page.ts";
-import { mountOf } from "./places.ts";
 
 const PATH = "/users/password";
 
-const token = { reset_password_token: is.optional(is.anyText()) };
+const token = { reset_password_token: param.optional(param.anyText()) };
 
 /** Setting a password by a link from an operator, at the same path as in GitLab. */
 export const newPasswordRoutes: readonly Route[] = [
@@ -37,7 +37,7 @@ export const newPasswordRoutes: readonly Route[] = [
   post(PATH, {
     summary: "Set a password by a link, which ends all sessions",
     access: "anyone",
-    input: { ...token, password: is.anyText(), password_confirmation: is.anyText() },
+    input: { ...token, password: param.anyText(), password_confirmation: param.anyText() },
     prepare: newHash,
     handle: async (context) => {
       const { db, asked, input, now, prepared } = context;

@@ -1,10 +1,11 @@
-import { record } from "../accounts/audit.ts";
-import { confirmPassword } from "../accounts/confirm.ts";
-import * as sessions from "../accounts/sessions.ts";
-import type { Caller } from "../core/auth.ts";
+import { record } from "../audit/log.ts";
+import { confirmPassword } from "../auth/confirm.ts";
+import { hashPassword } from "../auth/passwords.ts";
+import * as sessions from "../auth/sessions.ts";
+import type { Caller } from "../core/access/caller.ts";
 import type { AttributeErrors } from "../core/errors.ts";
-import * as is from "../core/input.ts";
-import { hashPassword } from "../core/passwords.ts";
+import { sessionCookie } from "../core/http/session-cookie.ts";
+import * as param from "../core/input.ts";
 import {
   type Answer,
   get,
@@ -13,13 +14,12 @@ import {
   type Resource,
   type Visit,
 } from "../core/resource.ts";
-import { sessionCookie } from "../core/session.ts";
+import { field, form, type Tried, tried, typed } from "../pages/form.ts";
+import { html } from "../pages/html.ts";
+import { PAGES } from "../pages/mount.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
-import { PAGES } from "./door.ts";
-import { field, form, type Tried, tried, typed } from "./form.ts";
-import { html } from "./html.ts";
-import { page, redirect } from "./page.ts";
-import { mountOf } from "./places.ts";
 
 const PATH = "/-/user_settings/password";
 const EDIT = `${PATH}/edit`;
@@ -32,7 +32,7 @@ export const passwordPages: Resource = {
   routes: [
     get(EDIT, {
       summary: "Password page",
-      input: { changed: is.optional(is.boolean()) },
+      input: { changed: param.optional(param.boolean()) },
       handle: (context) => passwordPage(context, { changed: context.input.changed === true }),
     }),
     post(PATH, {

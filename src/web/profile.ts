@@ -1,10 +1,10 @@
-import type { Caller } from "../core/auth.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { get, type Resource } from "../core/resource.ts";
+import { html } from "../pages/html.ts";
+import { PAGES } from "../pages/mount.ts";
+import { mountOf, type Place, placesOf } from "../pages/navigation.ts";
+import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
-import { PAGES } from "./door.ts";
-import { html } from "./html.ts";
-import { page } from "./page.ts";
-import { mountOf, type Place, placesOf } from "./places.ts";
 
 const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
   personal_access_tokens: "Let programs use the API as you",

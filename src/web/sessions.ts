@@ -1,16 +1,16 @@
-import { record } from "../accounts/audit.ts";
-import * as sessions from "../accounts/sessions.ts";
-import type { Caller } from "../core/auth.ts";
+import { record } from "../audit/log.ts";
+import * as sessions from "../auth/sessions.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import { get, post, type Resource } from "../core/resource.ts";
-import { PAGES } from "./door.ts";
-import { confirmed, form } from "./form.ts";
-import { html } from "./html.ts";
-import { back, keepingPlace, leafOf, list } from "./lists.ts";
-import { page, redirect } from "./page.ts";
-import { mountOf } from "./places.ts";
-import { browser, instant } from "./words.ts";
+import { confirmed, form } from "../pages/form.ts";
+import { html } from "../pages/html.ts";
+import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
+import { PAGES } from "../pages/mount.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { page, redirect } from "../pages/page.ts";
+import { browser, instant } from "../pages/words.ts";
 
 const PATH = "/-/user_settings/active_sessions";
 
@@ -53,7 +53,7 @@ ${
     }),
     post(`${PATH}/:session_id/revoke`, {
       summary: "End a session",
-      input: { session_id: is.untypedId() },
+      input: { session_id: param.untypedId() },
       handle: async ({ db, asked, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();

@@ -1,11 +1,12 @@
-import { forgive } from "../accounts/attempts.ts";
-import { record } from "../accounts/audit.ts";
-import { codeKey, countCode } from "../accounts/confirm.ts";
-import * as halfSignIns from "../accounts/half-sign-ins.ts";
-import * as sessions from "../accounts/sessions.ts";
-import { checkPassword } from "../accounts/sign-in.ts";
-import * as twoFactor from "../accounts/two-factor.ts";
-import * as is from "../core/input.ts";
+import { record } from "../audit/log.ts";
+import { codeKey, countCode } from "../auth/confirm.ts";
+import * as halfSignIns from "../auth/pending-sign-ins.ts";
+import * as sessions from "../auth/sessions.ts";
+import { checkPassword } from "../auth/sign-in.ts";
+import { forgive } from "../auth/throttle.ts";
+import * as twoFactor from "../auth/two-factor.ts";
+import { sessionCookie, sessionOf } from "../core/http/session-cookie.ts";
+import * as param from "../core/input.ts";
 import {
   type Answer,
   type Context,
@@ -14,20 +15,19 @@ import {
   type Resource,
   type Visit,
 } from "../core/resource.ts";
-import { sessionCookie, sessionOf } from "../core/session.ts";
+import { field, form, typed } from "../pages/form.ts";
+import { html } from "../pages/html.ts";
+import { PAGES } from "../pages/mount.ts";
+import { homeOf, mountOf } from "../pages/navigation.ts";
+import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
-import { PAGES } from "./door.ts";
-import { field, form, typed } from "./form.ts";
-import { html } from "./html.ts";
 import { newPasswordRoutes } from "./new-password.ts";
-import { page, redirect } from "./page.ts";
-import { homeOf, mountOf } from "./places.ts";
 
 const SIGN_IN = "/users/sign_in";
 const SECOND_STEP = "/users/sign_in/two_factor";
 
-const returnTo = { return_to: is.optional(typed) };
+const returnTo = { return_to: param.optional(typed) };
 
 /** Signing in and out, and setting the password for it. */
 export const signInPages: Resource = {

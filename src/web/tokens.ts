@@ -1,19 +1,20 @@
-import { record } from "../accounts/audit.ts";
-import { type Caller, newSecret, SCOPES } from "../core/auth.ts";
+import { record } from "../audit/log.ts";
+import { newSecret } from "../auth/token-secrets.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
-import * as is from "../core/input.ts";
+import * as param from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
-import { APPLICATION_SCOPES } from "../core/scopes.ts";
+import { APPLICATION_SCOPES, SCOPES } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
+import { choices, confirmed, field, form, readForm, typed } from "../pages/form.ts";
+import { type Html, html } from "../pages/html.ts";
+import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
+import { PAGES } from "../pages/mount.ts";
+import { page } from "../pages/page.ts";
+import { day, instant } from "../pages/words.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Reader } from "../store/port.ts";
-import { PAGES } from "./door.ts";
-import { choices, confirmed, field, form, readForm, typed } from "./form.ts";
-import { type Html, html } from "./html.ts";
-import { back, keepingPlace, leafOf, list } from "./lists.ts";
-import { page } from "./page.ts";
-import { day, instant } from "./words.ts";
 
 const PATH = "/-/user_settings/personal_access_tokens";
 const DAY = 86_400_000;
@@ -33,16 +34,16 @@ export const tokenPages: Resource = {
     post(PATH, {
       summary: "Create a personal access token; only this answer shows it",
       input: {
-        name: is.optional(typed),
-        expires_at: is.optional(typed),
-        scopes: is.optional(is.commaSeparated()),
+        name: param.optional(typed),
+        expires_at: param.optional(typed),
+        scopes: param.optional(param.commaSeparated()),
       },
       handle: async (context) => {
         const { db, asked, input, now } = context;
         const { id, username, admin } = context.caller as Caller;
         const { name = "", expires_at = "", scopes = [] } = input;
         const read = await readForm(
-          { name: is.text(), expires_at: is.clearable(is.date()) },
+          { name: param.text(), expires_at: param.clearable(param.date()) },
           input,
         );
         const errors: AttributeErrors = { ...read.errors };
@@ -77,7 +78,7 @@ export const tokenPages: Resource = {
     }),
     post(`${PATH}/:token_id/revoke`, {
       summary: "Revoke a personal access token",
-      input: { token_id: is.untypedId() },
+      input: { token_id: param.untypedId() },
       handle: async ({ db, asked, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         const found = await tokens.find(db, input.token_id);

@@ -1,16 +1,16 @@
-import { record } from "../accounts/audit.ts";
-import { confirmPassword, countCode } from "../accounts/confirm.ts";
-import * as twoFactor from "../accounts/two-factor.ts";
-import type { Caller } from "../core/auth.ts";
+import { record } from "../audit/log.ts";
+import { confirmPassword, countCode } from "../auth/confirm.ts";
+import * as twoFactor from "../auth/two-factor.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
 import type { Secrets } from "../core/secrets.ts";
+import { field, form, typed } from "../pages/form.ts";
+import { Html, html } from "../pages/html.ts";
+import { PAGES } from "../pages/mount.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { page, redirect } from "../pages/page.ts";
+import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
-import { PAGES } from "./door.ts";
-import { field, form, typed } from "./form.ts";
-import { Html, html } from "./html.ts";
-import { page, redirect } from "./page.ts";
-import { mountOf } from "./places.ts";
-import { instant } from "./words.ts";
 
 const PATH = "/-/profile/two_factor_auth";
 const WRONG = ["is wrong"];

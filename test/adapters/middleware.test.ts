@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import express, { type Express } from "express";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Respond } from "../../src/core/incoming.ts";
+import type { Respond } from "../../src/core/http/incoming.ts";
 import { createMiddleware, type Middleware, serve } from "../../src/node.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { raw, send } from "./_tests.ts";

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROLES, type Role, VISIBILITIES } from "../../src/core/access.ts";
-import type { Scope } from "../../src/core/auth.ts";
+import { ROLES, type Role } from "../../src/core/access/roles.ts";
+import { VISIBILITIES } from "../../src/core/access/visibility.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
+import type { Scope } from "../../src/core/scopes.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";

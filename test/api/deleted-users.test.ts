@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { csrfTokenOf } from "../../src/core/session.ts";
+import { csrfTokenOf } from "../../src/core/http/session-cookie.ts";
 import type { AppOptions } from "../../src/index.ts";
 import { type Person, sendFrom, type TestApp, testApp } from "../helpers.ts";
 import { openSession } from "./sessions.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import type { Incoming } from "../../src/core/incoming.ts";
+import type { Incoming } from "../../src/core/http/incoming.ts";
 import type { LogEntry } from "../../src/index.ts";
 import type { Store } from "../../src/store/port.ts";
 import { baseSeed, type TestApp, testApp } from "../helpers.ts";

@@ -1,5 +1,5 @@
 import type { Route } from "../../src/core/resource.ts";
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 import type { TestApp } from "../helpers.ts";
 
 /** Every route of the API, as data: tests that iterate over them cover new ones automatically. */

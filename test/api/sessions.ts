@@ -1,5 +1,5 @@
-import { open } from "../../src/accounts/sessions.ts";
-import { csrfTokenOf } from "../../src/core/session.ts";
+import { open } from "../../src/auth/sessions.ts";
+import { csrfTokenOf } from "../../src/core/http/session-cookie.ts";
 import type { TestApp } from "../helpers.ts";
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 import { openStore } from "../../src/store/open.ts";
 import {
   type CallOptions,

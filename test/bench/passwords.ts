@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import { csrfTokenOf } from "../../src/core/session.ts";
+import { csrfTokenOf } from "../../src/core/http/session-cookie.ts";
 import type { App } from "../../src/index.ts";
 import { HEADERS } from "./operations.ts";
 import type { Server } from "./processes.ts";

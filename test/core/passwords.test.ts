@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { keepPasswordThreads } from "../../src/auth/password-pool.ts";
+import { hashPassword, verifyPassword } from "../../src/auth/passwords.ts";
 import { ApiError } from "../../src/core/errors.ts";
-import { keepPasswordThreads } from "../../src/core/password-threads.ts";
-import { hashPassword, verifyPassword } from "../../src/core/passwords.ts";
 
 afterAll(keepPasswordThreads());
 

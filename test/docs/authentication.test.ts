@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Scope } from "../../src/core/auth.ts";
+import type { Scope } from "../../src/core/scopes.ts";
 import { routes } from "../api/routes.ts";
 
 const text = readFileSync(new URL("../../docs/authentication.md", import.meta.url), "utf8");

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { everything } from "../../src/doors.ts";
+import { everything } from "../../src/mounts.ts";
 import { type Migration, migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Store, StoreError } from "../../src/store/port.ts";

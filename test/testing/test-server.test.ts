@@ -9,7 +9,7 @@ import {
   startTestServer,
   type TestServer,
   type TestServerOptions,
-} from "../../src/testing.ts";
+} from "../../src/testing/index.ts";
 
 const running: TestServer[] = [];
 async function start(options?: TestServerOptions): Promise<TestServer> {

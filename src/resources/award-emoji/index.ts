@@ -1,6 +1,7 @@
 import { notFound, unauthorized } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { ISSUE, type Kind } from "../issues/queries.ts";
@@ -12,14 +13,14 @@ import { userSummaryFields } from "../users/json.ts";
 import * as awards from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const awardEmoji = show.shape({
-  id: show.integer("ae.id"),
-  name: show.text("ae.name"),
-  user: show.nested(userSummaryFields),
-  created_at: show.instant("ae.created_at"),
-  updated_at: show.instant("ae.updated_at"),
-  awardable_id: show.integer("coalesce(ae.issue_id, ae.merge_request_id, ae.note_id)"),
-  awardable_type: show.text(
+const awardEmoji = presenter({
+  id: field.integer("ae.id"),
+  name: field.text("ae.name"),
+  user: field.nested(userSummaryFields),
+  created_at: field.instant("ae.created_at"),
+  updated_at: field.instant("ae.updated_at"),
+  awardable_id: field.integer("coalesce(ae.issue_id, ae.merge_request_id, ae.note_id)"),
+  awardable_type: field.text(
     `case when ae.issue_id is not null then 'Issue'
       when ae.merge_request_id is not null then 'MergeRequest' else 'Note' end`,
   ),
@@ -53,10 +54,12 @@ const knownNames = async () => (await import("./names.ts")).NAMES;
 
 function routes(kind: Kind, on: "target" | "note", what: string) {
   const awardable = {
-    target_iid: is.recordId(),
-    ...((on === "note" ? { note_id: is.recordId() } : {}) as { note_id: is.Attribute<number> }),
+    target_iid: param.recordId(),
+    ...((on === "note" ? { note_id: param.recordId() } : {}) as {
+      note_id: param.Attribute<number>;
+    }),
   };
-  const one = { ...awardable, award_id: is.recordId() };
+  const one = { ...awardable, award_id: param.recordId() };
   const findAward = async (context: In & { input: { award_id: number; note_id: number } }) => {
     const to = await findAwardable(context, kind);
     const found = await awards.find(context.db, to, context.input.award_id);
@@ -80,7 +83,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
     }),
     post("", {
       summary: `Give an emoji to ${what}`,
-      input: { ...awardable, name: is.anyText() },
+      input: { ...awardable, name: param.anyText() },
       present: awardEmoji,
       prepare: knownNames,
       handle: async (context) => {

@@ -1,5 +1,5 @@
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
 /** The issue, merge request or note an emoji was given to. */
@@ -11,7 +11,7 @@ export interface Awardable {
 const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
 
 /** The emoji given to an issue, merge request or note, oldest first. */
-export function list(db: Reader, shape: Shape, page: Page, to: Awardable): Promise<Listed> {
+export function list(db: Reader, shape: Presenter, page: Page, to: Awardable): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${AWARDS} where ae.${to.column} = ?`,
     values: [to.id],
@@ -20,7 +20,7 @@ export function list(db: Reader, shape: Shape, page: Page, to: Awardable): Promi
 }
 
 /** One award as a row of its shape. */
-export async function row(db: Reader, shape: Shape, awardId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, awardId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${AWARDS} where ae.id = ?`, [
     awardId,
   ]);

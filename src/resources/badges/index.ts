@@ -1,7 +1,8 @@
-import type { Source } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import {
   type Context,
   del,
@@ -31,7 +32,7 @@ function render(url: string, project: badges.PlaceholderValues | undefined): str
 }
 
 const rendered = (column: string) =>
-  show.derived(
+  field.derived(
     [column, "p.full_path", "p.id", "p.default_branch"],
     "string",
     ([url, path, id, default_branch]: readonly Value[]) =>
@@ -47,14 +48,14 @@ const rendered = (column: string) =>
       ),
   );
 
-const badge = show.shape({
-  id: show.integer("b.id"),
-  name: show.text("b.name"),
-  link_url: show.text("b.link_url"),
-  image_url: show.text("b.image_url"),
+const badge = presenter({
+  id: field.integer("b.id"),
+  name: field.text("b.name"),
+  link_url: field.text("b.link_url"),
+  image_url: field.text("b.image_url"),
   rendered_link_url: rendered("b.link_url"),
   rendered_image_url: rendered("b.image_url"),
-  kind: show.text("case when b.project_id is null then 'group' else 'project' end"),
+  kind: field.text("case when b.project_id is null then 'group' else 'project' end"),
 });
 
 type Urls = { link_url?: string | undefined; image_url?: string | undefined };
@@ -74,8 +75,8 @@ function requireUrls(input: Urls): void {
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-const urls = { link_url: is.anyText({ max: 2048 }), image_url: is.anyText({ max: 2048 }) };
-const id = { badge_id: is.recordId() };
+const urls = { link_url: param.anyText({ max: 2048 }), image_url: param.anyText({ max: 2048 }) };
+const id = { badge_id: param.recordId() };
 
 type In = Pick<Context, "source" | "viewer" | "shape"> & { db: Reader };
 
@@ -110,7 +111,7 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the badges of a ${kind}`,
       access: "anyone",
-      input: { name: is.optional(is.anyText()) },
+      input: { name: param.optional(param.anyText()) },
       present: badge,
       handle: async ({ db, source, viewer, shape, page, input }) => {
         const projectId = await badges.projectFor(db, source, viewer);
@@ -151,7 +152,7 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Add a badge",
       role,
-      input: { ...urls, name: is.clearable(is.text()) },
+      input: { ...urls, name: param.clearable(param.text()) },
       present: badge,
       handle: async (context) => {
         const { db, source, input, now } = context;
@@ -164,9 +165,9 @@ function routes(kind: Source["kind"]) {
       role,
       input: {
         ...id,
-        link_url: is.optional(urls.link_url),
-        image_url: is.optional(urls.image_url),
-        name: is.clearable(is.text()),
+        link_url: param.optional(urls.link_url),
+        image_url: param.optional(urls.image_url),
+        name: param.clearable(param.text()),
       },
       present: badge,
       handle: async (context) => {

@@ -1,6 +1,7 @@
-import { type Source, type Viewer, visibleProjects } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
+import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
 /** The columns of a badge that handlers use. */
@@ -41,7 +42,7 @@ function within(source: Source): { sql: string; values: Value[] } {
 /** The badges of a group or project, oldest first. */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   source: Source,
   projectId: number,
@@ -58,7 +59,7 @@ export function list(
 /** One badge as a row of its shape, or `undefined` if the group or project does not show it. */
 export async function row(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   source: Source,
   projectId: number,
   badgeId: number,

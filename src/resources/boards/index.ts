@@ -1,6 +1,7 @@
 import { invalid, notFound, refused } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -13,48 +14,48 @@ import * as users from "../users/queries.ts";
 import * as boards from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const groupReference = show.nested({
-  id: show.integer("n.id"),
-  name: show.text("n.name"),
-  web_url: show.url("n.full_path", (path) => `/groups/${path}`),
+const groupReference = field.nested({
+  id: field.integer("n.id"),
+  name: field.text("n.name"),
+  web_url: field.url("n.full_path", (path) => `/groups/${path}`),
 });
 
-const boardList = show.shape({
-  id: show.integer("bl.id"),
-  label: show.nested(listedLabelFields),
-  position: show.integer("bl.position"),
+const boardList = presenter({
+  id: field.integer("bl.id"),
+  label: field.nested(listedLabelFields),
+  position: field.integer("bl.position"),
 });
 
 /** A board as listed, read or created: its milestone has only `id` and `title`. */
-const board = show.shape({
-  id: show.integer("b.id"),
-  name: show.text("b.name"),
-  project: show.constant(null),
+const board = presenter({
+  id: field.integer("b.id"),
+  name: field.text("b.name"),
+  project: field.constant(null),
   group: groupReference,
-  milestone: show.omittedIfNull(
-    show.nested({ id: show.integer("m.id"), title: show.text("m.title") }),
+  milestone: field.omittedIfNull(
+    field.nested({ id: field.integer("m.id"), title: field.text("m.title") }),
   ),
-  lists: show.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
+  lists: field.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
 });
 
 /** The answer to changing a board: its whole scope, without lists. */
-const changedBoard = show.shape({
-  id: show.integer("b.id"),
-  name: show.text("b.name"),
-  project: show.constant(null),
+const changedBoard = presenter({
+  id: field.integer("b.id"),
+  name: field.text("b.name"),
+  project: field.constant(null),
   group: groupReference,
-  milestone: show.nested(groupMilestoneFields),
-  assignee: show.nested(userSummaryFields),
-  labels: show.embedded("labels", "array of Label", "[]", { items: scopeLabelFields }),
-  weight: show.integer("b.weight"),
-  lists: show.constant([]),
+  milestone: field.nested(groupMilestoneFields),
+  assignee: field.nested(userSummaryFields),
+  labels: field.embedded("labels", "array of Label", "[]", { items: scopeLabelFields }),
+  weight: field.integer("b.weight"),
+  lists: field.constant([]),
 });
 
-const scopeLabel = show.shape(scopeLabelFields);
+const scopeLabel = presenter(scopeLabelFields);
 
 /** GitLab does not type `board_id` on some routes: there a value that is not a number finds no board. */
-const untyped = { board_id: is.untypedId() };
-const typed = { board_id: is.recordId() };
+const untyped = { board_id: param.untypedId() };
+const typed = { board_id: param.recordId() };
 
 type In = Context<{ board_id: typeof typed.board_id }>;
 
@@ -131,7 +132,7 @@ export const boardResource: Resource = {
       summary: "Create a board",
       tier: "premium",
       role: "reporter",
-      input: { name: is.text() },
+      input: { name: param.text() },
       present: board,
       handle: async ({ db, source, input, shape, now }) =>
         boards.row(db, shape, await boards.insert(db, source.id, input.name, now)),
@@ -142,11 +143,11 @@ export const boardResource: Resource = {
       role: "reporter",
       input: {
         ...untyped,
-        name: is.optional(is.text()),
-        assignee_id: is.clearable(is.integer()),
-        milestone_id: is.clearable(is.integer()),
-        labels: is.clearable(is.commaSeparated()),
-        weight: is.clearable(is.integer({ min: 0, max: 9 })),
+        name: param.optional(param.text()),
+        assignee_id: param.clearable(param.integer()),
+        milestone_id: param.clearable(param.integer()),
+        labels: param.clearable(param.commaSeparated()),
+        weight: param.clearable(param.integer({ min: 0, max: 9 })),
       },
       present: changedBoard,
       handle: async (context) => {
@@ -196,7 +197,7 @@ export const boardResource: Resource = {
     }),
     get("/:board_id/lists/:list_id", {
       summary: "Get a list",
-      input: { ...typed, list_id: is.recordId() },
+      input: { ...typed, list_id: param.recordId() },
       present: boardList,
       handle: async ({ db, source, shape, input }) => {
         const row = await boards.listRow(db, shape, source.id, input.board_id, input.list_id);
@@ -207,7 +208,7 @@ export const boardResource: Resource = {
     post("/:board_id/lists", {
       summary: "Add a list for a label to a board",
       role: "reporter",
-      input: { ...typed, label_id: is.integer() },
+      input: { ...typed, label_id: param.integer() },
       present: boardList,
       before: async ({ db, source, input }) => {
         if (!(await labels.findInherited(db, source.id, { id: input.label_id }))) {
@@ -227,7 +228,7 @@ export const boardResource: Resource = {
     put("/:board_id/lists/:list_id", {
       summary: "Move a list to another position",
       role: "reporter",
-      input: { ...typed, list_id: is.recordId(), position: is.integer() },
+      input: { ...typed, list_id: param.recordId(), position: param.integer() },
       present: boardList,
       before: async (context) => {
         await findList(context);
@@ -246,7 +247,7 @@ export const boardResource: Resource = {
     del("/:board_id/lists/:list_id", {
       summary: "Remove a list from a board",
       role: "owner",
-      input: { ...typed, list_id: is.recordId() },
+      input: { ...typed, list_id: param.recordId() },
       handle: async (context) => {
         const found = await findList(context);
         context.requireUnmodified(found.updated_at);

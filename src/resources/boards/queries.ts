@@ -1,5 +1,6 @@
+import type { View } from "../../core/field.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape, View } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -9,7 +10,7 @@ const BOARDS = `boards b join namespaces n on n.id = b.namespace_id
 const LISTS = "board_lists bl join labels l on l.id = bl.label_id";
 
 /** The boards of a group, oldest first. */
-export function list(db: Reader, shape: Shape, page: Page, groupId: number): Promise<Listed> {
+export function list(db: Reader, shape: Presenter, page: Page, groupId: number): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${BOARDS} where b.namespace_id = ?`,
     values: [groupId],
@@ -18,7 +19,7 @@ export function list(db: Reader, shape: Shape, page: Page, groupId: number): Pro
 }
 
 /** One board as a row of its shape. */
-export async function row(db: Reader, shape: Shape, boardId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, boardId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${BOARDS} where b.id = ?`, [boardId]);
   return found as Value[];
 }
@@ -70,7 +71,7 @@ export async function remove(db: Database, boardId: number): Promise<void> {
 /** The labels of a board's scope, as a JSON array in the given shape. */
 export async function scopeLabels(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   boardId: number,
   view: View,
 ): Promise<string> {
@@ -86,8 +87,8 @@ export async function scopeLabels(
 export async function embedLists(
   db: Reader,
   rows: Value[][],
-  boards: Shape,
-  lists: Shape,
+  boards: Presenter,
+  lists: Presenter,
   view: View,
 ): Promise<void> {
   if (rows.length === 0) return;
@@ -110,7 +111,12 @@ export async function embedLists(
 }
 
 /** The lists of a board in order. The open and closed lists are not stored. */
-export function listLists(db: Reader, shape: Shape, page: Page, boardId: number): Promise<Listed> {
+export function listLists(
+  db: Reader,
+  shape: Presenter,
+  page: Page,
+  boardId: number,
+): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${LISTS} where bl.board_id = ?`,
     values: [boardId],
@@ -121,7 +127,7 @@ export function listLists(db: Reader, shape: Shape, page: Page, boardId: number)
 /** One list as a row of its shape, or `undefined` if the group has no such board or the board no such list. */
 export async function listRow(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   groupId: number,
   boardId: number,
   listId: number,

@@ -1,25 +1,27 @@
 import * as v from "valibot";
-import { isOpenTo, ROLES } from "../../core/access.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { isOpenTo } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { get, type Resource } from "../../core/resource.ts";
 import * as dependencies from "./queries.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-const dependency = show.shape({
-  name: show.text("d.name"),
-  version: show.text("d.version"),
-  package_manager: show.text("d.package_manager"),
-  dependency_file_path: show.text("d.dependency_file_path"),
-  vulnerabilities: show.json("d.vulnerabilities", "array of objects with name and severity", {
-    items: { name: show.text("v.name"), severity: show.text("v.severity") },
+const dependency = presenter({
+  name: field.text("d.name"),
+  version: field.text("d.version"),
+  package_manager: field.text("d.package_manager"),
+  dependency_file_path: field.text("d.dependency_file_path"),
+  vulnerabilities: field.json("d.vulnerabilities", "array of objects with name and severity", {
+    items: { name: field.text("v.name"), severity: field.text("v.severity") },
   }),
 });
 
 /** Comma-separated or an array; one unknown package manager makes the whole list invalid. */
 const managers = v.pipe(
-  is.commaSeparated(),
+  param.commaSeparated(),
   v.check(
     (words) => words.every((word) => (PACKAGE_MANAGERS as readonly string[]).includes(word)),
     "does not have a valid value",
@@ -39,7 +41,7 @@ export const dependencyResource: Resource = {
       tier: "ultimate",
       // Guests of a private project may not read its repository.
       role: ({ source, viewer }) => (isOpenTo(viewer, source) ? undefined : "reporter"),
-      input: { package_manager: is.optional(managers) },
+      input: { package_manager: param.optional(managers) },
       present: dependency,
       handle: async ({ db, source, shape, page, input }) => {
         const listed = await dependencies.list(

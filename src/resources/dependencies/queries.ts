@@ -1,5 +1,5 @@
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { DependencyFile, PackageManager } from "./rules.ts";
@@ -11,7 +11,7 @@ import type { DependencyFile, PackageManager } from "./rules.ts";
  */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   projectId: number,
   managers: readonly PackageManager[],

@@ -1,8 +1,9 @@
-import type { Scope } from "../../core/auth.ts";
 import { notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { get, type Resource } from "../../core/resource.ts";
+import type { Scope } from "../../core/scopes.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
@@ -35,63 +36,65 @@ function wording([action, targetType, pushAction]: readonly Value[]): string {
   }
 }
 
-const note = show.nested({
-  id: show.integer("nt.id"),
-  body: show.text("nt.body"),
-  attachment: show.constant(null),
-  author: show.nested(userFields("nu")),
-  created_at: show.instant("nt.created_at"),
-  system: show.flag("nt.system"),
-  noteable_id: show.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
-  noteable_type: show.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
-  noteable_iid: show.integer("coalesce(i.iid, mr.iid)"),
+const note = field.nested({
+  id: field.integer("nt.id"),
+  body: field.text("nt.body"),
+  attachment: field.constant(null),
+  author: field.nested(userFields("nu")),
+  created_at: field.instant("nt.created_at"),
+  system: field.flag("nt.system"),
+  noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
+  noteable_type: field.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  noteable_iid: field.integer("coalesce(i.iid, mr.iid)"),
 });
 
-const push = show.nested({
-  commit_count: show.integer("e.commit_count"),
-  action: show.text("e.push_action"),
-  ref_type: show.text("e.ref_type"),
-  commit_from: show.text("e.commit_from"),
-  commit_to: show.text("e.commit_to"),
-  ref: show.text("e.ref"),
-  commit_title: show.text("e.commit_title"),
+const push = field.nested({
+  commit_count: field.integer("e.commit_count"),
+  action: field.text("e.push_action"),
+  ref_type: field.text("e.ref_type"),
+  commit_from: field.text("e.commit_from"),
+  commit_to: field.text("e.commit_to"),
+  ref: field.text("e.ref"),
+  commit_title: field.text("e.commit_title"),
 });
 
 const fields = {
-  id: show.integer("e.id"),
-  title: show.constant(null),
-  project_id: show.integer("e.project_id"),
-  action_name: show.derived(["e.action", "e.target_type", "e.push_action"], "string", wording),
-  target_id: show.integer("e.target_id"),
-  target_iid: show.integer("e.target_iid"),
-  target_type: show.text("e.target_type"),
-  target_title: show.text(
+  id: field.integer("e.id"),
+  title: field.constant(null),
+  project_id: field.integer("e.project_id"),
+  action_name: field.derived(["e.action", "e.target_type", "e.push_action"], "string", wording),
+  target_id: field.integer("e.target_id"),
+  target_iid: field.integer("e.target_iid"),
+  target_type: field.text("e.target_type"),
+  target_title: field.text(
     `case e.target_type when 'Issue' then coalesce(i.title, e.target_title)
       when 'MergeRequest' then coalesce(mr.title, e.target_title)
       when 'Milestone' then coalesce(ms.title, e.target_title) else e.target_title end`,
   ),
-  author_id: show.integer("e.author_id"),
-  created_at: show.instant("e.created_at"),
-  author: show.nested(userSummaryFields),
-  author_username: show.text("u.username"),
-  push_data: show.omittedIfNull(push),
-  note: show.omittedIfNull(note),
+  author_id: field.integer("e.author_id"),
+  created_at: field.instant("e.created_at"),
+  author: field.nested(userSummaryFields),
+  author_username: field.text("u.username"),
+  push_data: field.omittedIfNull(push),
+  note: field.omittedIfNull(note),
 };
 
-const event = show.shape(fields);
+const event = presenter(fields);
 
 /** Events of a project also have `data`, which is always null. */
-const projectEvent = show.shape({ ...fields, data: show.constant(null) });
+const projectEvent = presenter({ ...fields, data: field.constant(null) });
 
 const filters = {
-  action: is.optional(is.choice(events.ACTIONS)),
-  target_type: is.optional(is.choice(Object.keys(events.TARGET_TYPES) as events.TargetType[])),
-  before: is.optional(is.date()),
-  after: is.optional(is.date()),
-  sort: is.optional(is.choice(["asc", "desc"])),
+  action: param.optional(param.choice(events.ACTIONS)),
+  target_type: param.optional(
+    param.choice(Object.keys(events.TARGET_TYPES) as events.TargetType[]),
+  ),
+  before: param.optional(param.date()),
+  after: param.optional(param.date()),
+  sort: param.optional(param.choice(["asc", "desc"])),
 };
 
-function filterOf(input: is.Input<typeof filters>): events.EventFilter {
+function filterOf(input: param.Input<typeof filters>): events.EventFilter {
   const { action, target_type: targetType, before, after, sort = "desc" } = input;
   return { action, targetType, before, after, sort };
 }
@@ -115,7 +118,7 @@ export const eventResource: Resource = {
     get("/events", {
       summary: "List the caller's events or, with `scope=all`, all events of the caller's projects",
       scopes: ACTIVITY_SCOPES,
-      input: { ...filters, scope: is.optional(is.anyText()) },
+      input: { ...filters, scope: param.optional(param.anyText()) },
       present: event,
       handle: ({ db, shape, page, viewer, caller, input }) =>
         events.list(
@@ -130,7 +133,7 @@ export const eventResource: Resource = {
     get("/users/:user_id/events", {
       summary: "List the events of a user, by id or username, that the caller may see",
       scopes: ACTIVITY_SCOPES,
-      input: { user_id: is.anyText(), ...filters },
+      input: { user_id: param.anyText(), ...filters },
       present: event,
       handle: async ({ db, shape, page, viewer, input }) => {
         const found = await findUser(db, input.user_id);

@@ -4,7 +4,7 @@ import {
   type Viewer,
   visibleCode,
   visibleProjects,
-} from "../../core/access.ts";
+} from "../../core/access/visibility.ts";
 import {
   countUpTo,
   type Listed,
@@ -12,7 +12,7 @@ import {
   offsetOf,
   type Page,
 } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { announce, announceLast } from "../../jobs/outbox.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -242,7 +242,7 @@ const EVENTS = `events e join projects p on p.id = e.project_id
  */
 export async function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   scope: EventScope,
@@ -265,7 +265,7 @@ export async function list(
 
 async function read(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   picked: readonly Value[],

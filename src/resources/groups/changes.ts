@@ -1,7 +1,8 @@
-import { type Actor, record } from "../../accounts/audit.ts";
-import { ROLES, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access.ts";
+import { type Actor, record } from "../../audit/log.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, invalid } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -9,19 +10,19 @@ import * as members from "../members/queries.ts";
 import * as groups from "./queries.ts";
 
 const attributes = {
-  description: is.clearable(is.anyText({ max: 500 })),
-  visibility: is.optional(is.choice(["private", "internal", "public"])),
-  lfs_enabled: is.optional(is.boolean()),
-  request_access_enabled: is.optional(is.boolean()),
+  description: param.clearable(param.anyText({ max: 500 })),
+  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  lfs_enabled: param.optional(param.boolean()),
+  request_access_enabled: param.optional(param.boolean()),
 };
 
 /** The attributes of a new group. */
-export const newGroupInput = { name: is.text(), path: is.text(), ...attributes };
+export const newGroupInput = { name: param.text(), path: param.text(), ...attributes };
 
 /** The attributes of a group that can be changed. */
 export const groupInput = {
-  name: is.optional(is.text()),
-  path: is.optional(is.text()),
+  name: param.optional(param.text()),
+  path: param.optional(param.text()),
   ...attributes,
 };
 
@@ -35,7 +36,7 @@ export const groupInput = {
 export async function createGroup(
   db: Database,
   by: Actor,
-  group: is.Input<typeof newGroupInput> & {
+  group: param.Input<typeof newGroupInput> & {
     parent?: groups.Namespace | undefined;
     ownerId: number | undefined;
   },
@@ -70,7 +71,7 @@ export async function createGroup(
 export async function changeGroup(
   db: Database,
   found: groups.Namespace,
-  input: is.Input<typeof groupInput>,
+  input: param.Input<typeof groupInput>,
   now: number,
 ): Promise<void> {
   const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;

@@ -1,7 +1,8 @@
-import { actorOf } from "../../accounts/audit.ts";
-import { findSource, requireRole, type Viewer } from "../../core/access.ts";
+import { actorOf } from "../../audit/log.ts";
+import { findSource, requireRole } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import {
   type Context,
   del,
@@ -22,16 +23,16 @@ import * as groups from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const listInput = {
-  search: is.optional(is.anyText()),
-  skip_groups: is.optional(is.arrayOf(is.integer(), { max: 500 })),
-  owned: is.optional(is.boolean()),
-  all_available: is.optional(is.boolean()),
-  min_access_level: is.optional(is.accessLevel()),
-  order_by: is.optional(is.choice(["name", "path", "id"])),
-  sort: is.optional(is.choice(["asc", "desc"])),
+  search: param.optional(param.anyText()),
+  skip_groups: param.optional(param.arrayOf(param.integer(), { max: 500 })),
+  owned: param.optional(param.boolean()),
+  all_available: param.optional(param.boolean()),
+  min_access_level: param.optional(param.accessLevel()),
+  order_by: param.optional(param.choice(["name", "path", "id"])),
+  sort: param.optional(param.choice(["asc", "desc"])),
 };
 
-function listFilter(input: is.Input<typeof listInput>, viewer: Viewer): groups.GroupFilter {
+function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): groups.GroupFilter {
   return {
     search: input.search,
     skip: input.skip_groups,
@@ -85,7 +86,7 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: { parent_id: is.optional(is.integer()), ...newGroupInput },
+      input: { parent_id: param.optional(param.integer()), ...newGroupInput },
       present: groupWithProjects,
       handle: async (context) => {
         const { db, input, viewer, now } = context;
@@ -100,7 +101,7 @@ export const groupResource: Resource = {
     get("/:id", {
       summary: "Get a group",
       access: "anyone",
-      input: { with_projects: is.optional(is.boolean()) },
+      input: { with_projects: param.optional(param.boolean()) },
       present: ({ input }) => (input.with_projects === false ? group : groupWithProjects),
       handle: async (context) => {
         const { db, source, shape } = context;
@@ -144,7 +145,7 @@ export const groupResource: Resource = {
     get("/:id/projects", {
       summary: "List the projects of a group",
       access: "anyone",
-      input: { ...projectListInput, include_subgroups: is.optional(is.boolean()) },
+      input: { ...projectListInput, include_subgroups: param.optional(param.boolean()) },
       present: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
       handle: ({ db, source, shape, page, viewer, input }) =>
         projects.list(

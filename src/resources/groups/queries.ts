@@ -1,12 +1,12 @@
+import type { Role } from "../../core/access/roles.ts";
 import {
   type Condition,
   memberGroups,
-  type Role,
   type Viewer,
   visibleGroups,
-} from "../../core/access.ts";
+} from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -55,7 +55,7 @@ export interface GroupFilter {
 /** The groups the caller may read. */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   filter: GroupFilter,
@@ -82,7 +82,7 @@ export function list(
 }
 
 /** One group as a row of its shape. */
-export async function row(db: Reader, shape: Shape, groupId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, groupId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from namespaces n where n.id = ?`, [
     groupId,
   ]);

@@ -1,8 +1,10 @@
-import { findSource, isWritable, ROLES, requireRole, type Source } from "../../core/access.ts";
+import { isWritable } from "../../core/access/features.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { findSource, requireRole, type Source } from "../../core/access/source.ts";
 import { ApiError, notFound, notModified } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import {
   Committed,
   type Context,
@@ -39,23 +41,23 @@ const { ISSUE } = issues;
 
 const filters = {
   ...listInput,
-  state: is.optional(is.choice(["opened", "closed", "all"])),
-  confidential: is.optional(is.boolean()),
+  state: param.optional(param.choice(["opened", "closed", "all"])),
+  confidential: param.optional(param.boolean()),
 };
 
 const attributes = {
-  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
-  confidential: is.optional(is.boolean()),
-  due_date: is.clearable(is.date()),
-  weight: is.clearable(is.integer({ min: 0 })),
+  description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
+  confidential: param.optional(param.boolean()),
+  due_date: param.clearable(param.date()),
+  weight: param.clearable(param.integer({ min: 0 })),
   ...planningInput,
 };
 
-const number = { issue_iid: is.recordId() };
+const number = { issue_iid: param.recordId() };
 
 type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "caller"> & {
   db: Reader;
-  input: is.Input<typeof filters>;
+  input: param.Input<typeof filters>;
 };
 
 async function listed(
@@ -113,7 +115,7 @@ async function shown(
 /** The columns only reporters and above may set, without those the tier does not have. */
 async function columnsOf(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
-  input: is.Input<typeof attributes>,
+  input: param.Input<typeof attributes>,
 ): Promise<PlannedColumns & { due_date?: string | null; weight?: number | null }> {
   if (source.level < ROLES.reporter) return {};
   const weighed = TIERS.indexOf(tier) >= TIERS.indexOf("premium");
@@ -163,7 +165,7 @@ function refuseMove(reason: string): ApiError {
 
 /** Copies an issue with its notes into another project, matching labels and milestone by name, and closes it. */
 async function move(
-  context: Writing & { shape: Shape },
+  context: Writing & { shape: Presenter },
   found: issues.Target,
   toProjectId: number,
 ): Promise<number> {
@@ -247,7 +249,7 @@ export const issueResource: Resource = {
     ...(["group", "project"] as const).map((kind) =>
       get(`/${kind}s/:id/milestones/:milestone_id/issues`, {
         summary: `List the issues of a milestone of a ${kind}`,
-        input: { ...filters, milestone_id: is.recordId() },
+        input: { ...filters, milestone_id: param.recordId() },
         present: issue,
         handle: async (context) => {
           const { db, source, input } = context;
@@ -261,7 +263,7 @@ export const issueResource: Resource = {
     post("/projects/:id/issues", {
       summary: "Create an issue",
       beside: "anybody",
-      input: { title: is.title(), created_at: is.optional(is.anyText()), ...attributes },
+      input: { title: param.title(), created_at: param.optional(param.anyText()), ...attributes },
       present: singleIssue,
       handle: async (context) => {
         const { db, source, caller, viewer, input, now } = context;
@@ -303,8 +305,8 @@ export const issueResource: Resource = {
       summary: "Change, close or reopen an issue",
       input: {
         ...number,
-        title: is.optional(is.title()),
-        state_event: is.optional(is.choice(["close", "reopen"])),
+        title: param.optional(param.title()),
+        state_event: param.optional(param.choice(["close", "reopen"])),
         ...attributes,
       },
       atLeastOne: CHANGES,
@@ -360,7 +362,7 @@ export const issueResource: Resource = {
     post("/projects/:id/issues/:issue_iid/move", {
       summary: "Move an issue to another project, by copying it there and closing it here",
       beside: "nobody",
-      input: { ...number, to_project_id: is.integer() },
+      input: { ...number, to_project_id: param.integer() },
       present: singleIssue,
       handle: async (context) => {
         const { input } = context;

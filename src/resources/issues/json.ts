@@ -1,4 +1,5 @@
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import { type Presenter, presenter } from "../../core/presenter.ts";
 import type { Tier } from "../../core/resource.ts";
 import type { Value } from "../../store/port.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
@@ -6,19 +7,19 @@ import { userFields } from "../users/json.ts";
 
 /** Fields of both issues and merge requests. Those that are embedded are filled in by `embed` in queries.ts. */
 export const embeddedFields = {
-  labels: show.embedded("labels", "array of string", "[]"),
-  assignees: show.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
-  assignee: show.embedded("assignee", "User", "null", { fields: userFields("u") }),
-  user_notes_count: show.embedded("user_notes_count", "integer", "null"),
-  upvotes: show.embedded("upvotes", "integer", "null"),
-  downvotes: show.embedded("downvotes", "integer", "null"),
-  author: show.nested(userFields("u")),
-  closed_by: show.nested(userFields("cb")),
-  milestone: show.nested(anyMilestoneFields),
+  labels: field.embedded("labels", "array of string", "[]"),
+  assignees: field.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
+  assignee: field.embedded("assignee", "User", "null", { fields: userFields("u") }),
+  user_notes_count: field.embedded("user_notes_count", "integer", "null"),
+  upvotes: field.embedded("upvotes", "integer", "null"),
+  downvotes: field.embedded("downvotes", "integer", "null"),
+  author: field.nested(userFields("u")),
+  closed_by: field.nested(userFields("cb")),
+  milestone: field.nested(anyMilestoneFields),
 };
 
 /** Time tracking is not supported. */
-export const timeStats = show.constant({
+export const timeStats = field.constant({
   time_estimate: 0,
   total_time_spent: 0,
   human_time_estimate: null,
@@ -28,7 +29,7 @@ export const timeStats = show.constant({
 const ABSENT = "";
 
 /** Shown from the premium tier on, `null` if not set; {@link hideWeight} removes it in the free tier. */
-const weight: show.Field = {
+const weight: field.Field = {
   columns: ["i.weight"],
   type: "integer",
   omitted: true,
@@ -54,15 +55,15 @@ const {
 } = embeddedFields;
 
 const fields = {
-  id: show.integer("i.id"),
-  iid: show.integer("i.iid"),
-  project_id: show.integer("i.project_id"),
-  title: show.text("i.title"),
-  description: show.text("i.description"),
-  state: show.text("i.state"),
-  created_at: show.instant("i.created_at"),
-  updated_at: show.instant("i.updated_at"),
-  closed_at: show.instant("i.closed_at"),
+  id: field.integer("i.id"),
+  iid: field.integer("i.iid"),
+  project_id: field.integer("i.project_id"),
+  title: field.text("i.title"),
+  description: field.text("i.description"),
+  state: field.text("i.state"),
+  created_at: field.instant("i.created_at"),
+  updated_at: field.instant("i.updated_at"),
+  closed_at: field.instant("i.closed_at"),
   closed_by,
   labels,
   milestone,
@@ -70,40 +71,40 @@ const fields = {
   author,
   assignee,
   user_notes_count,
-  merge_requests_count: show.constant(0),
+  merge_requests_count: field.constant(0),
   upvotes,
   downvotes,
-  due_date: show.date("i.due_date"),
-  confidential: show.flag("i.confidential"),
-  discussion_locked: show.flag("i.discussion_locked"),
-  web_url: show.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`),
+  due_date: field.date("i.due_date"),
+  confidential: field.flag("i.confidential"),
+  discussion_locked: field.flag("i.discussion_locked"),
+  web_url: field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`),
   time_stats: timeStats,
   weight,
 };
 
 const link = (suffix: string) =>
-  show.url(
+  field.url(
     ["i.project_id", "i.iid"],
     (project, iid) => `/api/v4/projects/${project}/issues/${iid}${suffix}`,
   );
 
 /** An issue in lists. */
-export const issue = show.shape(fields);
+export const issue = presenter(fields);
 
 /** A single issue. Only this shape says whether the caller is subscribed. */
-export const singleIssue = show.shape({
+export const singleIssue = presenter({
   ...fields,
-  _links: show.nested({
+  _links: field.nested({
     self: link(""),
     notes: link("/notes"),
     award_emoji: link("/award_emoji"),
-    project: show.url("i.project_id", (project) => `/api/v4/projects/${project}`),
+    project: field.url("i.project_id", (project) => `/api/v4/projects/${project}`),
   }),
-  subscribed: show.embedded("subscribed", "boolean", "null"),
+  subscribed: field.embedded("subscribed", "boolean", "null"),
 });
 
 /** Removes the weight in the free tier. */
-export function hideWeight(rows: readonly Value[][], shape: show.Shape, tier: Tier): void {
+export function hideWeight(rows: readonly Value[][], shape: Presenter, tier: Tier): void {
   if (tier !== "free") return;
   for (const row of rows) row[shape.at("weight")] = ABSENT;
 }

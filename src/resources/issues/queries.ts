@@ -6,9 +6,10 @@ import {
   memberProjects,
   type Viewer,
   visibleProjects,
-} from "../../core/access.ts";
+} from "../../core/access/visibility.ts";
+import type { View } from "../../core/field.ts";
 import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape, View } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -102,7 +103,7 @@ export interface Filter {
 export function list(
   db: Reader,
   kind: Kind,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   filter: Filter,
@@ -278,7 +279,7 @@ function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Co
 export async function row(
   db: Reader,
   kind: Kind,
-  shape: Shape,
+  shape: Presenter,
   id: number,
 ): Promise<Value[] | undefined> {
   const [found] = await db.rows(
@@ -292,7 +293,7 @@ export async function row(
 export async function rowsOf(
   db: Reader,
   kind: Kind,
-  shape: Shape,
+  shape: Presenter,
   ids: readonly number[],
 ): Promise<Value[][]> {
   if (ids.length === 0) return [];
@@ -308,7 +309,7 @@ export async function embed(
   db: Reader,
   { column, prefix }: Kind,
   rows: Value[][],
-  shape: Shape,
+  shape: Presenter,
   view: View,
 ): Promise<void> {
   if (rows.length === 0) return;

@@ -1,7 +1,9 @@
-import { ROLES, requireRole, type Source, type Viewer } from "../../core/access.ts";
-import type { Caller } from "../../core/auth.ts";
+import type { Caller } from "../../core/access/caller.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as labels from "../labels/queries.ts";
@@ -11,24 +13,24 @@ import * as issues from "./queries.ts";
 
 /** The filters of every list of issues or merge requests. */
 export const listInput = {
-  iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
-  labels: is.optional(is.commaSeparated()),
-  milestone: is.optional(is.anyText()),
-  search: is.optional(is.anyText()),
-  author_id: is.optional(is.integer()),
-  author_username: is.optional(is.anyText()),
-  assignee_id: is.optional(is.anyText()),
-  assignee_username: is.optional(is.arrayOf(is.anyText(), { max: 20 })),
-  my_reaction_emoji: is.optional(is.anyText()),
-  created_after: is.optional(is.anyText()),
-  created_before: is.optional(is.anyText()),
-  updated_after: is.optional(is.anyText()),
-  updated_before: is.optional(is.anyText()),
-  scope: is.optional(
-    is.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
+  iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
+  labels: param.optional(param.commaSeparated()),
+  milestone: param.optional(param.anyText()),
+  search: param.optional(param.anyText()),
+  author_id: param.optional(param.integer()),
+  author_username: param.optional(param.anyText()),
+  assignee_id: param.optional(param.anyText()),
+  assignee_username: param.optional(param.arrayOf(param.anyText(), { max: 20 })),
+  my_reaction_emoji: param.optional(param.anyText()),
+  created_after: param.optional(param.anyText()),
+  created_before: param.optional(param.anyText()),
+  updated_after: param.optional(param.anyText()),
+  updated_before: param.optional(param.anyText()),
+  scope: param.optional(
+    param.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
   ),
-  order_by: is.optional(is.choice(["created_at", "updated_at"])),
-  sort: is.optional(is.choice(["asc", "desc"])),
+  order_by: param.optional(param.choice(["created_at", "updated_at"])),
+  sort: param.optional(param.choice(["asc", "desc"])),
 };
 
 /** `None` and `Any` are keywords, ignoring case. */
@@ -72,7 +74,7 @@ export function instantOf(name: string, value: string | undefined): number | und
  * @throws ApiError 400, or 401 if an anonymous caller asks for their own
  */
 export function filterOf(
-  input: is.Input<typeof listInput>,
+  input: param.Input<typeof listInput>,
   caller: Caller | undefined,
   defaultScope: "created_by_me" | "all",
 ): issues.Filter {
@@ -145,16 +147,16 @@ export async function requireChanger(
 
 /** Planning attributes of issues and merge requests. They are ignored if the caller is below reporter. */
 export const planningInput = {
-  labels: is.clearable(is.commaSeparated()),
-  add_labels: is.optional(is.commaSeparated()),
-  remove_labels: is.optional(is.commaSeparated()),
-  milestone_id: is.clearable(is.integer()),
-  assignee_id: is.clearable(is.integer()),
-  assignee_ids: is.clearable(is.arrayOf(is.integer(), { max: 200 })),
-  discussion_locked: is.optional(is.boolean()),
+  labels: param.clearable(param.commaSeparated()),
+  add_labels: param.optional(param.commaSeparated()),
+  remove_labels: param.optional(param.commaSeparated()),
+  milestone_id: param.clearable(param.integer()),
+  assignee_id: param.clearable(param.integer()),
+  assignee_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
+  discussion_locked: param.optional(param.boolean()),
 };
 
-type Planning = is.Input<typeof planningInput>;
+type Planning = param.Input<typeof planningInput>;
 
 /** See {@link plannedColumns}. */
 export interface PlannedColumns {

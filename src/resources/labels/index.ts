@@ -1,7 +1,8 @@
-import type { Source } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
 import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -11,19 +12,19 @@ import { migrations } from "./table.ts";
 
 const common = {
   ...scopeLabelFields,
-  text_color: show.derived(["l.color"], "string", ([color]) => contrast(String(color))),
-  open_issues_count: show.embedded("open_issues_count", "integer", "null"),
-  closed_issues_count: show.embedded("closed_issues_count", "integer", "null"),
-  open_merge_requests_count: show.embedded("open_merge_requests_count", "integer", "null"),
-  subscribed: show.flag("case when ls.user_id is null then 0 else 1 end"),
+  text_color: field.derived(["l.color"], "string", ([color]) => contrast(String(color))),
+  open_issues_count: field.embedded("open_issues_count", "integer", "null"),
+  closed_issues_count: field.embedded("closed_issues_count", "integer", "null"),
+  open_merge_requests_count: field.embedded("open_merge_requests_count", "integer", "null"),
+  subscribed: field.flag("case when ls.user_id is null then 0 else 1 end"),
 };
 
-const groupLabel = show.shape(common);
+const groupLabel = presenter(common);
 
-const projectLabel = show.shape({
+const projectLabel = presenter({
   ...common,
-  priority: show.integer("l.priority"),
-  is_project_label: show.flag("case when l.project_id is null then 0 else 1 end"),
+  priority: field.integer("l.priority"),
+  is_project_label: field.flag("case when l.project_id is null then 0 else 1 end"),
 });
 
 /** Dark grey or white, whichever is readable on a colour. */
@@ -36,9 +37,9 @@ function contrast(color: string): string {
   return brightness > 500 ? "#333333" : "#FFFFFF";
 }
 
-const color = is.text();
-const labelName = is.trimmed({ reportedAs: "title" });
-const priority = is.clearable(is.integer({ min: 0, max: 2 ** 31 - 1 }));
+const color = param.text();
+const labelName = param.trimmed({ reportedAs: "title" });
+const priority = param.clearable(param.integer({ min: 0, max: 2 ** 31 - 1 }));
 
 type In = Pick<Context, "source"> & { db: Reader };
 
@@ -97,19 +98,23 @@ function routes(kind: Source["kind"]) {
   const present = kind === "group" ? groupLabel : projectLabel;
   // Only project labels have a priority.
   const ranked = (kind === "project" ? { priority } : {}) as { priority: typeof priority };
-  const attributes = { color, description: is.clearable(is.anyText({ max: 524_288 })), ...ranked };
+  const attributes = {
+    color,
+    description: param.clearable(param.anyText({ max: 524_288 })),
+    ...ranked,
+  };
   const changes = {
     ...attributes,
-    new_name: is.optional(labelName),
-    color: is.optional(color),
+    new_name: param.optional(labelName),
+    color: param.optional(color),
   };
   const atLeastOne = kind === "project" ? ([...CHANGES, "priority"] as const) : CHANGES;
   return [
     get("", {
       summary: `List the labels of a ${kind}, by name`,
       input: {
-        search: is.optional(is.anyText()),
-        include_ancestor_groups: is.optional(is.boolean()),
+        search: param.optional(param.anyText()),
+        include_ancestor_groups: param.optional(param.boolean()),
       },
       present,
       handle: ({ db, shape, page, source, viewer, input }) =>
@@ -120,7 +125,7 @@ function routes(kind: Source["kind"]) {
     }),
     get("/:label_id", {
       summary: "Get a label by its id or name",
-      input: { label_id: is.anyText() },
+      input: { label_id: param.anyText() },
       present,
       handle: async (context) => {
         const { db, shape, source, viewer, input } = context;
@@ -145,8 +150,8 @@ function routes(kind: Source["kind"]) {
       summary: "Change a label named by `name` or `label_id`",
       role: "reporter",
       input: {
-        name: is.optional(is.anyText()),
-        label_id: is.optional(is.integer()),
+        name: param.optional(param.anyText()),
+        label_id: param.optional(param.integer()),
         ...changes,
       },
       atLeastOne,
@@ -160,7 +165,7 @@ function routes(kind: Source["kind"]) {
     put("/:label_id", {
       summary: "Change a label",
       role: "reporter",
-      input: { label_id: is.anyText(), ...changes },
+      input: { label_id: param.anyText(), ...changes },
       atLeastOne,
       present,
       handle: async (context) =>
@@ -169,24 +174,24 @@ function routes(kind: Source["kind"]) {
     del("", {
       summary: "Delete a label named by `name`",
       role: "reporter",
-      input: { name: is.anyText() },
+      input: { name: param.anyText() },
       handle: async (context) => remove(context, context.input.name),
     }),
     del("/:label_id", {
       summary: "Delete a label",
       role: "reporter",
-      input: { label_id: is.anyText() },
+      input: { label_id: param.anyText() },
       handle: async (context) => remove(context, context.input.label_id),
     }),
     post("/:label_id/subscribe", {
       summary: "Subscribe to a label",
-      input: { label_id: is.anyText() },
+      input: { label_id: param.anyText() },
       present,
       handle: async (context) => subscription(context, context.input.label_id, labels.subscribe),
     }),
     post("/:label_id/unsubscribe", {
       summary: "End a subscription to a label",
-      input: { label_id: is.anyText() },
+      input: { label_id: param.anyText() },
       present,
       handle: async (context) => subscription(context, context.input.label_id, labels.unsubscribe),
     }),

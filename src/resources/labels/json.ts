@@ -1,11 +1,11 @@
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
 
 /** A label in a board's list, where it has no id. */
 export const listedLabelFields = {
-  name: show.text("l.name"),
-  color: show.text("l.color"),
-  description: show.text("l.description"),
+  name: field.text("l.name"),
+  color: field.text("l.color"),
+  description: field.text("l.description"),
 };
 
 /** A label in the scope of a changed board. */
-export const scopeLabelFields = { id: show.integer("l.id"), ...listedLabelFields };
+export const scopeLabelFields = { id: field.integer("l.id"), ...listedLabelFields };

@@ -1,6 +1,7 @@
-import { type Condition, type Source, type Viewer, visibleProjects } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
+import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -55,7 +56,7 @@ function within(
 /** The labels of a group or project, ordered by name. */
 export async function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   source: Source,
   viewer: Viewer,
@@ -79,7 +80,7 @@ export async function list(
 async function embedCounts(
   db: Reader,
   rows: Value[][],
-  shape: Shape,
+  shape: Presenter,
   source: Source,
   viewer: Viewer,
 ): Promise<void> {
@@ -126,7 +127,7 @@ async function embedCounts(
 /** One label as a row of its shape. */
 export async function row(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   labelId: number,
   source: Source,
   viewer: Viewer,

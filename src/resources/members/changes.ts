@@ -1,5 +1,6 @@
-import { type Actor, type AuditAction, record } from "../../accounts/audit.ts";
-import { ROLES, roleOf, type Source } from "../../core/access.ts";
+import { type Actor, type AuditAction, record } from "../../audit/log.ts";
+import { ROLES, roleOf } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";

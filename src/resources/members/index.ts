@@ -1,8 +1,9 @@
-import { actorOf } from "../../accounts/audit.ts";
-import type { Source } from "../../core/access.ts";
+import { actorOf } from "../../audit/log.ts";
+import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -11,15 +12,15 @@ import { addMember, changeMember, type MemberChange, removeMember } from "./chan
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const member = show.shape({
+const member = presenter({
   ...userSummaryFields,
-  access_level: show.integer("m.access_level"),
-  expires_at: show.date("m.expires_at"),
+  access_level: field.integer("m.access_level"),
+  expires_at: field.date("m.expires_at"),
 });
 
-const query = { query: is.optional(is.anyText()) };
-const id = { user_id: is.recordId() };
-const level = is.integer();
+const query = { query: param.optional(param.anyText()) };
+const id = { user_id: param.recordId() };
+const level = param.integer();
 
 type In = Pick<Context, "source"> & { db: Reader; input: { user_id: number } };
 
@@ -73,7 +74,11 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Add a member",
       role,
-      input: { user_id: is.integer(), access_level: level, expires_at: is.clearable(is.date()) },
+      input: {
+        user_id: param.integer(),
+        access_level: level,
+        expires_at: param.clearable(param.date()),
+      },
       present: member,
       handle: async (context) => {
         const { db, shape, input } = context;
@@ -86,7 +91,7 @@ function routes(kind: Source["kind"]) {
     put("/:user_id", {
       summary: "Change a member's access level or expiry date",
       role,
-      input: { ...id, access_level: level, expires_at: is.clearable(is.date()) },
+      input: { ...id, access_level: level, expires_at: param.clearable(param.date()) },
       present: member,
       handle: async (context) => {
         const found = await findMember(context);

@@ -1,6 +1,7 @@
-import type { Condition, Source, Viewer } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
+import type { Condition, Viewer } from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 
@@ -21,7 +22,7 @@ export interface Member {
 /** The direct members of a group or project. */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   owner: Owner,
   query: string | undefined,
@@ -41,7 +42,7 @@ export function list(
  */
 export function listAll(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   source: Source,
   query: string | undefined,
@@ -69,7 +70,7 @@ function searched(query: string | undefined, { caller }: Viewer): Condition {
 }
 
 /** One membership as a row of its shape. */
-export async function row(db: Reader, shape: Shape, memberId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, memberId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${MEMBERS} where m.id = ?`, [
     memberId,
   ]);

@@ -1,6 +1,7 @@
-import { ROLES, requireRole, type Source } from "../../core/access.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
 import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import type { Listed } from "../../core/pagination.ts";
 import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -26,24 +27,24 @@ const { MERGE_REQUEST } = requests;
 
 const filters = {
   ...listInput,
-  state: is.optional(is.choice(["opened", "closed", "locked", "merged", "all"])),
-  source_branch: is.optional(is.anyText()),
-  target_branch: is.optional(is.anyText()),
-  view: is.optional(is.choice(["simple"])),
+  state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
+  source_branch: param.optional(param.anyText()),
+  target_branch: param.optional(param.anyText()),
+  view: param.optional(param.choice(["simple"])),
 };
 
 const attributes = {
-  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
-  squash: is.optional(is.boolean()),
-  remove_source_branch: is.optional(is.boolean()),
+  description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
+  squash: param.optional(param.boolean()),
+  remove_source_branch: param.optional(param.boolean()),
   ...planningInput,
 };
 
-const number = { merge_request_iid: is.recordId() };
+const number = { merge_request_iid: param.recordId() };
 
 type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & {
   db: Reader;
-  input: is.Input<typeof filters>;
+  input: param.Input<typeof filters>;
 };
 
 async function listed(
@@ -76,7 +77,7 @@ async function listed(
   return found;
 }
 
-const present = ({ input }: { input: is.Input<typeof filters> }) =>
+const present = ({ input }: { input: param.Input<typeof filters> }) =>
   input.view === "simple" ? simpleMergeRequest : mergeRequest;
 
 /** The row of a single merge request. */
@@ -194,7 +195,7 @@ export const mergeRequestResource: Resource = {
     ...(["group", "project"] as const).map((kind) =>
       get(`/${kind}s/:id/milestones/:milestone_id/merge_requests`, {
         summary: `List the merge requests of a milestone of a ${kind}`,
-        input: { ...filters, milestone_id: is.recordId() },
+        input: { ...filters, milestone_id: param.recordId() },
         present,
         handle: async (context) => {
           const { db, source, input } = context;
@@ -209,10 +210,10 @@ export const mergeRequestResource: Resource = {
       summary: "Create a merge request between two branches of a project",
       role: "developer",
       input: {
-        title: is.title(),
-        source_branch: is.text(),
-        target_branch: is.text(),
-        target_project_id: is.optional(is.integer()),
+        title: param.title(),
+        source_branch: param.text(),
+        target_branch: param.text(),
+        target_project_id: param.optional(param.integer()),
         ...attributes,
       },
       present: singleMergeRequest,
@@ -264,9 +265,9 @@ export const mergeRequestResource: Resource = {
       summary: "Change, close or reopen a merge request",
       input: {
         ...number,
-        title: is.optional(is.title()),
-        target_branch: is.optional(is.text()),
-        state_event: is.optional(is.choice(["close", "reopen"])),
+        title: param.optional(param.title()),
+        target_branch: param.optional(param.text()),
+        state_event: param.optional(param.choice(["close", "reopen"])),
         ...attributes,
       },
       atLeastOne: CHANGES,
@@ -318,9 +319,9 @@ export const mergeRequestResource: Resource = {
         "Merge a merge request; 405 if it is a draft or not open, 409 if `sha` is not its head",
       input: {
         ...number,
-        sha: is.optional(is.anyText()),
-        squash: is.optional(is.boolean()),
-        should_remove_source_branch: is.optional(is.boolean()),
+        sha: param.optional(param.anyText()),
+        squash: param.optional(param.boolean()),
+        should_remove_source_branch: param.optional(param.boolean()),
       },
       present: singleMergeRequest,
       handle: async (context) => {

@@ -1,4 +1,5 @@
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import { presenter } from "../../core/presenter.ts";
 import { embeddedFields, timeStats } from "../issues/json.ts";
 import { userFields } from "../users/json.ts";
 
@@ -21,66 +22,66 @@ const {
 } = embeddedFields;
 
 const simpleFields = {
-  id: show.integer("mr.id"),
-  iid: show.integer("mr.iid"),
-  project_id: show.integer("mr.project_id"),
-  title: show.text("mr.title"),
-  description: show.text("mr.description"),
-  state: show.text("mr.state"),
-  created_at: show.instant("mr.created_at"),
-  updated_at: show.instant("mr.updated_at"),
+  id: field.integer("mr.id"),
+  iid: field.integer("mr.iid"),
+  project_id: field.integer("mr.project_id"),
+  title: field.text("mr.title"),
+  description: field.text("mr.description"),
+  state: field.text("mr.state"),
+  created_at: field.instant("mr.created_at"),
+  updated_at: field.instant("mr.updated_at"),
 };
 
-const webUrl = show.url(
+const webUrl = field.url(
   ["p.full_path", "mr.iid"],
   (path, iid) => `/${path}/-/merge_requests/${iid}`,
 );
 
 const fields = {
   ...simpleFields,
-  merged_by: show.nested(userFields("mb")),
-  merged_at: show.instant("mr.merged_at"),
+  merged_by: field.nested(userFields("mb")),
+  merged_at: field.instant("mr.merged_at"),
   closed_by,
-  closed_at: show.instant("mr.closed_at"),
-  target_branch: show.text("mr.target_branch"),
-  source_branch: show.text("mr.source_branch"),
+  closed_at: field.instant("mr.closed_at"),
+  target_branch: field.text("mr.target_branch"),
+  source_branch: field.text("mr.source_branch"),
   user_notes_count,
   upvotes,
   downvotes,
   assignee,
   author,
   assignees,
-  source_project_id: show.integer("mr.source_project_id"),
-  target_project_id: show.integer("mr.project_id"),
+  source_project_id: field.integer("mr.source_project_id"),
+  target_project_id: field.integer("mr.project_id"),
   labels,
-  work_in_progress: show.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
+  work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   milestone,
-  merge_when_pipeline_succeeds: show.constant(false),
-  merge_status: show.constant("can_be_merged"),
-  sha: show.text("mr.sha"),
-  merge_commit_sha: show.text("mr.merge_commit_sha"),
-  discussion_locked: show.flag("mr.discussion_locked"),
-  should_remove_source_branch: show.constant(null),
-  force_remove_source_branch: show.flag("mr.remove_source_branch"),
-  reference: show.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
+  merge_when_pipeline_succeeds: field.constant(false),
+  merge_status: field.constant("can_be_merged"),
+  sha: field.text("mr.sha"),
+  merge_commit_sha: field.text("mr.merge_commit_sha"),
+  discussion_locked: field.flag("mr.discussion_locked"),
+  should_remove_source_branch: field.constant(null),
+  force_remove_source_branch: field.flag("mr.remove_source_branch"),
+  reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
   time_stats: timeStats,
-  squash: show.flag("mr.squash"),
+  squash: field.flag("mr.squash"),
 };
 
 /** A merge request in lists. */
-export const mergeRequest = show.shape(fields);
+export const mergeRequest = presenter(fields);
 
 /** A merge request in lists that ask for `view=simple`. */
-export const simpleMergeRequest = show.shape({ ...simpleFields, web_url: webUrl });
+export const simpleMergeRequest = presenter({ ...simpleFields, web_url: webUrl });
 
 /** A single merge request. Only this one has `subscribed`, as in GitLab. */
-export const singleMergeRequest = show.shape({
+export const singleMergeRequest = presenter({
   ...fields,
-  subscribed: show.embedded("subscribed", "boolean", "null"),
-  changes_count: show.constant(null),
-  merge_error: show.constant(null),
-  diff_refs: show.constant(null),
-  pipeline: show.constant(null),
-  user: show.embedded("caller_can", "object", "null"),
+  subscribed: field.embedded("subscribed", "boolean", "null"),
+  changes_count: field.constant(null),
+  merge_error: field.constant(null),
+  diff_refs: field.constant(null),
+  pipeline: field.constant(null),
+  user: field.embedded("caller_can", "object", "null"),
 });

@@ -1,4 +1,9 @@
-import { type Condition, type EachUser, type Viewer, visibleCode } from "../../core/access.ts";
+import {
+  type Condition,
+  type EachUser,
+  type Viewer,
+  visibleCode,
+} from "../../core/access/visibility.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { type Kind, people } from "../issues/queries.ts";
 

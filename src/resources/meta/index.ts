@@ -1,5 +1,5 @@
 import { notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
@@ -63,7 +63,7 @@ export const healthResource: Resource = {
     get("/-/avatars/:name", {
       summary: "Get the generated avatar of a user without a picture",
       access: "anyone",
-      input: { name: is.anyText() },
+      input: { name: param.anyText() },
       handle: ({ input }) => {
         const parts = /^([a-z0-9])-(\d{1,3})\.svg$/.exec(input.name);
         if (!parts) throw notFound();

@@ -1,7 +1,7 @@
-import type { Source } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -10,15 +10,15 @@ import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const groupMilestone = show.shape(groupMilestoneFields);
-const projectMilestone = show.shape(projectMilestoneFields);
+const groupMilestone = presenter(groupMilestoneFields);
+const projectMilestone = presenter(projectMilestoneFields);
 
 const attributes = {
-  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
-  due_date: is.clearable(is.date()),
-  start_date: is.clearable(is.date()),
+  description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
+  due_date: param.clearable(param.date()),
+  start_date: param.clearable(param.date()),
 };
-const id = { milestone_id: is.recordId() };
+const id = { milestone_id: param.recordId() };
 
 type In = Pick<Context, "source"> & { db: Reader; input: { milestone_id: number } };
 
@@ -59,10 +59,10 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the milestones of a ${kind}, newest first`,
       input: {
-        iids: is.optional(is.arrayOf(is.integer(), { max: 500 })),
-        state: is.optional(is.choice(["active", "closed"])),
-        title: is.optional(is.anyText()),
-        search: is.optional(is.anyText()),
+        iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
+        state: param.optional(param.choice(["active", "closed"])),
+        title: param.optional(param.anyText()),
+        search: param.optional(param.anyText()),
       },
       present,
       handle: ({ db, shape, page, source, input }) =>
@@ -83,7 +83,7 @@ function routes(kind: Source["kind"]) {
     post("", {
       summary: "Create a milestone",
       role: "developer",
-      input: { title: is.title(), ...attributes },
+      input: { title: param.title(), ...attributes },
       present,
       handle: async (context) => {
         const { db, source, shape, input, now } = context;
@@ -99,9 +99,9 @@ function routes(kind: Source["kind"]) {
       role: "developer",
       input: {
         ...id,
-        title: is.optional(is.title()),
+        title: param.optional(param.title()),
         ...attributes,
-        state_event: is.optional(is.choice(["close", "activate"])),
+        state_event: param.optional(param.choice(["close", "activate"])),
       },
       atLeastOne: ["title", "description", "due_date", "start_date", "state_event"],
       present,

@@ -1,6 +1,6 @@
-import type { Source } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -32,7 +32,7 @@ export interface MilestoneFilter {
 /** The milestones of a group or project, newest first. */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   owner: Owner,
   filter: MilestoneFilter,
@@ -65,7 +65,7 @@ export function list(
 }
 
 /** One milestone as a row of its shape. */
-export async function row(db: Reader, shape: Shape, milestoneId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, milestoneId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${MILESTONES} where m.id = ?`, [
     milestoneId,
   ]);

@@ -1,7 +1,9 @@
-import { ROLES, requireRole } from "../../core/access.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { requireRole } from "../../core/access/source.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -15,24 +17,24 @@ import * as notes from "./queries.ts";
 import { migrations } from "./table.ts";
 
 /** A note. As in GitLab, it has no votes. */
-const note = show.shape({
-  id: show.integer("nt.id"),
-  type: show.constant(null),
-  body: show.text("nt.body"),
-  attachment: show.constant(null),
-  author: show.nested(userFields("u")),
-  created_at: show.instant("nt.created_at"),
-  updated_at: show.instant("nt.updated_at"),
-  system: show.flag("nt.system"),
-  noteable_id: show.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
-  noteable_type: show.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
-  resolvable: show.constant(false),
-  noteable_iid: show.integer("coalesce(i.iid, mr.iid)"),
+const note = presenter({
+  id: field.integer("nt.id"),
+  type: field.constant(null),
+  body: field.text("nt.body"),
+  attachment: field.constant(null),
+  author: field.nested(userFields("u")),
+  created_at: field.instant("nt.created_at"),
+  updated_at: field.instant("nt.updated_at"),
+  system: field.flag("nt.system"),
+  noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
+  noteable_type: field.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  resolvable: field.constant(false),
+  noteable_iid: field.integer("coalesce(i.iid, mr.iid)"),
 });
 
-const target = { noteable_iid: is.recordId() };
-const one = { ...target, note_id: is.recordId() };
-const body = is.text({ max: 1_000_000 });
+const target = { noteable_iid: param.recordId() };
+const one = { ...target, note_id: param.recordId() };
+const body = param.text({ max: 1_000_000 });
 
 type In = Pick<Context, "source" | "viewer"> & { db: Reader };
 
@@ -61,8 +63,8 @@ function routes(kind: Kind, what: string) {
       summary: `List the notes of ${what}, newest first`,
       input: {
         ...target,
-        order_by: is.optional(is.choice(["created_at", "updated_at"])),
-        sort: is.optional(is.choice(["asc", "desc"])),
+        order_by: param.optional(param.choice(["created_at", "updated_at"])),
+        sort: param.optional(param.choice(["asc", "desc"])),
       },
       present: note,
       handle: async (context) => {
@@ -81,7 +83,7 @@ function routes(kind: Kind, what: string) {
     }),
     post("", {
       summary: `Write a note on ${what}`,
-      input: { ...target, body, created_at: is.optional(is.anyText()) },
+      input: { ...target, body, created_at: param.optional(param.anyText()) },
       present: note,
       handle: async (context) => {
         const { db, source, caller, viewer, shape, input, now } = context;

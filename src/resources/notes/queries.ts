@@ -1,5 +1,5 @@
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { Kind } from "../issues/queries.ts";
 
@@ -19,7 +19,7 @@ export interface Note {
 export function list(
   db: Reader,
   { column }: Kind,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   id: number,
   { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
@@ -33,7 +33,7 @@ export function list(
 }
 
 /** One note as a row of its shape. */
-export async function row(db: Reader, shape: Shape, noteId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, noteId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${NOTES} where nt.id = ?`, [noteId]);
   return found as Value[];
 }

@@ -1,5 +1,5 @@
 import { ApiError, invalid } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import { type Context, get, Plain, put, type Resource, type Tier } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -7,10 +7,10 @@ import * as settings from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const flags = Object.fromEntries(
-  settings.FLAGS.map((flag) => [flag, is.optional(is.boolean())]),
-) as Record<settings.Flag, ReturnType<typeof is.optional<boolean>>>;
+  settings.FLAGS.map((flag) => [flag, param.optional(param.boolean())]),
+) as Record<settings.Flag, ReturnType<typeof param.optional<boolean>>>;
 
-const changes = { level: is.optional(is.anyText()), ...flags };
+const changes = { level: param.optional(param.anyText()), ...flags };
 
 /** `new_epic` exists only in the ultimate tier. */
 const flagsOf = (tier: Tier) =>
@@ -47,7 +47,7 @@ async function change(
   db: Database,
   userId: number,
   scope: settings.Scope,
-  input: is.Input<typeof changes>,
+  input: param.Input<typeof changes>,
   tier: Tier,
   now: number,
   email?: string,
@@ -105,7 +105,7 @@ export const notificationSettingsResource: Resource = {
     put("/notification_settings", {
       summary: "Change the caller's notification settings",
       examples: globalExamples,
-      input: { ...changes, notification_email: is.optional(is.anyText()) },
+      input: { ...changes, notification_email: param.optional(param.anyText()) },
       handle: async ({ db, input, caller, tier, now }) => {
         const userId = caller?.id ?? 0;
         const { notification_email: email } = input;

@@ -1,4 +1,4 @@
-import type { Source } from "../../core/access.ts";
+import type { Source } from "../../core/access/source.ts";
 import type { Database, Reader } from "../../store/port.ts";
 
 /** GitLab's notification levels. */

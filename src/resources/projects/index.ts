@@ -1,6 +1,8 @@
-import { ROLES, requireRole, VISIBILITIES } from "../../core/access.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { requireRole } from "../../core/access/source.ts";
+import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { conflict, notFound, notModified } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { requirePath } from "../../core/paths.ts";
 import {
@@ -37,23 +39,22 @@ const FLAGS = [
   "only_allow_merge_if_all_discussions_are_resolved",
 ] as const;
 
-const flags = Object.fromEntries(FLAGS.map((name) => [name, is.optional(is.boolean())])) as Record<
-  (typeof FLAGS)[number],
-  ReturnType<typeof is.optional<boolean>>
->;
+const flags = Object.fromEntries(
+  FLAGS.map((name) => [name, param.optional(param.boolean())]),
+) as Record<(typeof FLAGS)[number], ReturnType<typeof param.optional<boolean>>>;
 
 const attributes = {
-  description: is.clearable(is.anyText({ max: 2000 })),
-  visibility: is.optional(is.choice(["private", "internal", "public"])),
-  default_branch: is.clearable(is.text()),
-  merge_method: is.optional(is.choice(["merge", "rebase_merge", "ff"])),
-  topics: is.optional(is.commaSeparated()),
-  tag_list: is.optional(is.commaSeparated()),
+  description: param.clearable(param.anyText({ max: 2000 })),
+  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  default_branch: param.clearable(param.text()),
+  merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
+  topics: param.optional(param.commaSeparated()),
+  tag_list: param.optional(param.commaSeparated()),
   ...flags,
 };
 
 /** The columns that are set from attributes directly. */
-function columnsOf(input: is.Input<typeof attributes>): Record<string, Value | undefined> {
+function columnsOf(input: param.Input<typeof attributes>): Record<string, Value | undefined> {
   const topics = input.topics ?? input.tag_list;
   return {
     description: input.description,
@@ -113,13 +114,13 @@ async function settle(
 }
 
 const forkAttributes = {
-  namespace: is.optional(is.text()),
-  namespace_id: is.optional(is.integer()),
-  namespace_path: is.optional(is.text()),
-  name: is.optional(is.text()),
-  path: is.optional(is.text()),
-  description: is.clearable(is.anyText({ max: 2000 })),
-  visibility: is.optional(is.choice(["private", "internal", "public"])),
+  namespace: param.optional(param.text()),
+  namespace_id: param.optional(param.integer()),
+  namespace_path: param.optional(param.text()),
+  name: param.optional(param.text()),
+  path: param.optional(param.text()),
+  description: param.clearable(param.anyText({ max: 2000 })),
+  visibility: param.optional(param.choice(["private", "internal", "public"])),
 };
 
 /** Projects, with stars and forks. */
@@ -132,10 +133,10 @@ export const projectResource: Resource = {
       access: "anyone",
       input: {
         ...projectListInput,
-        membership: is.optional(is.boolean()),
-        id_after: is.optional(is.integer()),
-        id_before: is.optional(is.integer()),
-        pagination: is.optional(is.choice(["offset", "keyset"])),
+        membership: param.optional(param.boolean()),
+        id_after: param.optional(param.integer()),
+        id_before: param.optional(param.integer()),
+        pagination: param.optional(param.choice(["offset", "keyset"])),
       },
       present: ({ caller, input }) =>
         caller && !input.simple ? projectWithPermissions : basicProject,
@@ -157,9 +158,9 @@ export const projectResource: Resource = {
     post("", {
       summary: "Create a project",
       input: {
-        name: is.optional(is.text()),
-        path: is.optional(is.text()),
-        namespace_id: is.optional(is.integer()),
+        name: param.optional(param.text()),
+        path: param.optional(param.text()),
+        namespace_id: param.optional(param.integer()),
         ...attributes,
       },
       atLeastOne: ["name", "path"],
@@ -193,7 +194,11 @@ export const projectResource: Resource = {
     put("/:id", {
       summary: "Change a project",
       role: "maintainer",
-      input: { name: is.optional(is.text()), path: is.optional(is.text()), ...attributes },
+      input: {
+        name: param.optional(param.text()),
+        path: param.optional(param.text()),
+        ...attributes,
+      },
       atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
       present: projectWithPermissions,
       handle: async (context) => {
@@ -302,7 +307,7 @@ export const projectResource: Resource = {
       summary: "Mark a project as a fork of another",
       access: "admin",
       role: "owner",
-      input: { forked_from_id: is.untypedId() },
+      input: { forked_from_id: param.untypedId() },
       present: projectWithPermissions,
       handle: async (context) => {
         const { db, source, input, now } = context;

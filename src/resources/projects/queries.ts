@@ -1,10 +1,10 @@
+import type { Role } from "../../core/access/roles.ts";
 import {
   type Condition,
   memberProjects,
-  type Role,
   type Viewer,
   visibleProjects,
-} from "../../core/access.ts";
+} from "../../core/access/visibility.ts";
 import {
   type KeysetListed,
   type Listed,
@@ -13,7 +13,7 @@ import {
   paginate,
   paginateByKey,
 } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -66,7 +66,7 @@ export interface ProjectOrder {
 /** The projects the caller may read. */
 export async function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   filter: ProjectFilter,
@@ -81,7 +81,7 @@ export async function list(
 /** The projects the caller may read, with keyset pagination by id. */
 export async function listByKey(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   filter: ProjectFilter,
@@ -133,7 +133,7 @@ function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order
 /** One project as a row of its shape. */
 export async function row(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   projectId: number,
   viewer: Viewer,
 ): Promise<Value[]> {
@@ -145,7 +145,7 @@ export async function row(
 }
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
-async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer): Promise<void> {
+async function embed(db: Reader, rows: Value[][], shape: Presenter, viewer: Viewer): Promise<void> {
   if (rows.length === 0) return;
   await Promise.all([
     embedOpenIssues(db, rows, shape),
@@ -158,7 +158,7 @@ async function embed(db: Reader, rows: Value[][], shape: Shape, viewer: Viewer):
 async function embedForkSources(
   db: Reader,
   rows: Value[][],
-  shape: Shape,
+  shape: Presenter,
   viewer: Viewer,
 ): Promise<void> {
   const at = shape.at("forked_from_project");
@@ -197,7 +197,7 @@ async function embedForkSources(
  * Fills in the number of open issues that are not confidential, with one query for all rows. As in GitLab, projects
  * with issues disabled have no count.
  */
-async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promise<void> {
+async function embedOpenIssues(db: Reader, rows: Value[][], shape: Presenter): Promise<void> {
   const at = shape.at("open_issues_count");
   if (at < 0) return;
   const idAt = shape.at("id");
@@ -218,7 +218,7 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Shape): Promi
 async function embedPermissions(
   db: Reader,
   rows: Value[][],
-  shape: Shape,
+  shape: Presenter,
   { caller, today }: Viewer,
 ): Promise<void> {
   const permissionsAt = shape.at("permissions");

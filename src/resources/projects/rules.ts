@@ -1,4 +1,5 @@
-import { ROLES, VISIBILITY_WORDS } from "../../core/access.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";

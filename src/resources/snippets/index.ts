@@ -1,14 +1,10 @@
-import {
-  type Condition,
-  ROLES,
-  type Role,
-  requireRole,
-  VISIBILITIES,
-  VISIBILITY_WORDS,
-} from "../../core/access.ts";
+import { ROLES, type Role } from "../../core/access/roles.ts";
+import { requireRole } from "../../core/access/source.ts";
+import { type Condition, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import {
   Answer,
   type Context,
@@ -28,38 +24,38 @@ import { migrations } from "./table.ts";
 const webPath = (id: string, project: string) =>
   project === "null" ? `/snippets/${id}` : `/${project}/snippets/${id}`;
 
-const snippet = show.shape({
-  id: show.integer("s.id"),
-  title: show.text("s.title"),
-  file_name: show.text("s.file_name"),
-  description: show.text("s.description"),
-  visibility: show.word("s.visibility", VISIBILITY_WORDS),
-  author: show.nested(userSummaryFields),
-  updated_at: show.instant("s.updated_at"),
-  created_at: show.instant("s.created_at"),
-  project_id: show.integer("s.project_id"),
-  web_url: show.url(["s.id", "p.full_path"], webPath),
-  raw_url: show.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
+const snippet = presenter({
+  id: field.integer("s.id"),
+  title: field.text("s.title"),
+  file_name: field.text("s.file_name"),
+  description: field.text("s.description"),
+  visibility: field.word("s.visibility", VISIBILITY_WORDS),
+  author: field.nested(userSummaryFields),
+  updated_at: field.instant("s.updated_at"),
+  created_at: field.instant("s.created_at"),
+  project_id: field.integer("s.project_id"),
+  web_url: field.url(["s.id", "p.full_path"], webPath),
+  raw_url: field.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
 });
 
-const visibility = is.optional(is.choice(["private", "internal", "public"]));
-const content = is.text({ max: is.LONG_TEXT });
+const visibility = param.optional(param.choice(["private", "internal", "public"]));
+const content = param.text({ max: param.LONG_TEXT });
 const created = {
-  title: is.text(),
-  file_name: is.text(),
+  title: param.text(),
+  file_name: param.text(),
   content,
-  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
+  description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   visibility,
 };
 const changed = {
-  title: is.optional(is.text()),
-  file_name: is.optional(is.text()),
-  content: is.optional(content),
-  description: is.clearable(is.anyText({ max: is.LONG_TEXT })),
+  title: param.optional(param.text()),
+  file_name: param.optional(param.text()),
+  content: param.optional(content),
+  description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   visibility,
 };
 const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;
-const one = { snippet_id: is.recordId() };
+const one = { snippet_id: param.recordId() };
 
 type Asking = Pick<Context, "source" | "caller" | "viewer"> & { db: Reader };
 

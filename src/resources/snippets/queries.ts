@@ -1,6 +1,6 @@
-import { type Condition, floorOf, type Viewer } from "../../core/access.ts";
+import { type Condition, floorOf, type Viewer } from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
 const SNIPPETS = `snippets s join users u on u.id = s.author_id
@@ -41,7 +41,7 @@ export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
 }
 
 /** The snippets that match a condition on `s`, newest first. */
-export function list(db: Reader, shape: Shape, page: Page, where: Condition): Promise<Listed> {
+export function list(db: Reader, shape: Presenter, page: Page, where: Condition): Promise<Listed> {
   return paginate(db, shape, page, {
     from: `${SNIPPETS} where ${where.sql}`,
     countFrom: `snippets s where ${where.sql}`,
@@ -51,7 +51,7 @@ export function list(db: Reader, shape: Shape, page: Page, where: Condition): Pr
 }
 
 /** One snippet as a row of its shape. */
-export async function row(db: Reader, shape: Shape, snippetId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, snippetId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from ${SNIPPETS} where s.id = ?`, [
     snippetId,
   ]);

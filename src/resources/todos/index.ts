@@ -1,6 +1,7 @@
 import { notFound, notModified } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, get, post, type Resource } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { hideWeight, issue } from "../issues/json.ts";
@@ -14,28 +15,28 @@ import { migrations } from "./table.ts";
 
 const { ISSUE } = issues;
 
-const todo = show.shape({
-  id: show.integer("td.id"),
-  project: show.nested({
-    id: show.integer("p.id"),
-    description: show.text("p.description"),
-    name: show.text("p.name"),
-    name_with_namespace: show.text("n.full_name || ' / ' || p.name"),
-    path: show.text("p.path"),
-    path_with_namespace: show.text("p.full_path"),
-    created_at: show.instant("p.created_at"),
+const todo = presenter({
+  id: field.integer("td.id"),
+  project: field.nested({
+    id: field.integer("p.id"),
+    description: field.text("p.description"),
+    name: field.text("p.name"),
+    name_with_namespace: field.text("n.full_name || ' / ' || p.name"),
+    path: field.text("p.path"),
+    path_with_namespace: field.text("p.full_path"),
+    created_at: field.instant("p.created_at"),
   }),
-  author: show.nested(userFields("u")),
-  action_name: show.text("td.action"),
-  target_type: show.text("case when td.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  author: field.nested(userFields("u")),
+  action_name: field.text("td.action"),
+  target_type: field.text("case when td.issue_id is null then 'MergeRequest' else 'Issue' end"),
   // Type and id, which `embedTargets` replaces with the issue or merge request.
-  target: show.json(
+  target: field.json(
     `case when td.issue_id is null then 'MergeRequest ' || td.merge_request_id
       else 'Issue ' || td.issue_id end as target`,
     "Issue or Merge request",
     { either: [issue.fields, mergeRequest.fields] },
   ),
-  target_url: show.url(
+  target_url: field.url(
     [
       "p.full_path",
       `case when td.issue_id is null then 'merge_requests/' || mr.iid else 'issues/' || i.iid end
@@ -43,9 +44,9 @@ const todo = show.shape({
     ],
     (path, rest) => `/${path}/-/${rest}`,
   ),
-  body: show.text("coalesce(nt.body, i.title, mr.title)"),
-  state: show.text("td.state"),
-  created_at: show.instant("td.created_at"),
+  body: field.text("coalesce(nt.body, i.title, mr.title)"),
+  state: field.text("td.state"),
+  created_at: field.instant("td.created_at"),
 });
 
 type Showing = Pick<Context, "shape" | "view" | "tier"> & { db: Reader };
@@ -81,7 +82,7 @@ async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
 const marking = (kind: issues.Kind, what: string) =>
   post(`/projects/:id/${kind.path}/:target_iid/todo`, {
     summary: `Create a todo for ${what}; 304 if a pending one exists`,
-    input: { target_iid: is.recordId() },
+    input: { target_iid: param.recordId() },
     present: todo,
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
@@ -102,12 +103,12 @@ export const todoResource: Resource = {
     get("/todos", {
       summary: "List the caller's todos, newest first; by default only pending ones",
       input: {
-        action: is.optional(is.choice(todos.ACTIONS)),
-        author_id: is.optional(is.integer()),
-        project_id: is.optional(is.integer()),
-        group_id: is.optional(is.integer()),
-        state: is.optional(is.choice(["pending", "done"])),
-        type: is.optional(is.choice(["Issue", "MergeRequest"])),
+        action: param.optional(param.choice(todos.ACTIONS)),
+        author_id: param.optional(param.integer()),
+        project_id: param.optional(param.integer()),
+        group_id: param.optional(param.integer()),
+        state: param.optional(param.choice(["pending", "done"])),
+        type: param.optional(param.choice(["Issue", "MergeRequest"])),
       },
       present: todo,
       handle: async (context) => {
@@ -134,7 +135,7 @@ export const todoResource: Resource = {
     }),
     post("/todos/:todo_id/mark_as_done", {
       summary: "Mark a todo as done",
-      input: { todo_id: is.recordId() },
+      input: { todo_id: param.recordId() },
       present: todo,
       handle: async (context) => {
         const { db, caller, input, now } = context;

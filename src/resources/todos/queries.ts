@@ -1,7 +1,7 @@
-import { type Condition, type Viewer, visibleProjects } from "../../core/access.ts";
+import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { mentionsIn } from "../../core/mentions.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
 import { MERGE_REQUEST } from "../merge-requests/queries.ts";
@@ -77,7 +77,7 @@ function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
 /** The caller's todos, newest first. */
 export function list(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   page: Page,
   viewer: Viewer,
   filter: TodoFilter,
@@ -94,7 +94,7 @@ export function list(
 /** One of the caller's todos as a row of its shape; `undefined` if they may not read its target. */
 export async function row(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   todoId: number,
   viewer: Viewer,
 ): Promise<Value[] | undefined> {

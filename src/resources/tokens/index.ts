@@ -1,9 +1,11 @@
-import { authorOf, record } from "../../accounts/audit.ts";
-import { type Caller, newSecret, SCOPES, type Scope } from "../../core/auth.ts";
+import { authorOf, record } from "../../audit/log.ts";
+import { newSecret } from "../../auth/token-secrets.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
+import { SCOPES, type Scope } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -12,23 +14,23 @@ import * as tokens from "./queries.ts";
 import { expiryAfterRotation, requireScopes } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-const token = show.shape(tokenFields);
-const createdToken = show.shape({ ...tokenFields, token: secretField });
-const impersonationToken = show.shape(impersonationFields);
-const createdImpersonationToken = show.shape({ ...impersonationFields, token: secretField });
+const token = presenter(tokenFields);
+const createdToken = presenter({ ...tokenFields, token: secretField });
+const impersonationToken = presenter(impersonationFields);
+const createdImpersonationToken = presenter({ ...impersonationFields, token: secretField });
 
-const userId = { user_id: is.recordId() };
-const tokenId = { ...userId, token_id: is.recordId() };
-const ownId = { token_id: is.untypedId() };
+const userId = { user_id: param.recordId() };
+const tokenId = { ...userId, token_id: param.recordId() };
+const ownId = { token_id: param.untypedId() };
 
 const newToken = {
   ...userId,
-  name: is.text(),
-  description: is.clearable(is.anyText()),
-  scopes: is.optional(is.commaSeparated()),
-  expires_at: is.clearable(is.date()),
+  name: param.text(),
+  description: param.clearable(param.anyText()),
+  scopes: param.optional(param.commaSeparated()),
+  expires_at: param.clearable(param.date()),
 };
-const rotation = { expires_at: is.optional(is.date()) };
+const rotation = { expires_at: param.optional(param.date()) };
 
 /** Every token may read and revoke itself, whatever its scopes. */
 const ANY_SCOPE: readonly Scope[] = SCOPES;
@@ -131,7 +133,7 @@ async function make(
 }
 
 async function create(
-  context: Change & Pick<Context, "shape"> & { input: is.Input<typeof newToken> },
+  context: Change & Pick<Context, "shape"> & { input: param.Input<typeof newToken> },
   impersonation: boolean,
 ) {
   const { input } = context;
@@ -146,7 +148,7 @@ async function create(
 
 /** Revokes a token and creates one with the same name and scopes. */
 async function rotate(
-  context: Change & Pick<Context, "shape"> & { input: is.Input<typeof rotation> },
+  context: Change & Pick<Context, "shape"> & { input: param.Input<typeof rotation> },
   found: tokens.Token,
 ) {
   const { db, now, input } = context;
@@ -185,17 +187,17 @@ export const personalTokenResource: Resource = {
       get("", {
         summary: "List personal access tokens: the caller's own; administrators see all",
         input: {
-          user_id: is.optional(is.integer()),
-          state: is.optional(is.choice(["active", "inactive"])),
-          revoked: is.optional(is.boolean()),
-          search: is.optional(is.anyText()),
-          created_before: is.optional(is.instant()),
-          created_after: is.optional(is.instant()),
-          last_used_before: is.optional(is.instant()),
-          last_used_after: is.optional(is.instant()),
-          expires_before: is.optional(is.date()),
-          expires_after: is.optional(is.date()),
-          sort: is.optional(is.choice(tokens.SORTS)),
+          user_id: param.optional(param.integer()),
+          state: param.optional(param.choice(["active", "inactive"])),
+          revoked: param.optional(param.boolean()),
+          search: param.optional(param.anyText()),
+          created_before: param.optional(param.instant()),
+          created_after: param.optional(param.instant()),
+          last_used_before: param.optional(param.instant()),
+          last_used_after: param.optional(param.instant()),
+          expires_before: param.optional(param.date()),
+          expires_after: param.optional(param.date()),
+          sort: param.optional(param.choice(tokens.SORTS)),
         },
         present: token,
         handle: async ({ db, shape, page, input, viewer, caller }) => {
@@ -297,7 +299,7 @@ export const impersonationTokenResource: Resource = {
       summary: "List the impersonation tokens of a user",
       access: "admin",
       scopes: USER_SCOPES,
-      input: { ...userId, state: is.optional(is.choice(["all", "active", "inactive"])) },
+      input: { ...userId, state: param.optional(param.choice(["all", "active", "inactive"])) },
       present: impersonationToken,
       handle: async (context) => {
         const { db, shape, page, input, viewer } = context;

@@ -1,6 +1,6 @@
-import type { Secret } from "../../core/auth.ts";
+import type { Secret } from "../../auth/token-secrets.ts";
 import { type Listed, type Page, type Part, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
@@ -57,7 +57,12 @@ export interface TokenFilter {
 }
 
 /** The tokens that match a filter. */
-export function list(db: Reader, shape: Shape, page: Page, filter: TokenFilter): Promise<Listed> {
+export function list(
+  db: Reader,
+  shape: Presenter,
+  page: Page,
+  filter: TokenFilter,
+): Promise<Listed> {
   const where = ["1 = 1"];
   const values: Value[] = [];
   const add = (sql: string, ...more: (Value | undefined)[]) => {
@@ -98,7 +103,7 @@ function orderOf(sort: (typeof SORTS)[number]): string {
 }
 
 /** One token as a row of its shape. */
-export async function row(db: Reader, shape: Shape, tokenId: number): Promise<Value[]> {
+export async function row(db: Reader, shape: Presenter, tokenId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${shape.columns} from tokens t where t.id = ?`, [tokenId]);
   return found as Value[];
 }

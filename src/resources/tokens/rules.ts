@@ -1,5 +1,5 @@
-import { SCOPES } from "../../core/auth.ts";
 import { invalid } from "../../core/errors.ts";
+import { SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
-import { type Actor, type AuditAction, record } from "../../accounts/audit.ts";
+import { type Actor, type AuditAction, record } from "../../audit/log.ts";
 import { forbidden } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
+import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -10,14 +10,14 @@ import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
 
 /** Required parameters of a new user. */
-export const newUserInput = { email: is.text(), name: is.text(), username: is.text() };
+export const newUserInput = { email: param.text(), name: param.text(), username: param.text() };
 
 /** Changeable parameters of a user's account. */
 export const userInput = {
-  email: is.optional(is.text()),
-  name: is.optional(is.text()),
-  username: is.optional(is.text()),
-  admin: is.optional(is.boolean()),
+  email: param.optional(param.text()),
+  name: param.optional(param.text()),
+  username: param.optional(param.text()),
+  admin: param.optional(param.boolean()),
 };
 
 function audit(db: Database, by: Actor, action: AuditAction, userId: number, now: number) {
@@ -53,7 +53,7 @@ export async function changeUser(
   db: Database,
   by: Actor,
   found: users.User,
-  { email, name, username, admin }: is.Input<typeof userInput>,
+  { email, name, username, admin }: param.Input<typeof userInput>,
   now: number,
 ): Promise<void> {
   await requireFree(db, { email, username }, found);

@@ -1,7 +1,7 @@
-import { actorOf } from "../../accounts/audit.ts";
+import { actorOf } from "../../audit/log.ts";
+import { hashPassword } from "../../auth/passwords.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import { hashPassword } from "../../core/passwords.ts";
+import * as param from "../../core/input.ts";
 import {
   type Context,
   del,
@@ -19,24 +19,24 @@ import { adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.
 import * as users from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const id = { user_id: is.untypedId() };
+const id = { user_id: param.untypedId() };
 
 const profile = {
-  bio: is.clearable(is.anyText()),
-  location: is.clearable(is.anyText({ max: 500 })),
-  public_email: is.clearable(is.anyText()),
-  skype: is.clearable(is.anyText({ max: 500 })),
-  linkedin: is.clearable(is.anyText({ max: 500 })),
-  twitter: is.clearable(is.anyText({ max: 500 })),
-  website_url: is.clearable(is.anyText({ max: 500 })),
-  organization: is.clearable(is.anyText({ max: 500 })),
-  projects_limit: is.optional(is.integer({ min: 0, max: 2 ** 31 - 1 })),
-  can_create_group: is.optional(is.boolean()),
-  private_profile: is.optional(is.boolean()),
-  external: is.optional(is.boolean()),
+  bio: param.clearable(param.anyText()),
+  location: param.clearable(param.anyText({ max: 500 })),
+  public_email: param.clearable(param.anyText()),
+  skype: param.clearable(param.anyText({ max: 500 })),
+  linkedin: param.clearable(param.anyText({ max: 500 })),
+  twitter: param.clearable(param.anyText({ max: 500 })),
+  website_url: param.clearable(param.anyText({ max: 500 })),
+  organization: param.clearable(param.anyText({ max: 500 })),
+  projects_limit: param.optional(param.integer({ min: 0, max: 2 ** 31 - 1 })),
+  can_create_group: param.optional(param.boolean()),
+  private_profile: param.optional(param.boolean()),
+  external: param.optional(param.boolean()),
 };
 
-type Profile = is.Input<typeof profile>;
+type Profile = param.Input<typeof profile>;
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
@@ -95,18 +95,20 @@ export const userResource: Resource = {
         access: "anyone",
         scopes: ["api", "read_api", "read_user"],
         input: {
-          username: is.optional(is.anyText()),
-          search: is.optional(is.anyText()),
-          active: is.optional(is.boolean()),
-          blocked: is.optional(is.boolean()),
-          external: is.optional(is.boolean()),
-          extern_uid: is.optional(is.anyText()),
-          provider: is.optional(is.anyText()),
-          two_factor: is.optional(is.choice(["enabled", "disabled"])),
-          created_after: is.optional(is.date()),
-          created_before: is.optional(is.date()),
-          order_by: is.optional(is.choice(["id", "name", "username", "created_at", "updated_at"])),
-          sort: is.optional(is.choice(["asc", "desc"])),
+          username: param.optional(param.anyText()),
+          search: param.optional(param.anyText()),
+          active: param.optional(param.boolean()),
+          blocked: param.optional(param.boolean()),
+          external: param.optional(param.boolean()),
+          extern_uid: param.optional(param.anyText()),
+          provider: param.optional(param.anyText()),
+          two_factor: param.optional(param.choice(["enabled", "disabled"])),
+          created_after: param.optional(param.date()),
+          created_before: param.optional(param.date()),
+          order_by: param.optional(
+            param.choice(["id", "name", "username", "created_at", "updated_at"]),
+          ),
+          sort: param.optional(param.choice(["asc", "desc"])),
         },
         present: ({ caller }) => (caller?.admin ? adminUser : userSummary),
         handle: ({ db, shape, page, input, caller }) => {
@@ -139,7 +141,7 @@ export const userResource: Resource = {
         summary: "Get a user",
         access: "anyone",
         scopes: ["api", "read_api", "read_user"],
-        input: { user_id: is.anyText() },
+        input: { user_id: param.anyText() },
         present: ({ caller, input }) => {
           if (caller?.admin) return adminUser;
           return String(caller?.id) === input.user_id ? ownProfile : publicUser;
@@ -156,11 +158,11 @@ export const userResource: Resource = {
         access: "admin",
         input: {
           ...changes.newUserInput,
-          password: is.optional(is.anyText()),
-          reset_password: is.optional(is.boolean()),
-          force_random_password: is.optional(is.boolean()),
-          admin: is.optional(is.boolean()),
-          skip_confirmation: is.optional(is.boolean()),
+          password: param.optional(param.anyText()),
+          reset_password: param.optional(param.boolean()),
+          force_random_password: param.optional(param.boolean()),
+          admin: param.optional(param.boolean()),
+          skip_confirmation: param.optional(param.boolean()),
           ...profile,
         },
         atLeastOne: ["password", "reset_password", "force_random_password"],
@@ -183,8 +185,8 @@ export const userResource: Resource = {
         input: {
           ...id,
           ...changes.userInput,
-          password: is.optional(is.anyText()),
-          skip_reconfirmation: is.optional(is.boolean()),
+          password: param.optional(param.anyText()),
+          skip_reconfirmation: param.optional(param.boolean()),
           ...profile,
         },
         present: adminUser,

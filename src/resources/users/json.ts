@@ -1,18 +1,19 @@
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import { presenter } from "../../core/presenter.ts";
 
 /** The summary of a user, for a query with this alias of `users`. */
 export const userFields = (alias: string) => ({
-  id: show.integer(`${alias}.id`),
-  name: show.text(`${alias}.name`),
-  username: show.text(`${alias}.username`),
-  state: show.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
-  avatar_url: show.derived(
+  id: field.integer(`${alias}.id`),
+  name: field.text(`${alias}.name`),
+  username: field.text(`${alias}.username`),
+  state: field.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
+  avatar_url: field.derived(
     [`${alias}.avatar_url`, `${alias}.username`],
     "URL",
     ([avatar, username], view) =>
       avatar === null ? `${view.base}/-/avatars/${avatarName(String(username))}` : avatar,
   ),
-  web_url: show.url(`${alias}.username`, (username) => `/${username}`),
+  web_url: field.url(`${alias}.username`, (username) => `/${username}`),
 });
 
 /** The summary of a user with the alias `u`. */
@@ -28,58 +29,58 @@ function avatarName(username: string): string {
 }
 
 const profile = {
-  bio: show.text("u.bio"),
-  location: show.text("u.location"),
-  public_email: show.text("coalesce(u.public_email, '')"),
-  skype: show.text("coalesce(u.skype, '')"),
-  linkedin: show.text("coalesce(u.linkedin, '')"),
-  twitter: show.text("coalesce(u.twitter, '')"),
-  website_url: show.text("coalesce(u.website_url, '')"),
-  organization: show.text("u.organization"),
+  bio: field.text("u.bio"),
+  location: field.text("u.location"),
+  public_email: field.text("coalesce(u.public_email, '')"),
+  skype: field.text("coalesce(u.skype, '')"),
+  linkedin: field.text("coalesce(u.linkedin, '')"),
+  twitter: field.text("coalesce(u.twitter, '')"),
+  website_url: field.text("coalesce(u.website_url, '')"),
+  organization: field.text("u.organization"),
 };
 
 /** A user's public profile; private profiles hide when they were created. */
-export const publicUser = show.shape({
+export const publicUser = presenter({
   ...userSummaryFields,
-  created_at: show.instant("case when u.private_profile = 0 then u.created_at end"),
+  created_at: field.instant("case when u.private_profile = 0 then u.created_at end"),
   ...profile,
 });
 
 /** A user as they see their own public profile. */
-export const ownProfile = show.shape({
+export const ownProfile = presenter({
   ...userSummaryFields,
-  created_at: show.instant("u.created_at"),
+  created_at: field.instant("u.created_at"),
   ...profile,
 });
 
 const account = {
   ...userSummaryFields,
-  created_at: show.instant("u.created_at"),
+  created_at: field.instant("u.created_at"),
   ...profile,
-  last_sign_in_at: show.instant("u.last_sign_in_at"),
-  confirmed_at: show.instant("u.created_at"),
-  last_activity_on: show.date("u.last_activity_on"),
-  email: show.text("u.email"),
-  theme_id: show.constant(1),
-  color_scheme_id: show.constant(1),
-  projects_limit: show.integer("u.projects_limit"),
-  current_sign_in_at: show.instant("u.current_sign_in_at"),
-  identities: show.constant([]),
-  can_create_group: show.flag("u.can_create_group"),
-  can_create_project: show.flag("case when u.projects_limit > 0 then 1 else 0 end"),
-  two_factor_enabled: show.flag(
+  last_sign_in_at: field.instant("u.last_sign_in_at"),
+  confirmed_at: field.instant("u.created_at"),
+  last_activity_on: field.date("u.last_activity_on"),
+  email: field.text("u.email"),
+  theme_id: field.constant(1),
+  color_scheme_id: field.constant(1),
+  projects_limit: field.integer("u.projects_limit"),
+  current_sign_in_at: field.instant("u.current_sign_in_at"),
+  identities: field.constant([]),
+  can_create_group: field.flag("u.can_create_group"),
+  can_create_project: field.flag("case when u.projects_limit > 0 then 1 else 0 end"),
+  two_factor_enabled: field.flag(
     `case when exists (select 1 from two_factor t where t.user_id = u.id and t.enabled_at is not null)
       then 1 else 0 end`,
   ),
-  external: show.flag("u.external"),
-  private_profile: show.flag("u.private_profile"),
+  external: field.flag("u.external"),
+  private_profile: field.flag("u.private_profile"),
 };
 
 /** A user as they see themselves. */
-export const ownUser = show.shape(account);
+export const ownUser = presenter(account);
 
 /** A user as administrators see them. */
-export const adminUser = show.shape({ ...account, is_admin: show.flag("u.admin") });
+export const adminUser = presenter({ ...account, is_admin: field.flag("u.admin") });
 
 /** A user in a list. */
-export const userSummary = show.shape(userSummaryFields);
+export const userSummary = presenter(userSummaryFields);

@@ -1,6 +1,6 @@
-import type { Condition } from "../../core/access.ts";
+import type { Condition } from "../../core/access/visibility.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -51,7 +51,12 @@ export interface UserFilter {
 }
 
 /** The users that match a filter. */
-export function list(db: Reader, shape: Shape, page: Page, filter: UserFilter): Promise<Listed> {
+export function list(
+  db: Reader,
+  shape: Presenter,
+  page: Page,
+  filter: UserFilter,
+): Promise<Listed> {
   const where = ["1 = 1"];
   const values: Value[] = [];
   const add = (sql: string, ...more: Value[]) => {
@@ -99,7 +104,11 @@ export function searched(
 }
 
 /** One user as a row of its shape, or `undefined`. */
-export async function row(db: Reader, shape: Shape, userId: number): Promise<Value[] | undefined> {
+export async function row(
+  db: Reader,
+  shape: Presenter,
+  userId: number,
+): Promise<Value[] | undefined> {
   const [found] = await db.rows(`select ${shape.columns} from users u where u.id = ?`, [userId]);
   return found;
 }

@@ -1,4 +1,4 @@
-import type { Viewer } from "../../core/access.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { conflict, invalid } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";

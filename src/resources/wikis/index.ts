@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { invalid, notFound } from "../../core/errors.ts";
-import * as is from "../../core/input.ts";
-import * as show from "../../core/present.ts";
+import * as field from "../../core/field.ts";
+import { file } from "../../core/http/upload.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
 import {
   type Context,
   Download,
@@ -13,7 +15,6 @@ import {
   type Resource,
   under,
 } from "../../core/resource.ts";
-import { file } from "../../core/upload.ts";
 import type { Reader } from "../../store/port.ts";
 import * as wikis from "./queries.ts";
 import {
@@ -27,18 +28,18 @@ import {
 import { migrations } from "./table.ts";
 
 const fields = {
-  format: show.text("w.format"),
-  slug: show.text("w.slug"),
-  title: show.text("w.title"),
+  format: field.text("w.format"),
+  slug: field.text("w.slug"),
+  title: field.text("w.title"),
 };
 /** A wiki page in a list. */
-const listedPage = show.shape(fields);
+const listedPage = presenter(fields);
 /** A wiki page with its content. */
-const wikiPage = show.shape({ content: show.text("w.content"), ...fields });
+const wikiPage = presenter({ content: field.text("w.content"), ...fields });
 
-const slug = { slug: is.anyText() };
-const content = is.text({ max: is.LONG_TEXT });
-const format = is.optional(is.choice(wikis.FORMATS));
+const slug = { slug: param.anyText() };
+const content = param.text({ max: param.LONG_TEXT });
+const format = param.optional(param.choice(wikis.FORMATS));
 
 type In = Pick<Context, "source"> & { db: Reader };
 
@@ -61,7 +62,7 @@ const routes = [
   get("", {
     summary: "List the wiki pages of a project by title",
     access: "anyone",
-    input: { with_content: is.optional(is.boolean()) },
+    input: { with_content: param.optional(param.boolean()) },
     present: ({ input }) => (input.with_content ? wikiPage : listedPage),
     handle: ({ db, shape, page, source }) => wikis.list(db, shape, page, source.id),
   }),
@@ -80,7 +81,7 @@ const routes = [
     summary: "Create a wiki page",
     access: "anyone",
     role: "developer",
-    input: { title: is.text(), content, format },
+    input: { title: param.text(), content, format },
     present: wikiPage,
     handle: async ({ db, shape, source, input, caller, now }) => {
       const { content, format = wikis.FORMATS[0] } = input;
@@ -96,7 +97,12 @@ const routes = [
     summary: "Change or rename a wiki page",
     access: "anyone",
     role: "developer",
-    input: { ...slug, title: is.optional(is.text()), content: is.optional(content), format },
+    input: {
+      ...slug,
+      title: param.optional(param.text()),
+      content: param.optional(content),
+      format,
+    },
     atLeastOne: ["content", "title"],
     present: wikiPage,
     handle: async (context) => {
@@ -133,7 +139,7 @@ const routes = [
     summary: "Attach a file to the wiki (multipart/form-data)",
     access: "anyone",
     role: "developer",
-    input: { file: file(), branch: is.clearable(is.text()) },
+    input: { file: file(), branch: param.clearable(param.text()) },
     examples: [
       {
         file_name: "notes.txt",
@@ -166,7 +172,7 @@ const routes = [
   get("/uploads/:secret/:file_name", {
     summary: "Download an attachment of the wiki",
     access: "anyone",
-    input: { secret: is.anyText(), file_name: is.anyText() },
+    input: { secret: param.anyText(), file_name: param.anyText() },
     handle: async ({ db, source, input }) => {
       const { secret, file_name } = input;
       const blob = await wikis.findAttachment(db, source.id, secret, file_name);

@@ -1,6 +1,6 @@
-import type { Caller } from "../../core/auth.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { type Listed, type Page, paginate } from "../../core/pagination.ts";
-import type { Shape } from "../../core/present.ts";
+import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { PageName } from "./rules.ts";
 
@@ -16,7 +16,7 @@ export interface WikiPage extends PageName {
 }
 
 /** The pages of a project by title. */
-export function list(db: Reader, shape: Shape, page: Page, projectId: number): Promise<Listed> {
+export function list(db: Reader, shape: Presenter, page: Page, projectId: number): Promise<Listed> {
   return paginate(db, shape, page, {
     from: "wiki_pages w where w.project_id = ?",
     values: [projectId],
@@ -27,7 +27,7 @@ export function list(db: Reader, shape: Shape, page: Page, projectId: number): P
 /** One page as a row of its shape, or `undefined`. */
 export async function row(
   db: Reader,
-  shape: Shape,
+  shape: Presenter,
   projectId: number,
   slug: string,
 ): Promise<Value[] | undefined> {

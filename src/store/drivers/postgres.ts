@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { KeptRows, keyOf } from "../kept.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -11,6 +10,7 @@ import {
   UnavailableError,
   type Value,
 } from "../port.ts";
+import { KeptRows, keyOf } from "../row-cache.ts";
 import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
 import { isFull, type Numbered, prepared } from "./postgres-statements.ts";

@@ -1,0 +1,124 @@
+import * as audit from "../audit/queries.ts";
+import { dayOf } from "../core/time.ts";
+import * as events from "../resources/events/queries.ts";
+import * as members from "../resources/members/queries.ts";
+import type { Progress } from "../seed/index.ts";
+import type { Awaitable, Database, Store } from "../store/port.ts";
+
+/** How long one batch should hold the write lock, in milliseconds; batch sizes adapt to it. */
+const AIM = 15;
+const MOST = 2000;
+
+/** Options of a purge. */
+export interface PurgeOptions {
+  /** Removes events older than this: a number and `d`, `w`, `m` or `y`, such as `"2y"`. Default: `eventRetention`. */
+  olderThan?: string;
+  /** Counts without removing. Default false. */
+  dryRun?: boolean;
+  onProgress?: Progress;
+}
+
+/** The result of a purge. */
+export interface Purged {
+  /** How many events were removed; with `dryRun`, how many would be. */
+  events: number;
+  /** The same for security events of the audit log; 0 if `olderThan` was given. */
+  audit_events: number;
+  /** Events before this ISO 8601 instant are too old. */
+  before: string;
+  dry_run: boolean;
+}
+
+const AGE = /^(\d{1,4})([dwmy])$/;
+
+/** Whether a value is an age, such as {@link PurgeOptions.olderThan}. */
+export function isAge(value: unknown): value is string {
+  return typeof value === "string" && AGE.test(value);
+}
+
+/**
+ * The instant before which events are too old.
+ *
+ * @param age a number and `d`, `w`, `m` or `y`
+ * @throws RangeError if it is malformed
+ */
+export function startOfRetention(age: string, now: number): number {
+  const parts = AGE.exec(age);
+  if (!parts)
+    throw new RangeError(`"${age}" is not an age: give a number and d, w, m or y, such as 2y`);
+  const number = Number(parts[1]);
+  const date = new Date(now);
+  if (parts[2] === "d") date.setUTCDate(date.getUTCDate() - number);
+  else if (parts[2] === "w") date.setUTCDate(date.getUTCDate() - 7 * number);
+  else if (parts[2] === "m") date.setUTCMonth(date.getUTCMonth() - number);
+  else date.setUTCFullYear(date.getUTCFullYear() - number);
+  return date.getTime();
+}
+
+/**
+ * Removes old events, oldest first, in transactions small enough for others to write in between. If it is interrupted,
+ * the next call continues.
+ *
+ * By default it also removes old security events. With `olderThan` it does not: an operator who tidies up activity
+ * doesn't mean the audit log.
+ */
+export async function purgeEvents(
+  store: Store,
+  before: number,
+  { olderThan, dryRun = false, onProgress }: PurgeOptions = {},
+): Promise<Purged> {
+  const report = (inEvents: number, inAudit: number): Purged => ({
+    events: inEvents,
+    audit_events: inAudit,
+    before: new Date(before).toISOString(),
+    dry_run: dryRun,
+  });
+  const withAudit = olderThan === undefined;
+  if (dryRun) {
+    const old = await events.countOlder(store, before);
+    return report(old, withAudit ? await audit.countOlder(store, before) : 0);
+  }
+  const total = onProgress ? await events.countOlder(store, before) : 0;
+  const removed = await inBatches(
+    store,
+    (db, most) => events.removeOlder(db, before, most),
+    (done) => onProgress?.(done, Math.max(total, done)),
+  );
+  const inAudit = withAudit
+    ? await inBatches(store, (db, most) => audit.removeOlder(db, before, most))
+    : 0;
+  return report(removed, inAudit);
+}
+
+/** Removes expired memberships in small transactions, between which others can write. Returns how many. */
+export function removeExpiredMembers(store: Store, now: number): Promise<number> {
+  return inBatches(store, async (db, batch) => {
+    const gone = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id } of gone) {
+      if (project_id === null) continue;
+      events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+    }
+    return gone.length;
+  });
+}
+
+/** Calls `remove`, each time in its own transaction, until it has removed fewer rows than it was allowed to. */
+async function inBatches(
+  store: Store,
+  remove: (db: Database, batch: number) => Awaitable<number>,
+  onRemoved?: (sum: number) => void,
+): Promise<number> {
+  let removed = 0;
+  let batch = 100;
+  for (;;) {
+    const started = performance.now();
+    const gone = await store.transaction((db) => remove(db, batch));
+    removed += gone;
+    onRemoved?.(removed);
+    if (gone < batch) return removed;
+    const took = performance.now() - started;
+    batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
+    // Lets the process read requests that arrived meanwhile, not only serve those already waiting.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,66 @@
+import { migrations } from "../auth/table.ts";
+import { notFound } from "../core/errors.ts";
+import * as field from "../core/field.ts";
+import * as param from "../core/input.ts";
+import { presenter } from "../core/presenter.ts";
+import { get, type Resource } from "../core/resource.ts";
+import * as audit from "./queries.ts";
+
+/** Audit events in GitLab's form; ours all concern accounts. */
+const auditEvent = presenter({
+  id: field.integer("a.id"),
+  author_id: field.integer("a.author_id"),
+  entity_id: field.integer("coalesce(a.user_id, a.author_id)"),
+  entity_type: field.constant("User"),
+  details: field.nested({
+    custom_message: field.text("a.action"),
+    author_name: field.text("a.author_name"),
+    target_type: field.constant("User"),
+    target_details: field.text("a.target"),
+    ip_address: field.text("nullif(a.ip, '')"),
+    entity_path: field.text("coalesce(u.username, a.author_name)"),
+  }),
+  created_at: field.instant("a.created_at"),
+});
+
+/** Tables shared by all mounts (sessions, attempts, audit log), and the audit log's routes. */
+export const accountsResource: Resource = {
+  name: "Audit events",
+  migrations,
+  routes: [
+    get("/audit_events", {
+      summary: "List security events, newest first",
+      access: "admin",
+      tier: "premium",
+      input: {
+        created_after: param.optional(param.instant()),
+        created_before: param.optional(param.instant()),
+        entity_type: param.optional(
+          param.choice(["User", "Group", "Project", "Gitlab::Audit::InstanceScope"]),
+        ),
+        entity_id: param.optional(param.integer()),
+      },
+      present: auditEvent,
+      handle: ({ db, shape, page, input }) =>
+        audit.list(db, shape, page, {
+          after: input.created_after,
+          before: input.created_before,
+          // Other entities have no events: no id is -1.
+          entityId:
+            input.entity_type === undefined || input.entity_type === "User" ? input.entity_id : -1,
+        }),
+    }),
+    get("/audit_events/:audit_event_id", {
+      summary: "Get a security event",
+      access: "admin",
+      tier: "premium",
+      input: { audit_event_id: param.recordId() },
+      present: auditEvent,
+      handle: async ({ db, shape, input }) => {
+        const found = await audit.row(db, shape, input.audit_event_id);
+        if (!found) throw notFound();
+        return found;
+      },
+    }),
+  ],
+};

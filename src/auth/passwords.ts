@@ -1,0 +1,43 @@
+import { invalid } from "../core/errors.ts";
+import { runOnThread } from "./password-pool.ts";
+
+/** bcrypt ignores all bytes after these. */
+const MOST_BYTES = 72;
+const LEAST_CHARACTERS = 8;
+/** bcrypt's logarithmic cost. */
+const COST = 10;
+/** Compared if an account has no password, so that the check takes as long. No password has this hash. */
+const NOBODY = `$2b$${COST}$${".".repeat(53)}`;
+
+/** Checks a new password. @throws ApiError 400 if it is too short or too long */
+export function requirePassword(password: string): void {
+  if ([...password].length < LEAST_CHARACTERS) {
+    throw invalid({ password: [`is too short (minimum is ${LEAST_CHARACTERS} characters)`] });
+  }
+  if (new TextEncoder().encode(password).length > MOST_BYTES) {
+    throw invalid({ password: [`is too long (maximum is ${MOST_BYTES} bytes)`] });
+  }
+}
+
+/**
+ * Hashes a password with bcrypt.
+ *
+ * @throws ApiError 400 if the password is too short, or longer than the 72 bytes bcrypt reads; 503 if too many
+ *   passwords are already waiting
+ */
+export async function hashPassword(password: string): Promise<string> {
+  requirePassword(password);
+  return (await runOnThread({ password, cost: COST })) as string;
+}
+
+/**
+ * Checks a password against its hash. Without a hash it returns false after the same time.
+ *
+ * @param hash from {@link hashPassword}; `null` if there is no such account or it has no password
+ * @throws ApiError 503 if too many passwords are already waiting
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  // bcrypt ignores the rest, so a longer text would match a password that was never set.
+  const fits = new TextEncoder().encode(password).length <= MOST_BYTES;
+  return (await runOnThread({ password, hash: hash ?? NOBODY })) === true && fits;
+}

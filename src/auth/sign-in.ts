@@ -1,0 +1,65 @@
+import { record } from "../audit/log.ts";
+import { networkOf } from "../core/http/network.ts";
+import type { Preparing } from "../core/resource.ts";
+import * as users from "../resources/users/queries.ts";
+import { verifyPassword } from "./passwords.ts";
+import { isFamiliar } from "./sessions.ts";
+import { type Allowance, attempt, forgive, takeBack } from "./throttle.ts";
+import { digestOf } from "./token-secrets.ts";
+
+const WINDOW = 10 * 60_000;
+
+/**
+ * Checks a user name or e-mail address and a password, before the transaction opens. Attempts are counted per account and
+ * per address first; an unknown account, or one without a password, takes as long as a wrong password.
+ *
+ * Addresses where the account is signed in are counted separately, so strangers can't lock its owner out there.
+ *
+ * @returns the user, whatever their state; `undefined` if name and password don't match
+ * @throws ApiError 429 after too many failures, 503 if too many passwords are waiting to be checked
+ */
+export async function checkPassword(
+  { store, asked, signIns, now }: Preparing,
+  login: string,
+  password: string,
+): Promise<users.User | undefined> {
+  const found = await users.findByLogin(store, login);
+  const { ip } = asked;
+  const familiar = await isFamiliar(store, found?.id ?? 0, ip, now);
+  // An account is counted by its id, whichever of its names was typed. Other input may be a password: none is stored.
+  const name = found ? `#${found.id}` : digestOf(login.toLowerCase());
+  const account = `sign-in of ${name}${familiar ? ` from ${ip}` : ""}`;
+  const address = `sign-in from ${networkOf(ip)}`;
+  const counted: Allowance[] = [];
+  const count = (key: string, most: number | false) => {
+    if (most !== false) counted.push({ key, name: "sign_ins", most, window: WINDOW });
+  };
+  if (ip !== "") count(address, signIns.signInsPerAddress);
+  count(account, signIns.signInsPerAccount);
+  if (counted.length > 0) await attempt(store, counted, now);
+  const fits = await verifyPassword(password, found?.password_hash ?? null).catch(async (error) => {
+    // The password was not checked.
+    await store.transaction(
+      async (db) => {
+        for (const { key } of counted) await takeBack(db, key);
+      },
+      { shared: true },
+    );
+    throw error;
+  });
+  await store.transaction(
+    async (db) => {
+      if (fits) {
+        // In the order of counting, so that two sign-ins cannot deadlock.
+        await takeBack(db, address);
+        await forgive(db, account);
+      } else {
+        // The name that was typed may be a password.
+        const author = { id: found?.id ?? null, name: found?.username ?? "unknown" };
+        await record(db, { action: "sign-in failed", author, ip }, now);
+      }
+    },
+    { shared: true },
+  );
+  return fits ? found : undefined;
+}

@@ -1,0 +1,126 @@
+import { networkOf } from "../core/http/network.ts";
+import { TooManyRequests, type Usage } from "../core/rate-limits.ts";
+import * as tokens from "../resources/tokens/queries.ts";
+import type { Store } from "../store/port.ts";
+import type { Watch } from "./authenticate.ts";
+import * as sessions from "./sessions.ts";
+import { attempt } from "./throttle.ts";
+
+/** The precision of a token's or session's last use, in milliseconds. */
+const EXACTNESS = 60_000;
+/** Milliseconds for which uses are collected before they are written. */
+const DELAY = 100;
+/** The window in which guesses are counted, in milliseconds. */
+const WINDOW = 10 * 60_000;
+/** The maximum number of tokens, and of addresses, kept in memory. */
+const MOST_KEPT = 10_000;
+
+/** A watch, to be closed at the end. */
+export interface Watching extends Watch {
+  /** Writes the uses not yet written. */
+  close(): Promise<void>;
+}
+
+/**
+ * Watches tokens and sessions as they are used.
+ *
+ * A last use is written after the answer, by a timer, so reads never wait for the write lock. The record tells whether a
+ * write is due, so several processes together write at most once a minute.
+ *
+ * Guesses are counted per address, in the database. An address that has guessed too often is refused with every token
+ * except those this process has seen it use before: a right guess is answered like a wrong one.
+ *
+ * @param guesses unknown tokens from one address within ten minutes
+ * @param onError gets the errors of failed writes
+ */
+export function watchUse(
+  store: Store,
+  guesses: number | false,
+  onError: (error: unknown) => void,
+): Watching {
+  const unwritten = new Map<number, number>();
+  const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
+  // Uses being written, which the records don't show yet.
+  const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
+  const addresses = new Map<number | string, string>();
+  const shut = new Map<string, Usage>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const write = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (unwritten.size + unwrittenSessions.size === 0) return;
+    const uses = [...unwritten];
+    const sights = [...unwrittenSessions.values()];
+    unwritten.clear();
+    unwrittenSessions.clear();
+    for (const [id] of uses) inWriting.tokens.add(id);
+    for (const { id } of sights) inWriting.sessions.add(id);
+    // Sorted, so that two processes can't deadlock.
+    uses.sort(([a], [b]) => a - b);
+    sights.sort((a, b) => a.id - b.id);
+    const written = store.transaction(
+      async (db) => {
+        for (const [id, at] of uses) await tokens.setUsed(db, id, at, EXACTNESS);
+        for (const sight of sights) await sessions.setSeen(db, sight, EXACTNESS);
+      },
+      { shared: true },
+    );
+    const ended = written.catch(onError).finally(() => {
+      for (const [id] of uses) inWriting.tokens.delete(id);
+      for (const { id } of sights) inWriting.sessions.delete(id);
+    });
+    writing = Promise.all([writing, ended]).then(() => undefined);
+  };
+
+  const shutUntil = (network: string, now: number): Usage | undefined => {
+    const usage = shut.get(network);
+    if (usage && usage.resetsAt <= now) shut.delete(network);
+    return usage && usage.resetsAt > now ? usage : undefined;
+  };
+
+  return {
+    used(token, ip, now) {
+      const key = token.kind === "personal" ? token.id : `${token.kind} ${token.id}`;
+      const known = addresses.get(key);
+      if (known !== ip) {
+        const usage = shut.size > 0 ? shutUntil(networkOf(ip), now) : undefined;
+        if (usage) throw new TooManyRequests(usage, now);
+        if (addresses.size >= MOST_KEPT) addresses.clear();
+        addresses.set(key, ip);
+      }
+      if (token.kind !== "personal" || unwritten.has(token.id)) return;
+      if (inWriting.tokens.has(token.id)) return;
+      if (token.lastUsedAt !== null && now - token.lastUsedAt < EXACTNESS) return;
+      unwritten.set(token.id, now);
+      timer ??= setTimeout(write, DELAY).unref();
+    },
+    async missed(ip, now) {
+      if (guesses === false || ip === "") return;
+      const network = networkOf(ip);
+      const usage = shutUntil(network, now);
+      if (usage) throw new TooManyRequests(usage, now);
+      const key = `tokens from ${network}`;
+      try {
+        await attempt(store, [{ key, name: "unknown_tokens", most: guesses, window: WINDOW }], now);
+      } catch (error) {
+        if (error instanceof TooManyRequests) {
+          if (shut.size >= MOST_KEPT) shut.clear();
+          shut.set(network, error.usage);
+        }
+        throw error;
+      }
+    },
+    seen({ id, lastSeenAt }, ip, now) {
+      if (now - lastSeenAt < EXACTNESS) return;
+      if (unwrittenSessions.has(id) || inWriting.sessions.has(id)) return;
+      unwrittenSessions.set(id, { id, ip, at: now });
+      timer ??= setTimeout(write, DELAY).unref();
+    },
+    async close() {
+      write();
+      await writing;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { insufficientScope } from "../errors.ts";
+import type { Scope } from "../scopes.ts";
+
+/** The parts of a user that decide what they may see. */
+export interface Person {
+  readonly id: number;
+  readonly username: string;
+  readonly admin: boolean;
+  /** External users see internal groups and projects only as members. */
+  readonly external: boolean;
+}
+
+/** The caller of a request. */
+export interface Caller extends Person {
+  readonly scopes: readonly string[];
+  /** How they, or with sudo the administrator, authenticated. */
+  readonly by: Proof;
+  /** The administrator who acts as this user by sudo. */
+  readonly sudoer?: Person;
+}
+
+/** How a caller authenticated, with the id of the credential's record. */
+export type Proof =
+  | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
+  | {
+      readonly kind: "job";
+      readonly id: number;
+      /** The only project the token is valid for. */
+      readonly projectId: number;
+      readonly projectPath: string;
+    }
+  | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
+  | { readonly kind: "host" };
+
+/**
+ * Checks that a token has a scope the route accepts.
+ *
+ * @throws ApiError 403 insufficient_scope, naming the accepted scopes
+ */
+export function requireScope(caller: Caller, accepted: readonly Scope[]): void {
+  if (!caller.scopes.some((scope) => (accepted as readonly string[]).includes(scope))) {
+    throw insufficientScope(accepted);
+  }
+}

@@ -1,0 +1,176 @@
+import type { Reader, Value } from "../../store/port.ts";
+import { forbidden, notFound } from "../errors.ts";
+import { AREAS, type Area } from "./features.ts";
+import { ROLES, type Role } from "./roles.ts";
+import { isOpenTo, type Viewer } from "./visibility.ts";
+
+/** The group or project a path names, and what the caller may do there. */
+export interface Source {
+  readonly kind: "group" | "project";
+  readonly id: number;
+  readonly fullPath: string;
+  readonly visibility: number;
+  /** The column that refers to this owner in tables for both groups and projects. */
+  readonly column: "namespace_id" | "project_id";
+  /** The group itself, or the project's namespace: inherited records are looked up there. */
+  readonly namespaceId: number;
+  /** The caller's highest access level, own or inherited; 0 for none; 100 for administrators. */
+  readonly level: number;
+  /** The enabled features of a project; all features for a group. */
+  readonly areas: readonly Area[];
+  /** Whether it is an archived project, which can't be changed. */
+  readonly archived: boolean;
+}
+
+const ADMIN_LEVEL = 100;
+
+const NAMESPACE_LEVEL = `select max(m.access_level) from members m
+  join namespace_ancestors a on a.ancestor_id = m.namespace_id
+  where a.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+
+const PROJECT_LEVEL = `select max(m.access_level) from members m
+  where m.project_id = p.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+
+/**
+ * Finds the group or project a path parameter names, by id if it is all digits, else by full path.
+ *
+ * @throws ApiError 404 naming the kind, if there is none or the caller may not read it
+ */
+export async function findSource(
+  db: Reader,
+  kind: Source["kind"],
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source> {
+  const source =
+    kind === "group"
+      ? await findGroup(db, idOrPath, viewer)
+      : await findProject(db, idOrPath, viewer);
+  const readable =
+    source &&
+    (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
+  if (!readable) throw notFound(kind === "group" ? "Group" : "Project");
+  return source;
+}
+
+/** What to look up by, and the value; `undefined` if the text can be neither an id nor a path. */
+function identity(idOrPath: string): { column: "id" | "path"; value: Value } | undefined {
+  // PostgreSQL accepts no texts with a NUL.
+  if (idOrPath.includes("\0")) return undefined;
+  if (!/^\d+$/.test(idOrPath)) return { column: "path", value: idOrPath };
+  const id = Number(idOrPath);
+  return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;
+}
+
+interface GroupRow {
+  id: number;
+  full_path: string;
+  visibility: number;
+  level: number | null;
+}
+
+// Built once: a newly concatenated text would be hashed again to find its statement.
+const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
+  from namespaces n where n.kind = 'group' and`;
+const GROUP_BY = {
+  id: `${GROUP} n.id = ?`,
+  path: `${GROUP} lower(n.full_path) = lower(?)`,
+};
+
+async function findGroup(
+  db: Reader,
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const by = identity(idOrPath);
+  if (!by) return undefined;
+  const row = await db.one<GroupRow>(GROUP_BY[by.column], [
+    viewer.caller?.id ?? 0,
+    viewer.today,
+    by.value,
+  ]);
+  return (
+    row && {
+      kind: "group",
+      id: row.id,
+      fullPath: row.full_path,
+      visibility: row.visibility,
+      column: "namespace_id",
+      namespaceId: row.id,
+      level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+      areas: AREAS,
+      archived: false,
+    }
+  );
+}
+
+interface ProjectRow extends GroupRow {
+  namespace_id: number;
+  own_level: number | null;
+  personal: number;
+  archived: number;
+  issues_enabled: number;
+  merge_requests_enabled: number;
+  snippets_enabled: number;
+  wiki_enabled: number;
+}
+
+const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.issues_enabled,
+    p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
+    (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
+  from projects p join namespaces n on n.id = p.namespace_id where`;
+const PROJECT_BY = {
+  id: `${PROJECT} p.id = ?`,
+  path: `${PROJECT} lower(p.full_path) = lower(?)`,
+};
+
+async function findProject(
+  db: Reader,
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const by = identity(idOrPath);
+  if (!by) return undefined;
+  const callerId = viewer.caller?.id ?? 0;
+  const row = await db.one<ProjectRow>(PROJECT_BY[by.column], [
+    callerId,
+    viewer.today,
+    callerId,
+    viewer.today,
+    callerId,
+    by.value,
+  ]);
+  if (!row) return undefined;
+  const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
+  return {
+    kind: "project",
+    id: row.id,
+    fullPath: row.full_path,
+    visibility: row.visibility,
+    column: "project_id",
+    namespaceId: row.namespace_id,
+    level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+    areas: AREAS.filter((area) => row[`${area}_enabled`] === 1),
+    archived: row.archived === 1,
+  };
+}
+
+/** Members of anything below a group may read the group, as in GitLab. */
+async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): Promise<boolean> {
+  if (kind === "project" || !viewer.caller) return false;
+  return (await db.one(MEMBER_BELOW, [id, viewer.caller.id, viewer.today])) !== undefined;
+}
+
+const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
+  join members m on m.namespace_id = a.namespace_id
+    or m.project_id in (select id from projects where namespace_id = a.namespace_id)
+  where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
+
+/**
+ * Checks the caller's role in a group or project they can read.
+ *
+ * @throws ApiError 403
+ */
+export function requireRole(source: Source, role: Role): void {
+  if (source.level < ROLES[role]) throw forbidden();
+}

@@ -1,0 +1,137 @@
+import type { Value } from "../../store/port.ts";
+import type { Person } from "./caller.ts";
+import { ROLES, type Role } from "./roles.ts";
+import type { Source } from "./source.ts";
+
+/** Visibility levels, with GitLab's numbers: who may read a group or project without being a member. */
+export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
+export type Visibility = keyof typeof VISIBILITIES;
+
+/** Visibility words by their number, for presenters. */
+export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
+  0: "private",
+  10: "internal",
+  20: "public",
+};
+
+/** The caller as SQL conditions need them: who they are, and the day on which memberships must be valid. */
+export interface Viewer {
+  readonly caller: Person | undefined;
+  /** `YYYY-MM-DD`: memberships that expire on this day or before have expired. */
+  readonly today: string;
+}
+
+/** Every row `v` of users in a query, instead of one caller: for finding which of many users may read something. */
+export interface EachUser {
+  readonly each: "v";
+  /** As in {@link Viewer}. */
+  readonly today: string;
+}
+
+/** Groups and projects with a visibility above this one can be read without membership. */
+export function floorOf({ caller }: Viewer): number {
+  if (caller?.admin) return -1;
+  return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
+}
+
+/** Whether the caller can read a group or project, including its code, without membership. */
+export function isOpenTo(viewer: Viewer, { visibility }: Pick<Source, "visibility">): boolean {
+  return visibility > floorOf(viewer);
+}
+
+/** A piece of SQL with the values of its placeholders. */
+export interface Condition {
+  sql: string;
+  values: Value[];
+}
+
+/** The viewer's id, as SQL. */
+export function idOf(viewer: Viewer | EachUser): Condition {
+  if ("each" in viewer) return { sql: "v.id", values: [] };
+  return { sql: "?", values: [viewer.caller?.id ?? 0] };
+}
+
+/** The condition under which the viewer may read a row `p` of projects. */
+export function visibleProjects(viewer: Viewer | EachUser): Condition {
+  return openOrMember(viewer, "guest");
+}
+
+/** The condition for projects that need no membership or in which the viewer has at least `role`. */
+function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
+  if ("each" in viewer) {
+    const { sql, values } = memberProjects(viewer, role);
+    const floor = `case when v.external = 1 then ${VISIBILITIES.internal} else ${VISIBILITIES.private} end`;
+    return { sql: `(v.admin = 1 or p.visibility > ${floor} or ${sql})`, values };
+  }
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
+  const { sql, values } = memberProjects(viewer, role);
+  return { sql: `(p.visibility > ? or ${sql})`, values: [floorOf(viewer), ...values] };
+}
+
+/**
+ * The condition under which the caller has at least `role` in a row `p` of projects: as its member, as a member of a
+ * group above it, or because it is in their own namespace. Its cost grows with the caller's memberships, not with the
+ * table.
+ */
+export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
+  const id = idOf(viewer);
+  const membership = [...id.values, viewer.today, ROLES[role]];
+  return {
+    sql: `(p.namespace_id in (
+        select a.namespace_id from members m
+        join namespace_ancestors a on a.ancestor_id = m.namespace_id
+        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+        union all
+        select id from namespaces where owner_id = ${id.sql})
+      or p.id in (
+        select m.project_id from members m
+        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+          and m.project_id is not null))`,
+    values: [...membership, ...id.values, ...membership],
+  };
+}
+
+/**
+ * The condition under which the caller may read the code, and so the pushes, of a row `p` of projects that they can
+ * read. As in GitLab, guests may not if they see the project only because of their membership.
+ */
+export function visibleCode(viewer: Viewer | EachUser): Condition {
+  return openOrMember(viewer, "reporter");
+}
+
+/** The condition under which the caller may read a row `n` of namespaces that is a group. */
+export function visibleGroups(viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!viewer.caller) return { sql: "n.visibility > ?", values: [floorOf(viewer)] };
+  const member = memberGroups(viewer);
+  return {
+    sql: `(n.visibility > ? or ${member.sql})`,
+    values: [floorOf(viewer), ...member.values],
+  };
+}
+
+/**
+ * The condition under which the caller has at least `role` in a row `n` of namespaces. Without a role, belonging to
+ * anything below the group is enough.
+ */
+export function memberGroups(viewer: Viewer, role?: Role): Condition {
+  const membership = [viewer.caller?.id ?? 0, viewer.today];
+  const inherited = `select a.namespace_id from members m
+      join namespace_ancestors a on a.ancestor_id = m.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?`;
+  if (role) return { sql: `n.id in (${inherited})`, values: [...membership, ROLES[role]] };
+  return {
+    sql: `n.id in (${inherited}
+      union all
+      select a.ancestor_id from members m
+      join namespace_ancestors a on a.namespace_id = m.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+      union all
+      select a.ancestor_id from members m
+      join projects q on q.id = m.project_id
+      join namespace_ancestors a on a.namespace_id = q.namespace_id
+      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?))`,
+    values: [...membership, ROLES.guest, ...membership, ...membership],
+  };
+}

@@ -1,0 +1,186 @@
+import type { Readable } from "node:stream";
+import { tooLarge, unreadable, unsupportedMediaType } from "../errors.ts";
+import type { Incoming } from "./incoming.ts";
+import {
+  addParameter,
+  emptyParameters,
+  fromParsed,
+  type Parameter,
+  type ParameterLimits,
+  type Parameters,
+  parseJson,
+  parseQuery,
+  tooMany,
+} from "./parameters.ts";
+import type { Upload } from "./upload.ts";
+
+/** Limits on the size and content of a body. */
+export interface BodyLimits extends ParameterLimits {
+  /** Maximum bytes of a body. Default 1 MiB. */
+  bytes: number;
+}
+
+/** Maximum parts of a multipart body; each costs far more than a form parameter. */
+const MOST_PARTS = 1000;
+/** Maximum files among them: every file a route accepts is written, though only the last one counts. */
+const MOST_FILES = 10;
+/** Bytes parsed at a time, so that parsing stops soon after a body is refused. */
+const PIECE = 16 * 1024;
+
+/**
+ * Reads a body of any content type the API accepts into parameters. File parts of a multipart body are skipped, except
+ * the one that `upload` receives.
+ *
+ * @throws ApiError 400 if malformed or truncated, 413 over the limit, 415 for another content type
+ */
+export async function readBody(
+  incoming: Incoming,
+  limits: BodyLimits,
+  upload?: Upload,
+): Promise<Parameters> {
+  if (incoming.parsedBody !== undefined) return fromParsed(incoming.parsedBody, limits);
+  const type = incoming.header("content-type") ?? "";
+  const essence = (type.split(";", 1)[0] as string).trim().toLowerCase();
+  const isMultipart = essence === "multipart/form-data";
+  const declared = Number(incoming.header("content-length"));
+  if (declared > limits.bytes && !(upload && isMultipart)) throw tooLarge();
+  const body = incoming.body();
+  if (!body || declared === 0) return emptyParameters();
+
+  if (isMultipart) return readMultipart(body, type, limits, upload, declared);
+  const bytes = await readAll(body, limits.bytes);
+  if (bytes.length === 0) return emptyParameters();
+  const text = decodeUtf8(bytes);
+  if (essence === "application/json" || essence.endsWith("+json")) return parseJson(text, limits);
+  if (essence === "application/x-www-form-urlencoded") return parseQuery(text, limits);
+  throw unsupportedMediaType(essence);
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of limited(body, most)) chunks.push(chunk);
+  if (chunks.length === 1) return chunks[0] as Uint8Array;
+  const all = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+async function* limited(body: AsyncIterable<Uint8Array>, most: number) {
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > most) throw tooLarge();
+    yield chunk;
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable("message body is not valid UTF-8");
+  }
+}
+
+/**
+ * With an upload the body may be larger by the file's limit. A body up to twice that size is read to its end before it
+ * is refused, since many clients read no answer before they have sent everything; reading of a larger one stops.
+ */
+async function readMultipart(
+  body: AsyncIterable<Uint8Array>,
+  contentType: string,
+  limits: BodyLimits,
+  upload: Upload | undefined,
+  declared: number,
+): Promise<Parameters> {
+  const most = limits.bytes + (upload?.bytes ?? 0);
+  const patience = upload ? 2 * most : 0;
+  if (declared > Math.max(most, patience)) throw tooLarge();
+  const { Busboy } = await import("@fastify/busboy");
+  let parser: InstanceType<typeof Busboy>;
+  try {
+    parser = new Busboy({
+      headers: { "content-type": contentType },
+      limits: {
+        fieldSize: limits.bytes,
+        parts: Math.min(limits.count, MOST_PARTS),
+        files: MOST_FILES,
+        headerPairs: 100,
+      },
+    });
+  } catch {
+    throw unreadable("malformed multipart body");
+  }
+  const parameters = emptyParameters();
+  let fieldBytes = 0;
+  let receiving: Promise<void> | undefined;
+  let open: Readable | undefined;
+  let failure: unknown;
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const fail = (error: unknown) => {
+    failure ??= error;
+    open?.destroy(failure as Error);
+    end();
+  };
+  const malformed = () => fail(unreadable("malformed multipart body"));
+
+  parser.on("field", (name: string, value: string) => {
+    fieldBytes += name.length + value.length;
+    if (fieldBytes > limits.bytes) return fail(tooLarge());
+    try {
+      addParameter(parameters, name, value, limits);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  parser.on("file", (name: string, stream: Readable, fileName: string | undefined) => {
+    stream.on("error", malformed);
+    if (failure || !upload || name !== upload.part) {
+      stream.resume();
+      return;
+    }
+    open = stream;
+    // The last of several equal names wins, as everywhere.
+    const place = emptyParameters();
+    parameters[name] = place;
+    const before = receiving;
+    receiving = (async () => {
+      await before;
+      const received = await upload.receive(fileName ?? "", stream, parameters);
+      if (parameters[name] === place) parameters[name] = received as unknown as Parameter;
+    })().catch(fail);
+  });
+  parser.on("partsLimit", () => fail(tooMany()));
+  parser.on("filesLimit", () => fail(tooMany()));
+  parser.on("error", malformed);
+  parser.on("finish", end);
+
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > most) fail(tooLarge());
+      if (failure && length > patience) break;
+      for (let at = 0; at < chunk.length && !failure; at += PIECE) {
+        // Backpressure: the sender waits if the file arrives faster than it is written.
+        if (!parser.write(chunk.subarray(at, at + PIECE))) {
+          await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), ended]);
+        }
+      }
+    }
+  } catch {
+    fail(unreadable("the body ended early"));
+  }
+  if (!failure) parser.end();
+  await ended;
+  await receiving;
+  if (failure) throw failure;
+  return parameters;
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AdapterRequestContext } from "@hattip/core";
+import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
+import { forwarded, originOf } from "./origin.ts";
+
+/** How requests are read. */
+export interface RequestOptions {
+  /**
+   * Whether to trust `X-Forwarded-For`, `-Proto` and `-Host`. Enable it only behind a proxy that sets them, since any
+   * client can send them. Default false.
+   */
+  trustProxy?: boolean;
+}
+
+/** What is known about a request besides the request itself. */
+interface Origin extends RequestOptions {
+  /** The path the application is mounted at, without a trailing slash. */
+  prefix: string;
+  /** The client's address, `""` if unknown. */
+  ip: string;
+}
+
+/** Creates a handler for hattip's adapters, which pass it a `Request` and expect a `Response`. */
+export function createHattipHandler(
+  respond: Respond,
+  { trustProxy = false }: RequestOptions = {},
+): (context: AdapterRequestContext) => Promise<Response> {
+  return (context) => {
+    const { request, ip } = context;
+    return answered(respond, request, { trustProxy, prefix: "", ip }, () => context.passThrough());
+  };
+}
+
+/** Options of {@link App.fetch}. */
+export interface FetchOptions {
+  /** The path the embedding app mounts the application at, such as `/pm`. Default: the path of the option `url`. */
+  prefix?: string;
+}
+
+/**
+ * Creates {@link App.fetch}.
+ *
+ * @param url the application's; request paths may begin with its path, or may already have been stripped of it
+ */
+export function createFetch(respond: Respond, url = "") {
+  const mount = trimmed(URL_PARTS.exec(url)?.[3] ?? "");
+  return (
+    input: Request | string | URL,
+    init: RequestInit & FetchOptions = {},
+  ): Promise<Response> => {
+    // No `instanceof`: a host may have a `Request` of its own.
+    const request =
+      typeof input === "string" || input instanceof URL ? new Request(input, init) : input;
+    const given = typeof init.prefix === "string" ? trimmed(init.prefix) : undefined;
+    const prefix = given ?? (isBelow(pathOf(request), mount) ? mount : "");
+    return answered(respond, request, { prefix, ip: "" }, () => undefined);
+  };
+}
+
+/** A prefix with a leading slash and without a trailing one. */
+const trimmed = (prefix: string) => prefix.replace(/^\/?/, "/").replace(/\/$/, "");
+
+const pathOf = ({ url }: Request) => URL_PARTS.exec(url)?.[3] ?? "";
+
+const isBelow = (path: string, prefix: string) => `${path}/`.startsWith(`${prefix}/`);
+
+async function answered(
+  respond: Respond,
+  request: Request,
+  origin: Origin,
+  passThrough: () => void,
+): Promise<Response> {
+  const incoming = isBelow(pathOf(request), origin.prefix)
+    ? incomingOf(request, origin)
+    : undefined;
+  const reply = incoming && (await respond(incoming));
+  if (reply) return responseOf(reply, request);
+  passThrough();
+  const last = incoming && (await respond({ ...incoming, isLast: true }));
+  return last ? responseOf(last, request) : notFound();
+}
+
+function notFound(): Response {
+  return Response.json({ error: "404 Not Found" }, { status: 404 });
+}
+
+/** Not always absolute: Bun passes the target alone if the client's `Host` doesn't form a URL with it. */
+const URL_PARTS = /^(?:(\w+):\/\/([^/?#]*))?([^?#]*)\??([^#]*)/;
+
+function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incoming {
+  const [, protocol = "", host = "", path = "", query = ""] = URL_PARTS.exec(request.url) ?? [];
+  const header = (name: string) => request.headers.get(name) ?? undefined;
+  const trusted = (name: "for" | "proto" | "host") =>
+    trustProxy ? forwarded(header, name) : undefined;
+  const origin = originOf(trusted("proto") ?? protocol, trusted("host") ?? host);
+  return {
+    method: request.method,
+    path: path.slice(prefix.length) || "/",
+    query,
+    header,
+    body: () => (request.body ? bytesOf(request.body) : undefined),
+    base: origin && origin + prefix,
+    ip: trusted("for") ?? ip,
+    host: request,
+  };
+}
+
+/** Locks the stream only when it is read, so that the body of a refused request can still be discarded. */
+async function* bytesOf(body: ReadableStream<Uint8Array>) {
+  yield* body.values({ preventCancel: true });
+}
+
+function responseOf({ status, headers, body }: Reply, request: Request): Response {
+  if (body !== null && typeof body !== "string") {
+    if (body.length !== undefined) headers["content-length"] = String(body.length);
+    return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
+  }
+  const sent =
+    body === null || request.method === "HEAD"
+      ? null
+      : headers["connection"] === "close" && request.body
+        ? lingering(body, request.body)
+        : body;
+  return new Response(sent, { status, headers });
+}
+
+/** How long the rest of a refused body is discarded, in milliseconds. */
+const LINGER = 1000;
+
+/**
+ * The body of an answer to a client that is still sending: it ends when the client stops, or after {@link LINGER}.
+ * Closing the connection earlier could discard the answer before the client reads it (RFC 9112 §9.6).
+ */
+function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const readPast = async () => {
+    for await (const _ of upload);
+  };
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode(body));
+      await Promise.race([
+        readPast().catch(() => undefined),
+        sleep(LINGER, undefined, { ref: false }),
+      ]);
+      controller.close();
+    },
+  });
+}
+
+/** Streams a body as fast as the client reads it; a client that disconnects ends the reading. */
+function streamOf(body: Bytes): ReadableStream<Uint8Array> {
+  const chunks = body.chunks()[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,64 @@
+import type { Bytes, Respond } from "./incoming.ts";
+
+/** How long a closing application waits for running requests. */
+const GRACE_MILLISECONDS = 10_000;
+
+/** Counts the requests an application is answering, so that it can shut down without breaking them off. */
+export class Running {
+  #count = 0;
+  #closing = false;
+  #idle: () => void = () => undefined;
+
+  readonly isClosing = (): boolean => this.#closing;
+
+  /** Wraps `respond` to count each request until it is answered, and each streamed body until it is sent. */
+  counted(respond: Respond): Respond {
+    return async (incoming) => {
+      this.#count += 1;
+      try {
+        const reply = await respond(incoming);
+        if (reply && reply.body !== null && typeof reply.body !== "string") {
+          reply.body = this.#countedBytes(reply.body);
+        }
+        return reply;
+      } finally {
+        this.#leave();
+      }
+    };
+  }
+
+  /** Marks the application as closing and waits for running requests, up to the limit. */
+  async end(): Promise<void> {
+    this.#closing = true;
+    if (this.#count === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+      timer = setTimeout(resolve, GRACE_MILLISECONDS);
+    });
+    clearTimeout(timer);
+  }
+
+  #countedBytes(bytes: Bytes): Bytes {
+    const begin = () => {
+      this.#count += 1;
+    };
+    const leave = () => this.#leave();
+    return {
+      length: bytes.length,
+      async *chunks() {
+        begin();
+        try {
+          yield* bytes.chunks();
+        } finally {
+          leave();
+        }
+      },
+    };
+  }
+
+  #leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#idle();
+  }
+}

@@ -1,0 +1,31 @@
+import type { Fields, Writer } from "./field.ts";
+import { bindAll } from "./field.ts";
+
+/**
+ * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never create row objects,
+ * which would cost more than everything else (docs/performance.md).
+ */
+export interface Presenter {
+  /** For the `select` list. */
+  readonly columns: string;
+  readonly fields: Fields;
+  readonly write: Writer;
+  /** The index in a row of a top-level field's first column: for children loaded by a separate query. */
+  at(name: string): number;
+}
+
+/** Creates a presenter from its fields. A column that several fields show is selected once. */
+export function presenter(fields: Fields): Presenter {
+  const columns: string[] = [];
+  const indexOf = (column: string) => {
+    const known = columns.indexOf(column);
+    return known >= 0 ? known : columns.push(column) - 1;
+  };
+  const at = Object.values(fields).flatMap((field) => field.columns.map(indexOf));
+  return {
+    columns: columns.join(", "),
+    fields,
+    write: bindAll(fields, at),
+    at: (name) => columns.indexOf(fields[name]?.columns[0] as string),
+  };
+}

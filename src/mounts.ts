@@ -1,0 +1,23 @@
+import { accountsResource } from "./audit/index.ts";
+import type { Resource } from "./core/resource.ts";
+import { oauth } from "./oauth/index.ts";
+import type { Flows } from "./oauth/rules.ts";
+import { resources } from "./resources/index.ts";
+import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
+
+/** Which optional pages and OAuth flows are enabled. */
+export interface Chosen {
+  flows: Flows;
+  pages: readonly PageName[];
+}
+
+/** Everything with routes or tables: the API's resources and the other mounts. Tables exist whatever is chosen. */
+export function doors(chosen: Chosen): readonly Resource[] {
+  return [...resources, accountsResource, ...oauth(chosen.flows), ...pages(chosen.pages)];
+}
+
+/** {@link doors} with all optional parts enabled. */
+export const everything: readonly Resource[] = doors({
+  flows: { implicit: true, password: true },
+  pages: PAGE_NAMES,
+});

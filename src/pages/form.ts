@@ -1,0 +1,142 @@
+import { ApiError, type AttributeErrors } from "../core/errors.ts";
+import type { Parameters } from "../core/http/parameters.ts";
+import { type Attributes, anyText, type Input, inputReader } from "../core/input.ts";
+import type { Visit } from "../core/resource.ts";
+import type { Awaitable } from "../store/port.ts";
+import { type Html, html } from "./html.ts";
+import { mountOf } from "./navigation.ts";
+import { csrf } from "./page.ts";
+
+/** What was typed into a field. Shorter bounds are checked by the page, which shows the form again. */
+export const typed = anyText({ max: 16_384 });
+
+/** A form of this site. @param action a path below the mount */
+export function form(
+  { csrfToken, view }: Pick<Visit, "csrfToken" | "view">,
+  action: string,
+  body: Html,
+): Html {
+  return html`<form method="post" action="${mountOf(view)}${action}">${csrf(csrfToken)}
+${body}
+</form>`;
+}
+
+/** A field with one line or several. */
+interface FieldSpec {
+  name: string;
+  /** Default: its name, which must be unique on the page. */
+  id?: string;
+  label: string;
+  /** Default `"text"`; `"lines"` is a text area. */
+  type?: "text" | "password" | "date" | "lines";
+  value?: string | undefined;
+  hint?: string;
+  /** What is wrong with the submitted value. */
+  error?: readonly string[] | undefined;
+  /** Default true. */
+  required?: boolean;
+  /** What the browser may fill in (`autocomplete`). Default `"off"`. */
+  autocomplete?: string;
+  /** Has the focus when the page opens. */
+  autofocus?: boolean;
+  /** Accepts digits only. */
+  numeric?: boolean;
+  /** The first day that can be chosen. */
+  min?: string;
+}
+
+/** A field with its label, hint and error. */
+export function field(spec: FieldSpec): Html {
+  const { name, id = name, label, type = "text", value, hint, error, required = true } = spec;
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const attributes = html` id="${id}" name="${name}"${required && html` required`}${
+    spec.autofocus === true && html` autofocus`
+  }${error && html` aria-invalid="true"`}${
+    describedBy !== "" && html` aria-describedby="${describedBy}"`
+  } autocomplete="${spec.autocomplete ?? "off"}" autocapitalize="none" spellcheck="false"`;
+  const control =
+    type === "lines"
+      ? html`<textarea rows="3"${attributes}>
+${value ?? ""}</textarea>`
+      : html`<input type="${type}"${attributes}${value !== undefined && html` value="${value}"`}${
+          spec.numeric === true && html` inputmode="numeric"`
+        }${spec.min !== undefined && html` min="${spec.min}"`}>`;
+  return html`<div class="field">
+<label for="${id}">${label}${!required && html` <span class="optional">(optional)</span>`}</label>
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${control}
+${problem(id, label, error)}
+</div>`;
+}
+
+/** Checkboxes under one name. */
+interface ChoicesSpec {
+  name: string;
+  legend: string;
+  choices: readonly { value: string; label: string; about?: string; checked: boolean }[];
+  error?: readonly string[] | undefined;
+}
+
+/** Checkboxes, each with its meaning. */
+export function choices({ name, legend, choices: all, error }: ChoicesSpec): Html {
+  const boxes = all.map(
+    ({ value, label, about, checked }) => html`<div class="choice">
+<input type="checkbox" id="${name}-${value}" name="${name}[]" value="${value}"${checked && html` checked`}>
+<label for="${name}-${value}">${label}${about && html`<span class="hint">${about}</span>`}</label>
+</div>`,
+  );
+  return html`<fieldset${error && html` aria-describedby="${name}-error"`}>
+<legend>${legend}</legend>
+${boxes}
+${problem(name, legend, error)}
+</fieldset>`;
+}
+
+/** `New password` and `is too short` → `New password is too short.` */
+function problem(id: string, label: string, error: readonly string[] | undefined) {
+  return (
+    error &&
+    html`<p class="error" id="${id}-error">${label} ${error.join(", ").replace(/\.?$/, ".")}</p>`
+  );
+}
+
+/** A button that asks for confirmation, without a script. */
+export function confirmed(
+  visit: Pick<Visit, "csrfToken" | "view">,
+  {
+    label,
+    question,
+    action,
+    body,
+  }: { label: string; question: string; action: string; body?: Html },
+): Html {
+  return html`<details class="confirm"><summary class="button quiet">${label}</summary>
+<div class="question"><p>${question}</p>
+${form(visit, action, html`${body}<button class="danger">${label}</button>`)}</div></details>`;
+}
+
+/** A result, or the errors of each attribute. */
+export type Tried<T> =
+  | { done: T; errors?: undefined }
+  | { done?: undefined; errors: AttributeErrors };
+
+/** Runs work that may refuse attributes, so that a form can show the errors. Other errors are rethrown. */
+export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
+  try {
+    return { done: await work() };
+  } catch (error) {
+    const message = error instanceof ApiError && (error.body as { message?: unknown }).message;
+    if (typeof message !== "object" || message === null) throw error;
+    return { errors: message as AttributeErrors };
+  }
+}
+
+/** Reads a form by schemas. Missing fields count as empty. */
+export function readForm<A extends Attributes>(
+  attributes: A,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<Tried<Input<A>>> {
+  const read = inputReader(attributes);
+  const empty = Object.fromEntries(Object.keys(attributes).map((name) => [name, ""]));
+  return tried(() => read({ ...empty, ...sent } as Parameters));
+}

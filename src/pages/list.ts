@@ -1,0 +1,79 @@
+import { offsetOf, type Page, type Part } from "../core/pagination.ts";
+import type { Answer, Visit } from "../core/resource.ts";
+import type { Awaitable } from "../store/port.ts";
+import { type Html, html } from "./html.ts";
+import { mountOf } from "./navigation.ts";
+import { redirect } from "./page.ts";
+
+/** The rows of one page of a list. */
+interface Leaf<T> {
+  rows: T[];
+  page: Page;
+  hasNext: boolean;
+}
+
+/**
+ * Reads one page of a list.
+ *
+ * @param read returns the rows from an offset on, at most as many as asked for
+ */
+export async function leafOf<T>(
+  page: Page,
+  read: (part: Part) => Awaitable<T[]>,
+): Promise<Leaf<T>> {
+  const rows = await read({ limit: page.size + 1, offset: offsetOf(page) });
+  const hasNext = rows.length > page.size;
+  return { rows: rows.slice(0, page.size), page, hasNext };
+}
+
+/** How a list is displayed. */
+interface ListSpec<T> {
+  /** The path of its page. */
+  path: string;
+  /** The text of an empty list. */
+  none: string;
+  /** Its page parameter. Default `"page"`. */
+  parameter?: string;
+  row: (row: T) => Html;
+}
+
+/** A page of a list with links to the previous and next one, which open at the top of the list. */
+export function list<T>(
+  visit: Pick<Visit, "asked" | "view">,
+  { rows, page, hasNext }: Leaf<T>,
+  { path, none, parameter = "page", row }: ListSpec<T>,
+): Html {
+  const { number } = page;
+  const to = (target: number, rel: string, label: string) =>
+    html`<a href="${mountOf(visit.view)}${path}${queryWith(visit, parameter, target)}#${parameter}" rel="${rel}">${label}</a>`;
+  const shown =
+    rows.length > 0
+      ? html`<ul class="rows" id="${parameter}">${rows.map(row)}</ul>`
+      : html`<p class="lead">${number === 1 ? none : `There is nothing on page ${number}.`}</p>`;
+  if (number === 1 && !hasNext) return shown;
+  return html`${shown}
+<nav class="pager" aria-label="Pages">
+${number > 1 && (rows.length > 0 ? to(number - 1, "prev", "Previous") : to(1, "first", "First page"))}
+<span>Page ${number}</span>
+${hasNext && to(number + 1, "next", "Next")}
+</nav>`;
+}
+
+/** The suffix of an action's path that lets {@link back} return to the same page of the list. */
+export function keepingPlace({ asked }: Pick<Visit, "asked">): string {
+  const query = String(new URLSearchParams(asked.query));
+  return query && `?${query}`;
+}
+
+/** Redirects back to the page of the list where the action was. */
+export function back(visit: Pick<Visit, "asked" | "view">, path: string): Answer {
+  return redirect(mountOf(visit.view) + path + keepingPlace(visit));
+}
+
+function queryWith({ asked }: Pick<Visit, "asked">, parameter: string, number: number): string {
+  const query = new URLSearchParams(asked.query);
+  query.delete(parameter);
+  if (number > 1) query.set(parameter, String(number));
+  const text = String(query);
+  return text && `?${text}`;
+}

@@ -1,0 +1,75 @@
+import type { ApiError } from "../core/errors.ts";
+import type { Answer, Door, Visit } from "../core/resource.ts";
+import { html } from "./html.ts";
+import { homeOf, mountOf } from "./navigation.ts";
+import { page, redirect } from "./page.ts";
+
+/** Pages for people, who are identified by the session cookie or by the embedding app. */
+export const PAGES: Door = { base: "", credentials: "session", showError };
+
+const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
+  400: {
+    title: "Not understood",
+    text: "Something in this request is missing or can't be read. Go back and try again.",
+  },
+  401: { title: "Not signed in", text: "Sign in first." },
+  403: { title: "Not allowed", text: "You may not do this." },
+  404: { title: "Not found", text: "There is nothing at this address, or not any more." },
+  413: { title: "Too large", text: "The request is too large for this page." },
+  422: {
+    title: "Form not accepted",
+    text: "This form is too old, or was not sent from its own page. Reload the page and try again.",
+  },
+  429: { title: "Tried too often", text: "Wait a while before the next try." },
+  500: { title: "Something went wrong", text: "It is not your fault. Try again in a while." },
+  503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
+};
+
+/** Visitors who are not signed in are sent to sign in, and then on to the page they asked for. */
+function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
+  const signIn = status === 401 ? signInAddress(visit) : undefined;
+  if (signIn !== undefined) {
+    return { ...redirect(signIn), status: visit.asked.method === "GET" ? 302 : 303 };
+  }
+  const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
+  const { title, text } = meaning as { title: string; text: string };
+  const shown = page(visit, {
+    title,
+    status,
+    body: html`<section>
+<p class="lead">${reasonOf(status, body) ?? waitOf(headers, text)}</p>
+<p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
+</section>`,
+  });
+  return { ...shown, headers: { ...headers, ...shown.headers } };
+}
+
+/** The longest path to return to after signing in, in characters. */
+const LONGEST_RETURN = 4096;
+
+/** The text of a 403 or 503 after its status. */
+function reasonOf(status: number, body: object): string | undefined {
+  if (status !== 403 && status !== 503) return undefined;
+  const { message } = body as { message?: unknown };
+  return typeof message === "string" ? message.split(" - ", 2)[1] : undefined;
+}
+
+function waitOf(headers: Readonly<Record<string, string>>, text: string): string {
+  const minutes = Math.ceil(Number(headers["retry-after"]) / 60);
+  if (Number.isNaN(minutes)) return text;
+  return `Wait ${minutes === 1 ? "a minute" : `${minutes} minutes`} before the next try.`;
+}
+
+function signInAddress({ asked, site, view }: Visit): string | undefined {
+  const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
+  const address = site.signInUrl ?? own;
+  if (address === undefined || asked.method !== "GET") return address;
+  // The embedding app gets its own path; our paths begin at the mount.
+  const mount = site.signInUrl === undefined ? "" : mountOf(view);
+  // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.
+  const query = asked.query.replaceAll("\\", "%5C");
+  const wanted = `${mount}${asked.path}${query && `?${query}`}`;
+  // Clients refuse long headers.
+  if (wanted.length > LONGEST_RETURN) return address;
+  return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
+}

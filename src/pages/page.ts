@@ -1,0 +1,113 @@
+import { digest } from "../core/digest.ts";
+import { Answer, type Visit } from "../core/resource.ts";
+import { type Html, html } from "./html.ts";
+import { homeOf, mountOf, placesOf } from "./navigation.ts";
+import { STYLE, STYLE_MARKUP } from "./style.ts";
+
+/** The style sheet is inlined; nothing else is loaded and no script runs. */
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${Buffer.from(digest("sha256", STYLE), "hex").toString("base64")}'`,
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/**
+ * @param isOfAccount other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
+ *   may redirect to applications
+ */
+function headersOf(isOfAccount: boolean): Record<string, string> {
+  const staysHere = isOfAccount ? "; form-action 'self'" : "";
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": POLICY + staysHere,
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+  };
+}
+
+/** The prefix of the account pages. They have the navigation, and their forms never redirect to other hosts. */
+const ACCOUNT = "/-/";
+
+/** A page's content. */
+interface PageContent {
+  /** Its heading and, with the product's name, the window's title. */
+  title: string;
+  /** Default 200. */
+  status?: number;
+  body: Html;
+}
+
+/** A page in the common layout, with navigation for signed-in users. */
+export function page(
+  visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
+  { title, status = 200, body }: PageContent,
+): Answer {
+  const { asked, caller, view } = visit;
+  const isOfAccount = asked.path.startsWith(ACCOUNT);
+  const whole = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · pm-api</title>
+<style>${STYLE_MARKUP}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
+${caller && account(visit, caller.username)}
+</header>
+<div class="${caller && isOfAccount ? "frame" : "frame narrow"}">
+${caller && isOfAccount && navigation(visit)}
+<main id="content">
+<h1>${title}</h1>
+${body}
+</main>
+</div>
+</body>
+</html>
+`;
+  return new Answer(status, headersOf(isOfAccount), whole.text);
+}
+
+function account(
+  { csrfToken, site, view }: Pick<Visit, "csrfToken" | "site" | "view">,
+  username: string,
+) {
+  const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
+<button class="quiet">Sign out</button></form>`;
+  return html`<div class="who"><span>@${username}</span>
+${site.pages.includes("sign_in") && signOut}</div>`;
+}
+
+function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
+  const { asked, view } = visit;
+  const places = placesOf(visit);
+  const current = places
+    .filter(({ path }) => `${asked.path}/`.startsWith(`${path.replace(/\/edit$/, "")}/`))
+    .at(-1);
+  const links = places.map(
+    (place) =>
+      html`<li><a href="${mountOf(view)}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
+  );
+  return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
+}
+
+/** The CSRF field of every form. */
+export function csrf(token: string): Html {
+  return html`<input type="hidden" name="authenticity_token" value="${token}">`;
+}
+
+/**
+ * Redirects the browser with a GET (303).
+ *
+ * @param to a path of this site, or a checked URL
+ * @param headers such as `set-cookie`
+ */
+export function redirect(to: string, headers: Record<string, string> = {}): Answer {
+  return new Answer(303, { location: to, "cache-control": "no-store", ...headers });
+}
