@@ -6,7 +6,7 @@ import type { Authenticate } from "./auth/authenticate.ts";
 import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { reseal } from "./auth/reseal.ts";
-import { watchUse } from "./auth/token-usage.ts";
+import { recordUsage } from "./auth/token-usage.ts";
 import { type Swept, sweepInBackground } from "./background.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { HostRequest, Respond } from "./core/http/incoming.ts";
@@ -19,7 +19,7 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import type { SignInLimits } from "./core/rate-limits.ts";
 import type { Tier } from "./core/resource.ts";
 import { createSecrets } from "./core/secrets.ts";
-import { doors } from "./mounts.ts";
+import { mounts } from "./mounts.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
 import { checkAppOptions } from "./options.ts";
 import type { PostgresOptions } from "./store/drivers/postgres.ts";
@@ -163,7 +163,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const resources = doors({ flows: { implicit, password }, pages: site.pages });
+  const resources = mounts({ flows: { implicit, password }, pages: site.pages });
   const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
@@ -188,7 +188,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     requestsPerMinute,
     ...pages
   } = options.limits ?? {};
-  const watch = watchUse(store, unknownTokens, onError);
+  const tokenUsage = recordUsage(store, unknownTokens, onError);
   const running = new Running();
   const pipeline = createPipeline({
     store,
@@ -200,7 +200,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     now,
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
-    watch,
+    tokenUsage,
     turns: new Turns(waitingRequests === false ? Number.POSITIVE_INFINITY : waitingRequests),
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
@@ -230,7 +230,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     await running.end();
     await mailer?.stop();
     leavePasswordThreads();
-    await watch.close();
+    await tokenUsage.close();
     await store.close();
   };
   let closed: Promise<void> | undefined;

@@ -6,18 +6,18 @@ import { resources } from "./resources/index.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
 /** Which optional pages and OAuth flows are enabled. */
-export interface Chosen {
+export interface MountOptions {
   flows: Flows;
   pages: readonly PageName[];
 }
 
 /** Everything with routes or tables: the API's resources and the other mounts. Tables exist whatever is chosen. */
-export function doors(chosen: Chosen): readonly Resource[] {
+export function mounts(chosen: MountOptions): readonly Resource[] {
   return [...resources, accountsResource, ...oauth(chosen.flows), ...pages(chosen.pages)];
 }
 
-/** {@link doors} with all optional parts enabled. */
-export const everything: readonly Resource[] = doors({
+/** {@link mounts} with all optional parts enabled. */
+export const allMounts: readonly Resource[] = mounts({
   flows: { implicit: true, password: true },
   pages: PAGE_NAMES,
 });

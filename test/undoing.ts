@@ -1,4 +1,4 @@
-import { Committed } from "../src/core/resource.ts";
+import { AfterCommit } from "../src/core/resource.ts";
 import type { Database, Store } from "../src/store/port.ts";
 
 /** A store that can roll everything back, so that every request finds the same database. */
@@ -15,14 +15,14 @@ class Undone extends Error {}
 export function undoing(store: Store): UndoingStore {
   let accepted = 0;
   const undone = async <T>(work: (db: Database) => T | Promise<T>): Promise<T> => {
-    let result: T | Committed | undefined;
+    let result: T | AfterCommit | undefined;
     try {
       await store.transaction(async (db) => {
         result = await work(db);
-        if (result instanceof Committed) {
+        if (result instanceof AfterCommit) {
           // Read now, since the rows are gone after the rollback.
           const read = await result.read(db);
-          result = new Committed(() => read);
+          result = new AfterCommit(() => read);
         }
         throw new Undone();
       });

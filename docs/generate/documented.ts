@@ -3,11 +3,11 @@ import type { Caller } from "../../src/core/access/caller.ts";
 import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
-import { everything } from "../../src/mounts.ts";
+import { allMounts } from "../../src/mounts.ts";
 
 /** The resources for programs; pages are for people. */
-export const described: readonly Resource[] = everything.filter(
-  ({ door, routes }) => door?.credentials !== "session" && routes.length > 0,
+export const described: readonly Resource[] = allMounts.filter(
+  ({ mount, routes }) => mount?.credentials !== "session" && routes.length > 0,
 );
 
 /** An attribute of a route: where it is sent and its possible values. */
@@ -44,7 +44,7 @@ const ID: AttributeNotes = {
 };
 
 /** Documents a route. */
-export function documented({ door }: Resource, route: Route): Documented {
+export function documented({ mount }: Resource, route: Route): Documented {
   return {
     route,
     operationId: operationIdOf(route),
@@ -52,7 +52,7 @@ export function documented({ door }: Resource, route: Route): Documented {
     scopes: route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]),
     status: route.status ?? { GET: 200, PUT: 200, POST: 201, DELETE: 204 }[route.method],
     answers: answersOf(route),
-    takesTokens: door?.credentials !== "none",
+    takesTokens: mount?.credentials !== "none",
     isList: route.method === "GET" && route.summary.startsWith("List "),
   };
 }
@@ -99,13 +99,13 @@ const CALLERS: { to: string; caller: Caller | undefined; access: Route["access"]
 ];
 
 /** If the presenter depends on the caller: the answer for each kind of caller, without optional parameters. */
-function answersOf({ present, access = "user" }: Route): Answer[] {
-  if (present === undefined) return [];
-  if (typeof present !== "function") return [{ to: undefined, shape: present }];
+function answersOf({ presenter, access = "user" }: Route): Answer[] {
+  if (presenter === undefined) return [];
+  if (typeof presenter !== "function") return [{ to: undefined, shape: presenter }];
   const byShape = new Map<Presenter, string[]>();
   for (const { to, caller, access: reached } of CALLERS) {
     if (!reached.includes(access)) continue;
-    const shape = present({ caller, input: {} });
+    const shape = presenter({ caller, input: {} });
     byShape.set(shape, [...(byShape.get(shape) ?? []), to]);
   }
   const alone = byShape.size === 1;

@@ -16,7 +16,7 @@ export function openapi(of: readonly Resource[] = described): Json {
   for (const resource of of) {
     for (const route of resource.routes) {
       const path = route.path.replace(/:(\w+)\*?/g, "{$1}");
-      paths[path] ??= resource.door?.base === "" ? { servers: [{ url: "/" }] } : {};
+      paths[path] ??= resource.mount?.base === "" ? { servers: [{ url: "/" }] } : {};
       paths[path][route.method.toLowerCase()] = operation(
         resource,
         documented(resource, route),

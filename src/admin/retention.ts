@@ -6,8 +6,8 @@ import type { Progress } from "../seed/index.ts";
 import type { Awaitable, Database, Store } from "../store/port.ts";
 
 /** How long one batch should hold the write lock, in milliseconds; batch sizes adapt to it. */
-const AIM = 15;
-const MOST = 2000;
+const BATCH_TARGET_MS = 15;
+const MAX_BATCH = 2000;
 
 /** Options of a purge. */
 export interface PurgeOptions {
@@ -117,7 +117,10 @@ async function inBatches(
     onRemoved?.(removed);
     if (gone < batch) return removed;
     const took = performance.now() - started;
-    batch = Math.max(10, Math.min(MOST, Math.round((batch * AIM) / Math.max(took, 1))));
+    batch = Math.max(
+      10,
+      Math.min(MAX_BATCH, Math.round((batch * BATCH_TARGET_MS) / Math.max(took, 1))),
+    );
     // Lets the process read requests that arrived meanwhile, not only serve those already waiting.
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -40,9 +40,9 @@ export const accountsResource: Resource = {
         ),
         entity_id: param.optional(param.integer()),
       },
-      present: auditEvent,
-      handle: ({ db, shape, page, input }) =>
-        audit.list(db, shape, page, {
+      presenter: auditEvent,
+      handle: ({ db, presenter, page, input }) =>
+        audit.list(db, presenter, page, {
           after: input.created_after,
           before: input.created_before,
           // Other entities have no events: no id is -1.
@@ -55,9 +55,9 @@ export const accountsResource: Resource = {
       access: "admin",
       tier: "premium",
       input: { audit_event_id: param.recordId() },
-      present: auditEvent,
-      handle: async ({ db, shape, input }) => {
-        const found = await audit.row(db, shape, input.audit_event_id);
+      presenter: auditEvent,
+      handle: async ({ db, presenter, input }) => {
+        const found = await audit.row(db, presenter, input.audit_event_id);
         if (!found) throw notFound();
         return found;
       },

@@ -67,8 +67,8 @@ export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["auth
 }
 
 /** The author of a request. */
-export function actorOf({ caller, asked }: Pick<Context, "caller" | "asked">): Actor {
-  return { ...authorOf(caller as Caller), ip: asked.ip };
+export function actorOf({ caller, request }: Pick<Context, "caller" | "request">): Actor {
+  return { ...authorOf(caller as Caller), ip: request.ip };
 }
 
 /** Records an audit event, in the transaction of the action. */

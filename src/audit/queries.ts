@@ -1,4 +1,4 @@
-import { type Listed, type Page, paginate } from "../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 
@@ -34,12 +34,12 @@ const NAMED = "audit_events a left join users u on u.id = a.user_id";
 /** Audit events, newest first. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   filter: AuditFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const { where, values } = conditions(filter);
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${NAMED} where ${where}`,
     countFrom: `audit_events a where ${where}`,
     values,
@@ -48,8 +48,12 @@ export function list(
 }
 
 /** One audit event as a row for its presenter, or `undefined`. */
-export async function row(db: Reader, shape: Presenter, id: number): Promise<Value[] | undefined> {
-  const [found] = await db.rows(`select ${shape.columns} from ${NAMED} where a.id = ?`, [id]);
+export async function row(
+  db: Reader,
+  presenter: Presenter,
+  id: number,
+): Promise<Value[] | undefined> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${NAMED} where a.id = ?`, [id]);
   return found;
 }
 

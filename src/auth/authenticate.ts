@@ -83,7 +83,7 @@ export interface AuthSettings {
   /** Whether impersonation tokens are accepted. */
   impersonation: boolean;
   /** Informed of every use of a token or session. */
-  watch: Watch;
+  tokenUsage: TokenUsage;
   /** The embedding app's own sign-in, replacing ours. */
   authenticate: Authenticate | undefined;
   /** The public address, if it differs from the request's. */
@@ -103,22 +103,22 @@ interface UsedSession {
 }
 
 /** Records uses of tokens and sessions, and stops clients that guess tokens. */
-export interface Watch {
+export interface TokenUsage {
   /**
    * A valid token was used.
    *
    * @param token its record; `lastUsedAt`: its last recorded use, in epoch milliseconds
    * @throws ApiError 429 if the address has guessed too often, and the token was not used from there before
    */
-  used(token: UsedToken, ip: string, now: number): void;
+  tokenUsed(token: UsedToken, ip: string, now: number): void;
   /**
    * A token was sent that never existed.
    *
    * @throws ApiError 429 if the address has guessed too often
    */
-  missed(ip: string, now: number): Promise<void>;
+  unknownToken(ip: string, now: number): Promise<void>;
   /** A valid session was used. */
-  seen(session: UsedSession, ip: string, now: number): void;
+  sessionUsed(session: UsedSession, ip: string, now: number): void;
 }
 
 /** 401 for a revoked token. */
@@ -203,7 +203,7 @@ async function byToken(
     throw unauthorized({ tokenGiven: true });
   }
   const used = { kind: "personal", id: row.token_id, lastUsedAt: row.last_used_at } as const;
-  settings.watch.used(used, ip, now);
+  settings.tokenUsage.tokenUsed(used, ip, now);
   return callerOf(row, row.scopes.split(" "), { kind, id: row.token_id });
 }
 
@@ -228,10 +228,10 @@ async function byJobToken(
      where j.digest = ?`,
     [digestOf(token)],
   );
-  if (!row) await settings.watch.missed(ip, now);
+  if (!row) await settings.tokenUsage.unknownToken(ip, now);
   if (!row || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
   const { token_id: id, project_id: projectId, project_path: projectPath } = row;
-  settings.watch.used({ kind: "job", id }, ip, now);
+  settings.tokenUsage.tokenUsed({ kind: "job", id }, ip, now);
   return callerOf(row, SESSION_SCOPES, { kind: "job", id, projectId, projectPath });
 }
 
@@ -258,9 +258,9 @@ async function byAccessToken(
      where t.digest = ?`,
     [digestOf(token)],
   );
-  if (!row) await settings.watch.missed(ip, now);
+  if (!row) await settings.tokenUsage.unknownToken(ip, now);
   if (!row || row.replaced === 1 || row.expires_at <= now) throw unauthorized({ tokenGiven: true });
-  settings.watch.used({ kind: "oauth", id: row.token_id }, ip, now);
+  settings.tokenUsage.tokenUsed({ kind: "oauth", id: row.token_id }, ip, now);
   const applicationId = row.application_id;
   return callerOf(row, row.scopes.split(" "), { kind: "oauth", id: row.token_id, applicationId });
 }
@@ -273,7 +273,7 @@ async function byAccessToken(
  * @throws ApiError 403 for a blocked user, and for a user of the embedding app without an account here
  */
 export async function findSignedIn(
-  { watch, authenticate }: Pick<AuthSettings, "watch" | "authenticate">,
+  { tokenUsage, authenticate }: Pick<AuthSettings, "tokenUsage" | "authenticate">,
   db: Reader,
   incoming: Pick<Incoming, "header" | "host" | "ip">,
   now: number,
@@ -283,7 +283,7 @@ export async function findSignedIn(
     return name === undefined || name === null ? undefined : byName(db, name);
   }
   const session = sessionOf(incoming);
-  return session === undefined ? undefined : bySession(watch, db, session, incoming.ip, now);
+  return session === undefined ? undefined : bySession(tokenUsage, db, session, incoming.ip, now);
 }
 
 async function byName(db: Reader, name: string | number): Promise<Caller> {
@@ -297,7 +297,7 @@ async function byName(db: Reader, name: string | number): Promise<Caller> {
 }
 
 async function bySession(
-  watch: Watch,
+  tokenUsage: TokenUsage,
   db: Reader,
   session: string,
   ip: string,
@@ -312,7 +312,7 @@ async function bySession(
   );
   if (!row || row.expires_at <= now) return undefined;
   const caller = callerOf(row, SESSION_SCOPES, { kind: "session", id: row.session_id });
-  watch.seen({ id: row.session_id, lastSeenAt: row.last_seen_at }, ip, now);
+  tokenUsage.sessionUsed({ id: row.session_id, lastSeenAt: row.last_seen_at }, ip, now);
   return caller;
 }
 

@@ -1,4 +1,4 @@
-import { newVisitor } from "../core/http/session-cookie.ts";
+import { newSessionToken } from "../core/http/session-cookie.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
 
@@ -7,7 +7,7 @@ const LIFETIME = 10 * 60_000;
 
 /** Stores a sign-in whose password was right. @returns the cookie's value, which signs nobody in yet */
 export async function begin(db: Database, userId: number, now: number): Promise<string> {
-  const value = newVisitor();
+  const value = newSessionToken();
   await db.run("delete from half_sign_ins where expires_at <= ?", [now]);
   await db.run("insert into half_sign_ins (digest, user_id, expires_at) values (?, ?, ?)", [
     digestOf(value),

@@ -1,6 +1,6 @@
 import type { Person } from "../core/access/caller.ts";
 import { networkOf } from "../core/http/network.ts";
-import { TooManyRequests, type Usage } from "../core/rate-limits.ts";
+import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
 import type { Store } from "../store/port.ts";
 import { type Allowance, count } from "./throttle.ts";
 
@@ -20,7 +20,7 @@ export interface RequestLimits {
 
 /** What this process has reserved of a caller's limit. */
 interface Taken {
-  usage: Usage;
+  usage: QuotaUsage;
   /** Requests left before the database must be asked. */
   left: number;
 }
@@ -35,7 +35,7 @@ export function limitRequests(store: Store, limits: RequestLimits) {
   const taken = new Map<string, Promise<Taken>>();
 
   const take = async (allowance: Allowance, now: number): Promise<Taken> => {
-    const part = Math.max(1, Math.floor(allowance.most / PART));
+    const part = Math.max(1, Math.floor(allowance.max / PART));
     const usage = await store.transaction((db) => count(db, allowance, part, now), {
       shared: true,
     });
@@ -47,7 +47,7 @@ export function limitRequests(store: Store, limits: RequestLimits) {
     caller: (Person & { sudoer?: Person }) | undefined,
     ip: string,
     now: number,
-  ): Promise<Usage | undefined> => {
+  ): Promise<QuotaUsage | undefined> => {
     const allowance = allowanceOf(limits, caller, ip);
     if (!allowance) return undefined;
     const { key } = allowance;
@@ -82,9 +82,9 @@ function allowanceOf(
   if (caller) {
     if (user === undefined) return undefined;
     const { id } = caller.sudoer ?? caller;
-    return { key: `requests of ${id}`, name: "authenticated_api", most: user, window: MINUTE };
+    return { key: `requests of ${id}`, name: "authenticated_api", max: user, window: MINUTE };
   }
   if (address === undefined || ip === "") return undefined;
   const key = `requests from ${networkOf(ip)}`;
-  return { key, name: "unauthenticated_api", most: address, window: MINUTE };
+  return { key, name: "unauthenticated_api", max: address, window: MINUTE };
 }

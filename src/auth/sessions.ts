@@ -1,4 +1,4 @@
-import { newVisitor, SESSION_LIFETIME } from "../core/http/session-cookie.ts";
+import { newSessionToken, SESSION_LIFETIME } from "../core/http/session-cookie.ts";
 import type { Part } from "../core/pagination.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
@@ -22,7 +22,7 @@ export async function open(
   session: { userId: number; ip: string; userAgent: string },
   now: number,
 ): Promise<string> {
-  const value = newVisitor();
+  const value = newSessionToken();
   await db.run("delete from sessions where expires_at <= ?", [now]);
   await db.run(
     `insert into sessions (user_id, digest, ip, user_agent, created_at, last_seen_at, expires_at)

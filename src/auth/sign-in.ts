@@ -1,10 +1,10 @@
 import { record } from "../audit/log.ts";
 import { networkOf } from "../core/http/network.ts";
-import type { Preparing } from "../core/resource.ts";
+import type { PrepareContext } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import { verifyPassword } from "./passwords.ts";
 import { isFamiliar } from "./sessions.ts";
-import { type Allowance, attempt, forgive, takeBack } from "./throttle.ts";
+import { type Allowance, attempt, refund, reset } from "./throttle.ts";
 import { digestOf } from "./token-secrets.ts";
 
 const WINDOW = 10 * 60_000;
@@ -19,20 +19,20 @@ const WINDOW = 10 * 60_000;
  * @throws ApiError 429 after too many failures, 503 if too many passwords are waiting to be checked
  */
 export async function checkPassword(
-  { store, asked, signIns, now }: Preparing,
+  { store, request, signIns, now }: PrepareContext,
   login: string,
   password: string,
 ): Promise<users.User | undefined> {
   const found = await users.findByLogin(store, login);
-  const { ip } = asked;
+  const { ip } = request;
   const familiar = await isFamiliar(store, found?.id ?? 0, ip, now);
   // An account is counted by its id, whichever of its names was typed. Other input may be a password: none is stored.
   const name = found ? `#${found.id}` : digestOf(login.toLowerCase());
   const account = `sign-in of ${name}${familiar ? ` from ${ip}` : ""}`;
   const address = `sign-in from ${networkOf(ip)}`;
   const counted: Allowance[] = [];
-  const count = (key: string, most: number | false) => {
-    if (most !== false) counted.push({ key, name: "sign_ins", most, window: WINDOW });
+  const count = (key: string, max: number | false) => {
+    if (max !== false) counted.push({ key, name: "sign_ins", max, window: WINDOW });
   };
   if (ip !== "") count(address, signIns.signInsPerAddress);
   count(account, signIns.signInsPerAccount);
@@ -41,7 +41,7 @@ export async function checkPassword(
     // The password was not checked.
     await store.transaction(
       async (db) => {
-        for (const { key } of counted) await takeBack(db, key);
+        for (const { key } of counted) await refund(db, key);
       },
       { shared: true },
     );
@@ -51,8 +51,8 @@ export async function checkPassword(
     async (db) => {
       if (fits) {
         // In the order of counting, so that two sign-ins cannot deadlock.
-        await takeBack(db, address);
-        await forgive(db, account);
+        await refund(db, address);
+        await reset(db, account);
       } else {
         // The name that was typed may be a password.
         const author = { id: found?.id ?? null, name: found?.username ?? "unknown" };

@@ -1,4 +1,4 @@
-import { TooManyRequests, type Usage } from "../core/rate-limits.ts";
+import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 
 /** A limit on attempts. */
@@ -8,7 +8,7 @@ export interface Allowance {
   /** Its name for clients, in `RateLimit-Name`. Default `"attempts"`. */
   name?: string;
   /** Attempts per window. */
-  most: number;
+  max: number;
   /** The window's length in milliseconds; it begins with the first attempt. */
   window: number;
 }
@@ -50,8 +50,8 @@ interface Row {
 
 const keyOf = ({ key }: Allowance) => key.slice(0, LONGEST_KEY);
 
-function usageOf({ name = "attempts", most }: Allowance, { count, ends_at }: Row): Usage {
-  return { name, limit: most, observed: count, resetsAt: ends_at };
+function usageOf({ name = "attempts", max }: Allowance, { count, ends_at }: Row): QuotaUsage {
+  return { name, limit: max, observed: count, resetsAt: ends_at };
 }
 
 /**
@@ -64,8 +64,8 @@ export async function requireLeft(db: Reader, allowance: Allowance, now: number)
   const row = await db.one<Row>("select count, ends_at from attempts where key = ?", [
     keyOf(allowance),
   ]);
-  if (row && row.ends_at > now && row.count >= allowance.most) {
-    throw new TooManyRequests(usageOf(allowance, { ...row, count: allowance.most + 1 }), now);
+  if (row && row.ends_at > now && row.count >= allowance.max) {
+    throw new TooManyRequests(usageOf(allowance, { ...row, count: allowance.max + 1 }), now);
   }
 }
 
@@ -80,7 +80,7 @@ export async function count(
   allowance: Allowance,
   by: number,
   now: number,
-): Promise<Usage> {
+): Promise<QuotaUsage> {
   const row = await db.one<Row>(
     `insert into attempts (key, count, ends_at) values (?, ?, ?)
      on conflict (key) do update set
@@ -95,12 +95,12 @@ export async function count(
 }
 
 /** Resets a key's attempts after one succeeded. */
-export async function forgive(db: Database, key: string): Promise<void> {
+export async function reset(db: Database, key: string): Promise<void> {
   await db.run("delete from attempts where key = ?", [key.slice(0, LONGEST_KEY)]);
 }
 
 /** Refunds one attempt of a key that should not count. */
-export async function takeBack(db: Database, key: string): Promise<void> {
+export async function refund(db: Database, key: string): Promise<void> {
   await db.run("update attempts set count = count - 1 where key = ? and count > 0", [
     key.slice(0, LONGEST_KEY),
   ]);

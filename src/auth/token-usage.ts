@@ -1,8 +1,8 @@
 import { networkOf } from "../core/http/network.ts";
-import { TooManyRequests, type Usage } from "../core/rate-limits.ts";
+import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
-import type { Watch } from "./authenticate.ts";
+import type { TokenUsage } from "./authenticate.ts";
 import * as sessions from "./sessions.ts";
 import { attempt } from "./throttle.ts";
 
@@ -15,8 +15,8 @@ const WINDOW = 10 * 60_000;
 /** The maximum number of tokens, and of addresses, kept in memory. */
 const MOST_KEPT = 10_000;
 
-/** A watch, to be closed at the end. */
-export interface Watching extends Watch {
+/** Token usage with a background writer, to be closed at the end. */
+export interface RecordedUsage extends TokenUsage {
   /** Writes the uses not yet written. */
   close(): Promise<void>;
 }
@@ -33,17 +33,17 @@ export interface Watching extends Watch {
  * @param guesses unknown tokens from one address within ten minutes
  * @param onError gets the errors of failed writes
  */
-export function watchUse(
+export function recordUsage(
   store: Store,
   guesses: number | false,
   onError: (error: unknown) => void,
-): Watching {
+): RecordedUsage {
   const unwritten = new Map<number, number>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
   // Uses being written, which the records don't show yet.
   const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
-  const shut = new Map<string, Usage>();
+  const shut = new Map<string, QuotaUsage>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
@@ -74,14 +74,14 @@ export function watchUse(
     writing = Promise.all([writing, ended]).then(() => undefined);
   };
 
-  const shutUntil = (network: string, now: number): Usage | undefined => {
+  const shutUntil = (network: string, now: number): QuotaUsage | undefined => {
     const usage = shut.get(network);
     if (usage && usage.resetsAt <= now) shut.delete(network);
     return usage && usage.resetsAt > now ? usage : undefined;
   };
 
   return {
-    used(token, ip, now) {
+    tokenUsed(token, ip, now) {
       const key = token.kind === "personal" ? token.id : `${token.kind} ${token.id}`;
       const known = addresses.get(key);
       if (known !== ip) {
@@ -96,14 +96,14 @@ export function watchUse(
       unwritten.set(token.id, now);
       timer ??= setTimeout(write, DELAY).unref();
     },
-    async missed(ip, now) {
+    async unknownToken(ip, now) {
       if (guesses === false || ip === "") return;
       const network = networkOf(ip);
       const usage = shutUntil(network, now);
       if (usage) throw new TooManyRequests(usage, now);
       const key = `tokens from ${network}`;
       try {
-        await attempt(store, [{ key, name: "unknown_tokens", most: guesses, window: WINDOW }], now);
+        await attempt(store, [{ key, name: "unknown_tokens", max: guesses, window: WINDOW }], now);
       } catch (error) {
         if (error instanceof TooManyRequests) {
           if (shut.size >= MOST_KEPT) shut.clear();
@@ -112,7 +112,7 @@ export function watchUse(
         throw error;
       }
     },
-    seen({ id, lastSeenAt }, ip, now) {
+    sessionUsed({ id, lastSeenAt }, ip, now) {
       if (now - lastSeenAt < EXACTNESS) return;
       if (unwrittenSessions.has(id) || inWriting.sessions.has(id)) return;
       unwrittenSessions.set(id, { id, ip, at: now });

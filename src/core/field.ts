@@ -88,7 +88,7 @@ export const json = (column: string, type: string, content: Content = {}): Field
 /**
  * JSON text loaded by a separate query for all rows of a page, and put into the column {@link Presenter.at} returns.
  *
- * @param name unique among the columns of one shape
+ * @param name unique among the columns of one presenter
  * @param empty JSON text if nothing was loaded
  */
 export const embedded = (

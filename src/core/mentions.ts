@@ -1,5 +1,5 @@
 /** How many people one message can mention. */
-const MOST = 100;
+const MAX_NAMES = 100;
 /** Maximum length of a user name, in characters. */
 const LONGEST = 255;
 
@@ -31,7 +31,7 @@ export function mentionsIn(texts: readonly (string | null | undefined)[]): strin
       if (fence !== undefined || !line.includes("@")) continue;
       for (const [, name] of withoutCode(line).matchAll(NAME)) {
         names.add(trimmed(name as string).toLowerCase());
-        if (names.size === MOST) return [...names];
+        if (names.size === MAX_NAMES) return [...names];
       }
     }
   }

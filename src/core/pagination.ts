@@ -31,7 +31,7 @@ export interface Part {
 }
 
 /** One page of a collection. `total` is `undefined` above `countedTotal`. */
-export interface Listed {
+export interface RowPage {
   rows: Value[][];
   hasNext: boolean;
   total: number | undefined;
@@ -43,7 +43,7 @@ export interface Listed {
 export const MOST_AT_ONCE = 256 * 1024;
 
 /** A page found by key, with the query parameters of the next one; none at the end of the collection. */
-export interface KeysetListed {
+export interface KeysetPage {
   rows: Value[][];
   next: Record<string, string> | undefined;
 }
@@ -100,15 +100,15 @@ export interface ListQuery {
  */
 export async function paginate(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   query: ListQuery,
-): Promise<Listed> {
+): Promise<RowPage> {
   const offset = offsetOf(page);
   const left = page.size - page.skip;
   const within = limited(page, left + 1, offset + page.skip);
   const { rows, more } = await db.slice(
-    `select ${shape.columns} from ${query.from} order by ${query.order} ${within.sql}`,
+    `select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...within.values],
     MOST_AT_ONCE,
   );
@@ -136,7 +136,7 @@ async function placeOf(
   db: Reader,
   page: Page,
   query: ListQuery,
-): Promise<Pick<Listed, "hasNext" | "total">> {
+): Promise<Pick<RowPage, "hasNext" | "total">> {
   if (page.skip > 0) return { hasNext: false, total: undefined };
   const total = await countAll(db, page, query);
   const end = offsetOf(page) + page.size;
@@ -191,14 +191,14 @@ export async function countUpTo(
  */
 export async function paginateByKey(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   query: Omit<ListQuery, "order">,
   key: { column: string; direction: "asc" | "desc" },
-): Promise<KeysetListed> {
+): Promise<KeysetPage> {
   const within = limited(page, page.size, 0);
   const { rows } = await db.slice(
-    `select ${shape.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
+    `select ${presenter.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
     [...query.values, ...within.values],
     MOST_AT_ONCE,
   );
@@ -227,7 +227,7 @@ export const LONGEST_QUERY = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
 /** The headers of an offset page. */
-export function pageHeaders(page: Page, listed: Listed, at: PagedUrl): Record<string, string> {
+export function pageHeaders(page: Page, listed: RowPage, at: PagedUrl): Record<string, string> {
   const { number, size } = page;
   const { total } = listed;
   const pages = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
@@ -273,7 +273,7 @@ function fitting(links: readonly string[]): string {
 }
 
 /** The headers of a keyset page: the link to the next one, or none on the empty page at the end. */
-export function keysetHeaders(listed: KeysetListed, at: PagedUrl): Record<string, string> {
+export function keysetHeaders(listed: KeysetPage, at: PagedUrl): Record<string, string> {
   if (!listed.next) return {};
   at.query.delete("id_after");
   at.query.delete("id_before");

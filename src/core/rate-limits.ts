@@ -9,7 +9,7 @@ export interface SignInLimits {
 }
 
 /** How much of a rate limit is used up. */
-export interface Usage {
+export interface QuotaUsage {
   /** The limit's name, for `RateLimit-Name`. */
   name: string;
   /** Maximum count per window. */
@@ -21,7 +21,12 @@ export interface Usage {
 }
 
 /** GitLab's rate limit headers; the reset is in Unix time. */
-export function usageHeaders({ name, limit, observed, resetsAt }: Usage): Record<string, string> {
+export function usageHeaders({
+  name,
+  limit,
+  observed,
+  resetsAt,
+}: QuotaUsage): Record<string, string> {
   return {
     "ratelimit-limit": String(limit),
     "ratelimit-name": name,
@@ -38,7 +43,7 @@ export class TooManyRequests extends ApiError {
    * @param now epoch milliseconds
    */
   constructor(
-    readonly usage: Usage,
+    readonly usage: QuotaUsage,
     now: number,
   ) {
     const seconds = Math.max(1, Math.ceil((usage.resetsAt - now) / 1000));

@@ -9,7 +9,7 @@ import type { View } from "./field.ts";
 import type { Bytes, Incoming } from "./http/incoming.ts";
 import type { UploadSpec } from "./http/upload.ts";
 import type { Attributes, Input } from "./input.ts";
-import type { KeysetListed, Listed, Page } from "./pagination.ts";
+import type { KeysetPage, Page, RowPage } from "./pagination.ts";
 import type { Presenter } from "./presenter.ts";
 import type { SignInLimits } from "./rate-limits.ts";
 import type { Scope } from "./scopes.ts";
@@ -20,12 +20,12 @@ export const TIERS = ["free", "premium", "ultimate"] as const;
 export type Tier = (typeof TIERS)[number];
 
 /** A JSON value without a presenter, such as `true` or a message. */
-export class Plain {
+export class Json {
   constructor(readonly value: unknown) {}
 }
 
 /** A complete answer built by the handler: a page, a redirect, or an error that must not roll back its writes. */
-export class Answer {
+export class RawReply {
   /** @param headers by lower-case name; with `content-type` if there is a body */
   constructor(
     readonly status: number,
@@ -38,13 +38,13 @@ export class Answer {
  * An answer that is read after the commit, so that other writers don't wait for the reading. By then others may have
  * changed the data.
  */
-export class Committed {
+export class AfterCommit {
   /** @param read returns what the handler would have returned */
   constructor(readonly read: (db: Reader) => Awaitable<Result>) {}
 }
 
 /** A file, sent piece by piece. Its headers include `content-type` and a strong `etag`. */
-export class Download {
+export class FileReply {
   constructor(
     readonly headers: Readonly<Record<string, string>>,
     readonly body: Bytes,
@@ -52,15 +52,15 @@ export class Download {
 }
 
 /** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */
-export type Result = Value[] | Listed | KeysetListed | Plain | Answer | Download | undefined;
+export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | FileReply | undefined;
 
 /** The request, for the few handlers that need more than its attributes. */
-export type Asked = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
+export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
 
 /** What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. */
-export interface Preparing {
+export interface PrepareContext {
   readonly store: Store;
-  readonly asked: Asked;
+  readonly request: RequestInfo;
   readonly caller: Caller | undefined;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
@@ -69,8 +69,8 @@ export interface Preparing {
 }
 
 /** What a page knows about its visitor. */
-export interface Visit {
-  readonly asked: Asked;
+export interface PageContext {
+  readonly request: RequestInfo;
   readonly caller: Caller | undefined;
   readonly view: View;
   /** Every form sends it back as `authenticity_token`. */
@@ -89,7 +89,7 @@ export interface Site {
 /**
  * A group of routes sharing a base path, accepted credentials and an error format. The API is one; pages are another.
  */
-export interface Door {
+export interface Mount {
   /** The prefix of its routes' paths: `""` for none. */
   readonly base: string;
   /**
@@ -98,11 +98,11 @@ export interface Door {
    */
   readonly credentials: "token" | "session" | "none";
   /** Turns an error into an answer. Default: its JSON body. */
-  readonly showError?: (error: ApiError, visit: Visit) => Answer;
+  readonly showError?: (error: ApiError, visit: PageContext) => RawReply;
 }
 
 /** The API itself. */
-export const API: Door = { base: "/api/v4", credentials: "token" };
+export const API: Mount = { base: "/api/v4", credentials: "token" };
 
 /** What a handler gets. */
 export interface Context<
@@ -123,14 +123,14 @@ export interface Context<
   readonly viewer: Viewer;
   readonly page: Page;
   /** The route's presenter for this caller: it names the columns to select. */
-  readonly shape: Presenter;
+  readonly presenter: Presenter;
   /** What presenters need besides their rows, for handlers that call one themselves. */
   readonly view: View;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
   readonly tier: Tier;
-  readonly asked: Asked;
-  /** Every form sends it back as `authenticity_token`; `""` if the door takes no sessions. */
+  readonly request: RequestInfo;
+  /** Every form sends it back as `authenticity_token`; `""` if the mount takes no sessions. */
   readonly csrfToken: string;
   readonly site: Site;
   /** Encrypts secrets that are needed in plain text again. */
@@ -169,10 +169,10 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
   upload?: UploadSpec;
   /** Does slow work before the transaction opens, such as hashing a password. */
-  prepare?: (input: Input<A>, preparing: Preparing) => Awaitable<P>;
+  prepare?: (input: Input<A>, preparing: PrepareContext) => Awaitable<P>;
   /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
   before?: (context: Context<A, Db, P>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P>) => Awaitable<Result | Committed>;
+  handle: (context: Context<A, Db, P>) => Awaitable<Result | AfterCommit>;
   /**
    * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
    * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
@@ -180,7 +180,7 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
    */
   beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function if that depends on the caller. */
-  present?: Presenter | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Presenter);
+  presenter?: Presenter | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Presenter);
   /** Example answers of routes without a presenter, for the reference; a field missing from one of them is optional. */
   examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */
@@ -192,7 +192,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** A route with any attributes, as the pipeline and the generators see it. */
 export interface Route extends RouteSpec<Attributes, Database> {
   readonly method: Method;
-  /** Path below its door's base, with `:name` parameters; `:name*` also matches slashes. */
+  /** Path below its mount's base, with `:name` parameters; `:name*` also matches slashes. */
   readonly path: string;
 }
 
@@ -201,7 +201,7 @@ export interface Resource {
   /** Its heading in the reference. */
   readonly name: string;
   /** Default: {@link API}. */
-  readonly door?: Door;
+  readonly mount?: Mount;
   readonly migrations: readonly Migration[];
   readonly routes: readonly Route[];
 }

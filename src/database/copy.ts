@@ -16,7 +16,7 @@ export interface CopiedTable {
 type Row = (string | Uint8Array | null)[];
 
 /** Target size of a batch in bytes; the size of each batch determines the number of rows in the next. */
-const AIM = 4 * 1024 * 1024;
+const BATCH_TARGET_BYTES = 4 * 1024 * 1024;
 const MOST_ROWS = 500;
 /** PostgreSQL and SQLite accept more. */
 const MOST_VALUES = 30_000;
@@ -160,7 +160,7 @@ async function scan(
     await new Promise((resolve) => setImmediate(resolve));
     if (batch.length < most) return { table: table.name, rows, checksum: hash.digest("hex") };
     last = batch.at(-1);
-    const fitting = Math.floor((most * AIM) / Math.max(bytes, 1));
+    const fitting = Math.floor((most * BATCH_TARGET_BYTES) / Math.max(bytes, 1));
     const room = Math.floor(MOST_VALUES / table.columns.length);
     most = Math.max(1, Math.min(2 * most, fitting, MOST_ROWS, room));
   }

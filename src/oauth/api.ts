@@ -39,8 +39,8 @@ export const applicationApi: Resource = {
     get("", {
       summary: "List the applications",
       access: "admin",
-      present: application,
-      handle: ({ db, shape, page }) => applications.list(db, shape, page),
+      presenter: application,
+      handle: ({ db, presenter, page }) => applications.list(db, presenter, page),
     }),
     post("", {
       summary: "Register an application; only this answer has its secret",
@@ -54,9 +54,9 @@ export const applicationApi: Resource = {
         confidential: param.optional(param.boolean()),
         trusted: param.optional(param.boolean()),
       },
-      present: withSecret,
+      presenter: withSecret,
       handle: async (context) => {
-        const { db, shape, input, now } = context;
+        const { db, presenter, input, now } = context;
         const { confidential = true, trusted = false } = input;
         const data = {
           userId: null,
@@ -67,19 +67,19 @@ export const applicationApi: Resource = {
           trusted,
         };
         const { id, secret } = await applications.register(db, actorOf(context), data, now);
-        return rowWithSecret(db, shape, id, secret);
+        return rowWithSecret(db, presenter, id, secret);
       },
     }),
     post("/:application_id/renew-secret", {
       summary: "Renew an application's secret; only this answer has it",
       access: "admin",
       input: applicationId,
-      present: withSecret,
+      presenter: withSecret,
       handle: async (context) => {
-        const { db, shape, now } = context;
+        const { db, presenter, now } = context;
         const found = await find(context);
         const secret = await applications.renewSecret(db, actorOf(context), found, now);
-        return rowWithSecret(db, shape, found.id, secret);
+        return rowWithSecret(db, presenter, found.id, secret);
       },
     }),
     del("/:application_id", {
@@ -96,8 +96,8 @@ export const applicationApi: Resource = {
   ]),
 };
 
-async function rowWithSecret(db: Reader, shape: Presenter, id: number, secret: string | null) {
-  const row = await applications.row(db, shape, id);
-  row[shape.at("secret")] = JSON.stringify(secret);
+async function rowWithSecret(db: Reader, presenter: Presenter, id: number, secret: string | null) {
+  const row = await applications.row(db, presenter, id);
+  row[presenter.at("secret")] = JSON.stringify(secret);
   return row;
 }

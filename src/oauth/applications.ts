@@ -1,6 +1,6 @@
 import { type Actor, record } from "../audit/log.ts";
 import { newOpaque } from "../auth/token-secrets.ts";
-import { type Listed, type Page, type Part, paginate } from "../core/pagination.ts";
+import { type Page, type Part, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
@@ -73,14 +73,14 @@ export function all(db: Reader, userId?: number): Awaitable<Application[]> {
 }
 
 /** Applications as rows for the API's presenter, oldest first. */
-export function list(db: Reader, shape: Presenter, page: Page): Promise<Listed> {
-  return paginate(db, shape, page, { from: "oauth_applications a", values: [], order: "a.id" });
+export function list(db: Reader, presenter: Presenter, page: Page): Promise<RowPage> {
+  return paginate(db, presenter, page, { from: "oauth_applications a", values: [], order: "a.id" });
 }
 
 /** One application as a row for its presenter. */
-export async function row(db: Reader, shape: Presenter, id: number): Promise<Value[]> {
+export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
   const [found] = await db.rows(
-    `select ${shape.columns} from oauth_applications a where a.id = ?`,
+    `select ${presenter.columns} from oauth_applications a where a.id = ?`,
     [id],
   );
   return found as Value[];

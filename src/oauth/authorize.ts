@@ -1,18 +1,18 @@
 import { record } from "../audit/log.ts";
 import type { Caller } from "../core/access/caller.ts";
 import {
-  Answer,
   type Context,
   del,
   get,
+  type PageContext,
   post,
+  RawReply,
   type Resource,
-  type Visit,
 } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { PAGES } from "../pages/mount.ts";
+import { WEB } from "../pages/mount.ts";
 import { page } from "../pages/page.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { type Application, findByUid } from "./applications.ts";
@@ -38,7 +38,7 @@ const NAMES = Object.keys(input) as (keyof typeof input)[];
 type Sent = { [K in keyof typeof input]?: string | undefined };
 
 /** Where the response is sent, and how. */
-interface Way {
+interface RedirectTarget {
   redirectUri: string;
   /** Implicit responses use the fragment, which browsers send to no server. */
   inFragment: boolean;
@@ -48,7 +48,7 @@ interface Way {
 /** A valid request, which the user can be asked about. */
 interface Wanted {
   application: Application;
-  way: Way;
+  way: RedirectTarget;
   scopes: string;
   challenge: Challenge | undefined;
 }
@@ -56,37 +56,37 @@ interface Wanted {
 /** The result of reading a request. Errors are sent to a redirect URI only if it is registered. */
 type Read =
   | { wanted: Wanted; refused?: undefined; way?: undefined }
-  | { refused: Problem; way: Way | undefined; wanted?: undefined };
+  | { refused: Problem; way: RedirectTarget | undefined; wanted?: undefined };
 
 /** The parameters of a response to the application, in order. */
-type Words = Readonly<Record<string, string | number | undefined>>;
+type RedirectParams = Readonly<Record<string, string | number | undefined>>;
 
 /** The consent page. */
 export function authorizationEndpoint(flows: Flows): Resource {
   /** Approves or denies; either way the browser returns to the application. */
   const decide = async (context: Context<typeof input, Database>, approved: boolean) => {
-    const { db, asked, now } = context;
+    const { db, request, now } = context;
     const caller = context.caller as Caller;
-    const read = await readRequest(db, context.input, asked.query, flows);
+    const read = await readRequest(db, context.input, request.query, flows);
     if (!read.wanted) return refuse(context, read);
     const { way, application } = read.wanted;
     if (!approved) return refuse(context, { refused: problem("access_denied"), way });
     const author = { id: caller.id, name: caller.username };
     const target = application.name;
-    await record(db, { action: "application authorized", author, target, ip: asked.ip }, now);
+    await record(db, { action: "application authorized", author, target, ip: request.ip }, now);
     return send(context, way, await give(db, read.wanted, caller, now));
   };
   return {
     name: "OAuth2 authorization",
-    door: PAGES,
+    mount: WEB,
     migrations: [],
     routes: [
       get(PATH, {
         summary: "Ask the user to authorize an application",
         input,
         // A reading route can't write, so a consent given before is redirected here at once.
-        prepare: async (sent, { store, asked, caller, now }) => {
-          const read = await readRequest(store, sent, asked.query, flows);
+        prepare: async (sent, { store, request, caller, now }) => {
+          const read = await readRequest(store, sent, request.query, flows);
           if (!read.wanted || !caller) return { read, given: undefined };
           const { wanted } = read;
           const isKnown = await needsNoConsent(store, wanted, caller, now);
@@ -179,7 +179,7 @@ async function give(
   { application, way, scopes, challenge }: Wanted,
   caller: Caller,
   now: number,
-): Promise<Words> {
+): Promise<RedirectParams> {
   const grant = { applicationId: application.id, userId: caller.id, scopes };
   if (way.inFragment) {
     const issued = await grants.insertWithToken(db, grant, now);
@@ -195,7 +195,10 @@ async function give(
 }
 
 /** Reports an error to the application if its redirect URI is known, otherwise to the user. */
-function refuse(context: Visit, { refused, way }: { refused: Problem; way: Way | undefined }) {
+function refuse(
+  context: PageContext,
+  { refused, way }: { refused: Problem; way: RedirectTarget | undefined },
+) {
   const { error, description } = refused;
   if (way) return send(context, way, { error, error_description: description });
   const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
@@ -205,12 +208,16 @@ it. Please inform its operators.</p>`;
 }
 
 /** Redirects to the application. `iss` names the server, against mix-up attacks (RFC 9207). */
-function send({ view }: Visit, { redirectUri, inFragment, state }: Way, words: Words): Answer {
+function send(
+  { view }: PageContext,
+  { redirectUri, inFragment, state }: RedirectTarget,
+  words: RedirectParams,
+): RawReply {
   const said = Object.entries({ ...words, state, iss: view.base }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
   const mark = inFragment ? "#" : redirectUri.includes("?") ? "&" : "?";
-  return new Answer(302, {
+  return new RawReply(302, {
     location: `${redirectUri}${mark}${said.join("&")}`,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -221,7 +228,11 @@ function send({ view }: Visit, { redirectUri, inFragment, state }: Way, words: W
  * The consent page: which application asks for what, and as whom. Its policy has no `form-action`, since Chromium
  * applies that to the redirects after the form, which are the application's own.
  */
-function consentPage(visit: Visit, { application, way, scopes }: Wanted, sent: Sent): Answer {
+function consentPage(
+  visit: PageContext,
+  { application, way, scopes }: Wanted,
+  sent: Sent,
+): RawReply {
   const { name, username: owner } = application;
   const asked = NAMES.flatMap((key) => (sent[key] ? [[key, sent[key]] as const] : []));
   // A form field would not return line breaks unchanged.

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { type Allowance, attempt, requireLeft } from "../auth/throttle.ts";
 import { digestOf } from "../auth/token-secrets.ts";
 import { networkOf } from "../core/http/network.ts";
-import type { Asked, Preparing } from "../core/resource.ts";
+import type { PrepareContext, RequestInfo } from "../core/resource.ts";
 import { type Application, findByUid } from "./applications.ts";
 import { problem, refusal } from "./errors.ts";
 import { parameter } from "./rules.ts";
@@ -31,16 +31,16 @@ interface ClientInput {
  * @throws ApiError 401 `invalid_client`, 400 if it is named twice, 429 after too many wrong secrets
  */
 export async function authenticateClient(
-  { store, asked, now }: Preparing,
+  { store, request, now }: PrepareContext,
   input: ClientInput,
 ): Promise<Application | undefined> {
-  const credentials = credentialsOf(asked, input);
+  const credentials = credentialsOf(request, input);
   if (!credentials) return undefined;
   const found = await findByUid(store, credentials.id);
   // Unknown names are not stored: their number has no bound.
-  const key = `secret of ${found?.uid ?? "unknown applications"} from ${networkOf(asked.ip)}`;
-  const guesses: Allowance = { key, name: "client_secrets", most: WRONG_SECRETS, window: WINDOW };
-  const isCounted = asked.ip !== "";
+  const key = `secret of ${found?.uid ?? "unknown applications"} from ${networkOf(request.ip)}`;
+  const guesses: Allowance = { key, name: "client_secrets", max: WRONG_SECRETS, window: WINDOW };
+  const isCounted = request.ip !== "";
   if (isCounted) await requireLeft(store, guesses, now);
   if (found && fits(found, credentials.secret)) return found;
   if (isCounted) await attempt(store, [guesses], now);
@@ -54,7 +54,7 @@ function fits({ confidential, secret_digest }: Application, secret: string): boo
 }
 
 function credentialsOf(
-  asked: Asked,
+  asked: RequestInfo,
   { client_id = "", client_secret = "" }: ClientInput,
 ): { id: string; secret: string } | undefined {
   const authorization = asked.header("authorization");

@@ -1,5 +1,5 @@
 import { ApiError } from "../core/errors.ts";
-import { Answer, type Door } from "../core/resource.ts";
+import { type Mount, RawReply } from "../core/resource.ts";
 
 /** Descriptions of the error codes of RFC 6749 §4.1.2.1 and §5.2, in GitLab's words. */
 const MEANINGS = {
@@ -57,19 +57,19 @@ const HEADERS = {
 };
 
 /** A JSON response that must not be cached (RFC 6749 §5.1). */
-export function answer(body: object): Answer {
-  return new Answer(200, HEADERS, JSON.stringify(body));
+export function answer(body: object): RawReply {
+  return new RawReply(200, HEADERS, JSON.stringify(body));
 }
 
 /** The error as a response to return, which commits what was written before it. */
-export function refusalAnswer(of: Problem): Answer {
+export function refusalAnswer(of: Problem): RawReply {
   return showError(refusal(of));
 }
 
 /** Turns errors of other parts of the application into OAuth errors. */
-function showError({ status, body, headers }: ApiError): Answer {
+function showError({ status, body, headers }: ApiError): RawReply {
   const shown = "error_description" in body ? body : refusal(problem(codeOf(status))).body;
-  return new Answer(status, { ...headers, ...HEADERS }, JSON.stringify(shown));
+  return new RawReply(status, { ...headers, ...HEADERS }, JSON.stringify(shown));
 }
 
 function codeOf(status: number): Problem["error"] {
@@ -78,4 +78,4 @@ function codeOf(status: number): Problem["error"] {
 }
 
 /** Endpoints that applications call without a user: errors are RFC 6749's, and each endpoint checks credentials. */
-export const OAUTH: Door = { base: "", credentials: "none", showError };
+export const OAUTH: Mount = { base: "", credentials: "none", showError };

@@ -17,7 +17,7 @@ const tokenInput = {
 /** Token info, introspection and revocation. */
 export const tokenInspection: Resource = {
   name: "OAuth2 token inspection",
-  door: OAUTH,
+  mount: OAUTH,
   migrations: [],
   routes: [
     get("/oauth/token/info", {
@@ -44,8 +44,8 @@ export const tokenInspection: Resource = {
           expires_in_seconds: 7200,
         },
       ],
-      handle: async ({ db, input, asked, now }) => {
-        const bearer = bearerOf(asked.header("authorization"));
+      handle: async ({ db, input, request, now }) => {
+        const bearer = bearerOf(request.header("authorization"));
         if (bearer && input.access_token) {
           const description = "Both Authorization header and payload includes access token.";
           throw refusal(problem("invalid_request", description));

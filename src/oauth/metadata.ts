@@ -1,4 +1,4 @@
-import { get, Plain, type Resource } from "../core/resource.ts";
+import { get, Json, type Resource } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { CHALLENGE_METHODS } from "./pkce.ts";
 import type { Flows } from "./rules.ts";
@@ -7,14 +7,14 @@ import type { Flows } from "./rules.ts";
 export function metadata(flows: Flows): Resource {
   return {
     name: "OAuth2 metadata",
-    door: { base: "", credentials: "none" },
+    mount: { base: "", credentials: "none" },
     migrations: [],
     routes: [
       get("/.well-known/oauth-authorization-server", {
         summary: "Get the OAuth2 provider's metadata (RFC 8414)",
         access: "anyone",
         handle: ({ view: { base } }) =>
-          new Plain({
+          new Json({
             issuer: base,
             authorization_endpoint: `${base}/oauth/authorize`,
             token_endpoint: `${base}/oauth/token`,

@@ -1,7 +1,7 @@
 import { record } from "../audit/log.ts";
 import { checkPassword } from "../auth/sign-in.ts";
 import * as twoFactor from "../auth/two-factor.ts";
-import { type Answer, post, type Resource } from "../core/resource.ts";
+import { post, type RawReply, type Resource } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
@@ -39,14 +39,14 @@ interface Request {
 
 /** Issues tokens: RFC 6749 §4.1.3, §4.3 and §6. */
 export function tokenEndpoint(flows: Flows): Resource {
-  const grantTypes: Record<string, (request: Request) => Promise<Answer>> = {
+  const grantTypes: Record<string, (request: Request) => Promise<RawReply>> = {
     authorization_code: redeemCode,
     refresh_token: refresh,
     ...(flows.password ? { password: grantByPassword } : {}),
   };
   return {
     name: "OAuth2 tokens",
-    door: OAUTH,
+    mount: OAUTH,
     migrations: [],
     routes: [
       post("/oauth/token", {
@@ -70,9 +70,9 @@ export function tokenEndpoint(flows: Flows): Resource {
             user: await checkPassword(preparing, sent.username, sent.password),
           };
         },
-        handle: ({ db, input: sent, prepared, asked, now }) => {
+        handle: ({ db, input: sent, prepared, request, now }) => {
           const { grant, client, user } = prepared;
-          return grant({ db, sent, client, user, ip: asked.ip, now });
+          return grant({ db, sent, client, user, ip: request.ip, now });
         },
       }),
     ],
@@ -83,7 +83,7 @@ export function tokenEndpoint(flows: Flows): Resource {
  * A code works once, and even a failed request uses it up. Reusing a code revokes the tokens it gave (RFC 6749 §4.1.2).
  * Errors are returned, not thrown, so that this is committed.
  */
-async function redeemCode({ db, sent, client, ip, now }: Request): Promise<Answer> {
+async function redeemCode({ db, sent, client, ip, now }: Request): Promise<RawReply> {
   if (!client) throw refusal(problem("invalid_client"));
   if (!sent.code) throw refusal(missing("code"));
   if (!sent.redirect_uri) throw refusal(missing("redirect_uri"));
@@ -122,7 +122,7 @@ function problemOfRedemption(
  * Reusing a refresh token revokes the whole family, since one of its two holders must have stolen it (RFC 9700 §4.14).
  * If an application with a secret does so within a moment, it counts as a retry and is only refused.
  */
-async function refresh({ db, sent, client, ip, now }: Request): Promise<Answer> {
+async function refresh({ db, sent, client, ip, now }: Request): Promise<RawReply> {
   if (!client) throw refusal(problem("invalid_client"));
   if (!sent.refresh_token) throw refusal(missing("refresh_token"));
   const found = await grants.findByRefreshToken(db, sent.refresh_token);
@@ -164,7 +164,7 @@ function stillAllowed({ scopes }: grants.Grant, client: Application): string {
 }
 
 /** The password grant. The application need not authenticate (docs/oauth.md). */
-async function grantByPassword({ db, sent, client, user, ip, now }: Request): Promise<Answer> {
+async function grantByPassword({ db, sent, client, user, ip, now }: Request): Promise<RawReply> {
   // Users with a second factor use a personal access token instead (docs/oauth.md).
   if (user?.state !== "active" || (await twoFactor.isOn(db, user.id))) {
     throw refusal(problem("invalid_grant"));
@@ -184,7 +184,7 @@ async function isActive(db: Database, userId: number): Promise<boolean> {
   return (await users.find(db, userId))?.state === "active";
 }
 
-function answerOf({ accessToken, refreshToken, scopes, createdAt }: grants.Issued): Answer {
+function answerOf({ accessToken, refreshToken, scopes, createdAt }: grants.Issued): RawReply {
   return answer({
     access_token: accessToken,
     token_type: "bearer",

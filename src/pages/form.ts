@@ -1,7 +1,7 @@
 import { ApiError, type AttributeErrors } from "../core/errors.ts";
 import type { Parameters } from "../core/http/parameters.ts";
 import { type Attributes, anyText, type Input, inputReader } from "../core/input.ts";
-import type { Visit } from "../core/resource.ts";
+import type { PageContext } from "../core/resource.ts";
 import type { Awaitable } from "../store/port.ts";
 import { type Html, html } from "./html.ts";
 import { mountOf } from "./navigation.ts";
@@ -12,7 +12,7 @@ export const typed = anyText({ max: 16_384 });
 
 /** A form of this site. @param action a path below the mount */
 export function form(
-  { csrfToken, view }: Pick<Visit, "csrfToken" | "view">,
+  { csrfToken, view }: Pick<PageContext, "csrfToken" | "view">,
   action: string,
   body: Html,
 ): Html {
@@ -102,7 +102,7 @@ function problem(id: string, label: string, error: readonly string[] | undefined
 
 /** A button that asks for confirmation, without a script. */
 export function confirmed(
-  visit: Pick<Visit, "csrfToken" | "view">,
+  visit: Pick<PageContext, "csrfToken" | "view">,
   {
     label,
     question,

@@ -1,12 +1,12 @@
 import { offsetOf, type Page, type Part } from "../core/pagination.ts";
-import type { Answer, Visit } from "../core/resource.ts";
+import type { PageContext, RawReply } from "../core/resource.ts";
 import type { Awaitable } from "../store/port.ts";
 import { type Html, html } from "./html.ts";
 import { mountOf } from "./navigation.ts";
 import { redirect } from "./page.ts";
 
 /** The rows of one page of a list. */
-interface Leaf<T> {
+interface ListPage<T> {
   rows: T[];
   page: Page;
   hasNext: boolean;
@@ -17,10 +17,10 @@ interface Leaf<T> {
  *
  * @param read returns the rows from an offset on, at most as many as asked for
  */
-export async function leafOf<T>(
+export async function listPageOf<T>(
   page: Page,
   read: (part: Part) => Awaitable<T[]>,
-): Promise<Leaf<T>> {
+): Promise<ListPage<T>> {
   const rows = await read({ limit: page.size + 1, offset: offsetOf(page) });
   const hasNext = rows.length > page.size;
   return { rows: rows.slice(0, page.size), page, hasNext };
@@ -39,8 +39,8 @@ interface ListSpec<T> {
 
 /** A page of a list with links to the previous and next one, which open at the top of the list. */
 export function list<T>(
-  visit: Pick<Visit, "asked" | "view">,
-  { rows, page, hasNext }: Leaf<T>,
+  visit: Pick<PageContext, "request" | "view">,
+  { rows, page, hasNext }: ListPage<T>,
   { path, none, parameter = "page", row }: ListSpec<T>,
 ): Html {
   const { number } = page;
@@ -60,18 +60,22 @@ ${hasNext && to(number + 1, "next", "Next")}
 }
 
 /** The suffix of an action's path that lets {@link back} return to the same page of the list. */
-export function keepingPlace({ asked }: Pick<Visit, "asked">): string {
-  const query = String(new URLSearchParams(asked.query));
+export function pageQueryOf({ request }: Pick<PageContext, "request">): string {
+  const query = String(new URLSearchParams(request.query));
   return query && `?${query}`;
 }
 
 /** Redirects back to the page of the list where the action was. */
-export function back(visit: Pick<Visit, "asked" | "view">, path: string): Answer {
-  return redirect(mountOf(visit.view) + path + keepingPlace(visit));
+export function back(visit: Pick<PageContext, "request" | "view">, path: string): RawReply {
+  return redirect(mountOf(visit.view) + path + pageQueryOf(visit));
 }
 
-function queryWith({ asked }: Pick<Visit, "asked">, parameter: string, number: number): string {
-  const query = new URLSearchParams(asked.query);
+function queryWith(
+  { request }: Pick<PageContext, "request">,
+  parameter: string,
+  number: number,
+): string {
+  const query = new URLSearchParams(request.query);
   query.delete(parameter);
   if (number > 1) query.set(parameter, String(number));
   const text = String(query);

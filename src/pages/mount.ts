@@ -1,11 +1,11 @@
 import type { ApiError } from "../core/errors.ts";
-import type { Answer, Door, Visit } from "../core/resource.ts";
+import type { Mount, PageContext, RawReply } from "../core/resource.ts";
 import { html } from "./html.ts";
 import { homeOf, mountOf } from "./navigation.ts";
 import { page, redirect } from "./page.ts";
 
 /** Pages for people, who are identified by the session cookie or by the embedding app. */
-export const PAGES: Door = { base: "", credentials: "session", showError };
+export const WEB: Mount = { base: "", credentials: "session", showError };
 
 const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   400: {
@@ -26,10 +26,10 @@ const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
 };
 
 /** Visitors who are not signed in are sent to sign in, and then on to the page they asked for. */
-function showError({ status, body, headers }: ApiError, visit: Visit): Answer {
+function showError({ status, body, headers }: ApiError, visit: PageContext): RawReply {
   const signIn = status === 401 ? signInAddress(visit) : undefined;
   if (signIn !== undefined) {
-    return { ...redirect(signIn), status: visit.asked.method === "GET" ? 302 : 303 };
+    return { ...redirect(signIn), status: visit.request.method === "GET" ? 302 : 303 };
   }
   const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
   const { title, text } = meaning as { title: string; text: string };
@@ -60,15 +60,15 @@ function waitOf(headers: Readonly<Record<string, string>>, text: string): string
   return `Wait ${minutes === 1 ? "a minute" : `${minutes} minutes`} before the next try.`;
 }
 
-function signInAddress({ asked, site, view }: Visit): string | undefined {
+function signInAddress({ request, site, view }: PageContext): string | undefined {
   const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
   const address = site.signInUrl ?? own;
-  if (address === undefined || asked.method !== "GET") return address;
+  if (address === undefined || request.method !== "GET") return address;
   // The embedding app gets its own path; our paths begin at the mount.
   const mount = site.signInUrl === undefined ? "" : mountOf(view);
   // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.
-  const query = asked.query.replaceAll("\\", "%5C");
-  const wanted = `${mount}${asked.path}${query && `?${query}`}`;
+  const query = request.query.replaceAll("\\", "%5C");
+  const wanted = `${mount}${request.path}${query && `?${query}`}`;
   // Clients refuse long headers.
   if (wanted.length > LONGEST_RETURN) return address;
   return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;

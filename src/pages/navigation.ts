@@ -1,7 +1,7 @@
-import type { Visit } from "../core/resource.ts";
+import type { PageContext } from "../core/resource.ts";
 
 /** The pages of signed-in users, in navigation order. */
-const PLACES = [
+const ITEMS = [
   { page: "profile", path: "/-/profile", title: "Account" },
   {
     page: "personal_access_tokens",
@@ -14,27 +14,27 @@ const PLACES = [
   { page: "two_factor", path: "/-/profile/two_factor_auth", title: "Two-factor" },
 ] as const;
 
-export type Place = (typeof PLACES)[number];
+export type NavigationItem = (typeof ITEMS)[number];
 
 /** The navigation's enabled pages. */
-export function placesOf({ site }: Pick<Visit, "site">): Place[] {
-  return PLACES.filter(({ page }) => site.pages.includes(page));
+export function navigationOf({ site }: Pick<PageContext, "site">): NavigationItem[] {
+  return ITEMS.filter(({ page }) => site.pages.includes(page));
 }
 
 /** Whether a start page is enabled. @param pages the names of the enabled pages */
 export function hasHome(pages: readonly string[]): boolean {
-  return PLACES.some(({ page }) => pages.includes(page));
+  return ITEMS.some(({ page }) => pages.includes(page));
 }
 
 /** The start page of signed-in users: a path below the mount. */
-export function homeOf(visit: Pick<Visit, "site">): string {
-  return placesOf(visit)[0]?.path ?? "/";
+export function homeOf(visit: Pick<PageContext, "site">): string {
+  return navigationOf(visit)[0]?.path ?? "/";
 }
 
 /**
  * The prefix of this site's paths, `""` if it is mounted at the root. Links are paths without a host, since a proxy that
  * terminates TLS may not say so.
  */
-export function mountOf({ base }: Visit["view"]): string {
+export function mountOf({ base }: PageContext["view"]): string {
   return new URL(base).pathname.replace(/^\/+/, "/").replace(/\/$/, "");
 }

@@ -1,7 +1,7 @@
 import { digest } from "../core/digest.ts";
-import { Answer, type Visit } from "../core/resource.ts";
+import { type PageContext, RawReply } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
-import { homeOf, mountOf, placesOf } from "./navigation.ts";
+import { homeOf, mountOf, navigationOf } from "./navigation.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
 /** The style sheet is inlined; nothing else is loaded and no script runs. */
@@ -41,11 +41,11 @@ interface PageContent {
 
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
-  visit: Pick<Visit, "asked" | "caller" | "csrfToken" | "site" | "view">,
+  visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
   { title, status = 200, body }: PageContent,
-): Answer {
-  const { asked, caller, view } = visit;
-  const isOfAccount = asked.path.startsWith(ACCOUNT);
+): RawReply {
+  const { request, caller, view } = visit;
+  const isOfAccount = request.path.startsWith(ACCOUNT);
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -71,11 +71,11 @@ ${body}
 </body>
 </html>
 `;
-  return new Answer(status, headersOf(isOfAccount), whole.text);
+  return new RawReply(status, headersOf(isOfAccount), whole.text);
 }
 
 function account(
-  { csrfToken, site, view }: Pick<Visit, "csrfToken" | "site" | "view">,
+  { csrfToken, site, view }: Pick<PageContext, "csrfToken" | "site" | "view">,
   username: string,
 ) {
   const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
@@ -84,11 +84,11 @@ function account(
 ${site.pages.includes("sign_in") && signOut}</div>`;
 }
 
-function navigation(visit: Pick<Visit, "asked" | "site" | "view">): Html {
-  const { asked, view } = visit;
-  const places = placesOf(visit);
+function navigation(visit: Pick<PageContext, "request" | "site" | "view">): Html {
+  const { request, view } = visit;
+  const places = navigationOf(visit);
   const current = places
-    .filter(({ path }) => `${asked.path}/`.startsWith(`${path.replace(/\/edit$/, "")}/`))
+    .filter(({ path }) => `${request.path}/`.startsWith(`${path.replace(/\/edit$/, "")}/`))
     .at(-1);
   const links = places.map(
     (place) =>
@@ -108,6 +108,6 @@ export function csrf(token: string): Html {
  * @param to a path of this site, or a checked URL
  * @param headers such as `set-cookie`
  */
-export function redirect(to: string, headers: Record<string, string> = {}): Answer {
-  return new Answer(303, { location: to, "cache-control": "no-store", ...headers });
+export function redirect(to: string, headers: Record<string, string> = {}): RawReply {
+  return new RawReply(303, { location: to, "cache-control": "no-store", ...headers });
 }

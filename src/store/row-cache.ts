@@ -1,6 +1,6 @@
 import type { Value } from "./port.ts";
 
-const ROWS_KEPT = 2000;
+const MAX_ROWS = 2000;
 /** Rows with a longer text are not cached. */
 const KEPT_TEXT = 1000;
 /** Nor are rows looked up by a longer statement and values. */
@@ -10,7 +10,7 @@ const KEPT_KEY = 5000;
  * Cache of single rows of one database version (docs/decisions/0003). The engine provides the version: two reads that
  * find the same version find the same rows.
  */
-export class KeptRows {
+export class RowCache {
   readonly #rows = new Map<string, Map<string, object>>();
   #count = 0;
   #version: Value = null;
@@ -21,21 +21,21 @@ export class KeptRows {
   }
 
   /** Reports the database's current version. Clears the cache if it is a new one. */
-  meet(version: Value): void {
+  setVersion(version: Value): void {
     if (version === this.#version) return;
     this.#version = version;
     this.#forget();
   }
 
   /** @param key {@link keyOf} the statement's values */
-  find(sql: string, key: string): object | undefined {
+  get(sql: string, key: string): object | undefined {
     return this.#rows.get(sql)?.get(key);
   }
 
   /** Caches and freezes a row, unless the row or its key is large. */
-  keep(sql: string, key: string, row: object): void {
+  set(sql: string, key: string, row: object): void {
     if (sql.length + key.length > KEPT_KEY || !isSmall(row)) return;
-    if (this.#count >= ROWS_KEPT) this.#forget();
+    if (this.#count >= MAX_ROWS) this.#forget();
     const rows = this.#rows.get(sql) ?? new Map<string, object>();
     this.#rows.set(sql, rows.set(key, Object.freeze(row)));
     this.#count += 1;

@@ -11,7 +11,7 @@ import {
   type Value,
 } from "./port.ts";
 import { Queue } from "./queue.ts";
-import { KeptRows, keyOf } from "./row-cache.ts";
+import { keyOf, RowCache } from "./row-cache.ts";
 import { StatementCache } from "./statement-cache.ts";
 
 /** SQLite's `application_id` of a backup until it is opened for writing: "pmbk". */
@@ -204,7 +204,7 @@ function endSnapshots(): void {
  */
 class Snapshots {
   readonly #statements: Statements;
-  readonly #kept = new KeptRows();
+  readonly #kept = new RowCache();
   /** Whether the cached rows belong to the version of the open snapshot. */
   #current = false;
 
@@ -225,14 +225,14 @@ class Snapshots {
   one(sql: string, values: readonly Value[]): object | undefined {
     return this.read((statements) => {
       if (!this.#current) {
-        this.#kept.meet(statements.rows("pragma data_version")[0]?.[0] as Value);
+        this.#kept.setVersion(statements.rows("pragma data_version")[0]?.[0] as Value);
         this.#current = true;
       }
       const key = keyOf(values);
-      const kept = this.#kept.find(sql, key);
+      const kept = this.#kept.get(sql, key);
       if (kept) return kept;
       const found = statements.one(sql, values);
-      if (found) this.#kept.keep(sql, key, found);
+      if (found) this.#kept.set(sql, key, found);
       return found;
     });
   }
@@ -260,7 +260,7 @@ function makePrivate(file: string): void {
   } catch {}
 }
 
-const PATIENCE = 10_000;
+const LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * Takes the write lock. It waits without blocking the event loop, unlike SQLite's own waiting, with which a holder in
@@ -275,7 +275,7 @@ async function begin(write: Statements, asked: number): Promise<void> {
       return;
     } catch (error) {
       const busy = codeOf((error as Error).cause) === "SQLITE_BUSY";
-      if (!busy || performance.now() - asked > PATIENCE) throw error;
+      if (!busy || performance.now() - asked > LOCK_TIMEOUT_MS) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
     }
   }

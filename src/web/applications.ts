@@ -4,12 +4,12 @@ import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { type Page, readPage } from "../core/pagination.ts";
 import {
-  type Answer,
   type Context,
   get,
+  type PageContext,
   post,
+  type RawReply,
   type Resource,
-  type Visit,
 } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as applications from "../oauth/applications.ts";
@@ -17,8 +17,8 @@ import * as grants from "../oauth/grants.ts";
 import { type ApplicationData, readLines } from "../oauth/rules.ts";
 import { choices, confirmed, field, form, tried, typed } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
-import { PAGES } from "../pages/mount.ts";
+import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
+import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
@@ -38,7 +38,7 @@ const applicationId = { application_id: param.untypedId() };
 /** OAuth2 applications: those the user registered, and those they authorized. */
 export const applicationPages: Resource = {
   name: "Applications",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {
@@ -149,16 +149,16 @@ const NEW: ApplicationData = { name: "", redirectUris: [], scopes: [], confident
 const AUTHORIZED_PAGE = "authorized_page";
 
 async function listPage(
-  visit: Visit & { db: Reader; now: number; page: Page },
+  visit: PageContext & { db: Reader; now: number; page: Page },
   { data = NEW, errors, authorizedPage }: Sent & { authorizedPage?: string | undefined } = {},
-): Promise<Answer> {
+): Promise<RawReply> {
   const { db, now, view } = visit;
   const { id } = visit.caller as Caller;
   const { number } = readPage({ page: authorizedPage }, visit.page.limits);
-  const allowed = await leafOf({ ...visit.page, number }, (part) =>
+  const allowed = await listPageOf({ ...visit.page, number }, (part) =>
     grants.authorizedBy(db, id, now, part),
   );
-  const own = await leafOf(visit.page, (part) => applications.ownedBy(db, id, part));
+  const own = await listPageOf(visit.page, (part) => applications.ownedBy(db, id, part));
   const body = html`<section>
 <h2>Allowed to act as you</h2>
 ${list(visit, allowed, {
@@ -172,7 +172,7 @@ ${scopes.join(", ")}</p></div>
 ${confirmed(visit, {
   label: "Revoke",
   question: `${name} will lose access to your account. It can ask you again.`,
-  action: `${PATH}/${application_id}/revoke_access${keepingPlace(visit)}`,
+  action: `${PATH}/${application_id}/revoke_access${pageQueryOf(visit)}`,
 })}
 </li>`,
 })}
@@ -196,10 +196,10 @@ ${dataForm(visit, PATH, "Register", { data, ...(errors && { errors }) })}
 }
 
 function applicationPage(
-  visit: Visit,
+  visit: PageContext,
   application: applications.Application,
   { data, errors, secret }: Sent & { secret?: string | null } = {},
-): Answer {
+): RawReply {
   const { id, name, uid, confidential, secret_digest } = application;
   const path = `${PATH}/${id}`;
   const body = html`${
@@ -259,7 +259,7 @@ function stored(application: applications.Application): ApplicationData {
 }
 
 function dataForm(
-  visit: Visit,
+  visit: PageContext,
   action: string,
   label: string,
   { data, errors = {} }: Sent & { data: ApplicationData },

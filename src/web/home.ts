@@ -1,12 +1,12 @@
 import { get, type Resource } from "../core/resource.ts";
-import { PAGES } from "../pages/mount.ts";
+import { WEB } from "../pages/mount.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { redirect } from "../pages/page.ts";
 
 /** A standalone server's `/`, which people open first. It redirects to the first page. */
 export const home: Resource = {
   name: "Home",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get("/", {

@@ -4,12 +4,12 @@ import { hashPassword } from "../auth/passwords.ts";
 import type { AttributeErrors } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import {
-  type Answer,
   get,
-  type Preparing,
+  type PageContext,
+  type PrepareContext,
   post,
+  type RawReply,
   type Route,
-  type Visit,
 } from "../core/resource.ts";
 import { field, form, type Tried, tried } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
@@ -40,7 +40,7 @@ export const newPasswordRoutes: readonly Route[] = [
     input: { ...token, password: param.anyText(), password_confirmation: param.anyText() },
     prepare: newHash,
     handle: async (context) => {
-      const { db, asked, input, now, prepared } = context;
+      const { db, request, input, now, prepared } = context;
       const secret = input.reset_password_token ?? "";
       const user = await invitations.findUser(db, secret, now);
       if (!user || !prepared) return overPage(context);
@@ -48,7 +48,7 @@ export const newPasswordRoutes: readonly Route[] = [
       await users.setPassword(db, user.id, prepared.done, now);
       const author = { id: user.id, name: user.username };
       const target = "by a link";
-      await record(db, { action: "password changed", author, target, ip: asked.ip }, now);
+      await record(db, { action: "password changed", author, target, ip: request.ip }, now);
       const body = html`<div class="note good" role="status"><p>Your password has been set.</p></div>
 <section><a class="button" href="${mountOf(context.view)}/users/sign_in">Sign in</a></section>`;
       return page(context, { title: "Password set", body });
@@ -63,7 +63,7 @@ async function newHash(
     password: string;
     password_confirmation: string;
   },
-  { store, now }: Preparing,
+  { store, now }: PrepareContext,
 ): Promise<Tried<string> | undefined> {
   const secret = input.reset_password_token ?? "";
   if (!(await invitations.findUser(store, secret, now))) return undefined;
@@ -74,11 +74,11 @@ async function newHash(
 }
 
 function newPasswordPage(
-  visit: Visit,
+  visit: PageContext,
   username: string,
   secret: string,
   errors: AttributeErrors = {},
-): Answer {
+): RawReply {
   const body = html`<p class="lead">Choose the password of <strong>${username}</strong>.</p>
 <section class="wide">${form(
     visit,
@@ -106,7 +106,7 @@ ${field({
   return page(visit, { title: "Set your password", status: failed ? 422 : 200, body });
 }
 
-function overPage(visit: Visit): Answer {
+function overPage(visit: PageContext): RawReply {
   const body = html`<section>
 <p class="lead">This link was used, has expired, or was replaced by a newer one. Ask your administrator for another.</p>
 </section>`;

@@ -7,16 +7,16 @@ import type { AttributeErrors } from "../core/errors.ts";
 import { sessionCookie } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import {
-  type Answer,
   get,
-  type Preparing,
+  type PageContext,
+  type PrepareContext,
   post,
+  type RawReply,
   type Resource,
-  type Visit,
 } from "../core/resource.ts";
 import { field, form, type Tried, tried, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { PAGES } from "../pages/mount.ts";
+import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
@@ -27,7 +27,7 @@ const EDIT = `${PATH}/edit`;
 /** The page to change a password. */
 export const passwordPages: Resource = {
   name: "Password",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(EDIT, {
@@ -44,13 +44,13 @@ export const passwordPages: Resource = {
       },
       prepare: (input, preparing) => newHash(input, preparing),
       handle: async (context) => {
-        const { db, asked, now, prepared, view } = context;
+        const { db, request, now, prepared, view } = context;
         if (prepared.errors) return passwordPage(context, { errors: prepared.errors });
         const { id, username: name } = context.caller as Caller;
         await users.setPassword(db, id, prepared.done, now);
-        const { ip } = asked;
+        const { ip } = request;
         await record(db, { action: "password changed", author: { id, name }, ip }, now);
-        const userAgent = asked.header("user-agent") ?? "";
+        const userAgent = request.header("user-agent") ?? "";
         const session = await sessions.open(db, { userId: id, ip, userAgent }, now);
         return redirect(`${mountOf(view)}${EDIT}?changed=true`, {
           "set-cookie": sessionCookie(session, view.base),
@@ -62,7 +62,7 @@ export const passwordPages: Resource = {
 
 async function newHash(
   input: { current_password: string; password: string; password_confirmation: string },
-  preparing: Preparing,
+  preparing: PrepareContext,
 ): Promise<Tried<string>> {
   if (!(await confirmPassword(preparing, input.current_password))) {
     return { errors: { current_password: ["is wrong"] } };
@@ -74,9 +74,9 @@ async function newHash(
 }
 
 function passwordPage(
-  visit: Visit,
+  visit: PageContext,
   { errors = {}, changed = false }: { errors?: AttributeErrors; changed?: boolean },
-): Answer {
+): RawReply {
   const secret = (name: string, label: string, autocomplete: string, hint?: string) =>
     field({
       name,

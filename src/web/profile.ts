@@ -1,12 +1,12 @@
 import type { Caller } from "../core/access/caller.ts";
 import { get, type Resource } from "../core/resource.ts";
 import { html } from "../pages/html.ts";
-import { PAGES } from "../pages/mount.ts";
-import { mountOf, type Place, placesOf } from "../pages/navigation.ts";
+import { WEB } from "../pages/mount.ts";
+import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
 
-const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
+const ABOUT: Readonly<Partial<Record<NavigationItem["page"], string>>> = {
   personal_access_tokens: "Let programs use the API as you",
   applications: "Your own applications, and those that may act as you",
   active_sessions: "Where you are signed in",
@@ -17,7 +17,7 @@ const ABOUT: Readonly<Partial<Record<Place["page"], string>>> = {
 /** The start page of signed-in users. */
 export const profilePages: Resource = {
   name: "Account",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get("/-/profile", {
@@ -26,7 +26,7 @@ export const profilePages: Resource = {
         const { db, view } = context;
         const { id, admin } = context.caller as Caller;
         const { username, name, email } = (await users.find(db, id)) as users.User;
-        const others = placesOf(context)
+        const others = navigationOf(context)
           .filter((place) => place.page !== "profile")
           .map(
             (

@@ -6,8 +6,8 @@ import * as param from "../core/input.ts";
 import { get, post, type Resource } from "../core/resource.ts";
 import { confirmed, form } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
-import { PAGES } from "../pages/mount.ts";
+import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
+import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { browser, instant } from "../pages/words.ts";
@@ -17,7 +17,7 @@ const PATH = "/-/user_settings/active_sessions";
 /** The user's active sessions. */
 export const sessionPages: Resource = {
   name: "Active sessions",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {
@@ -26,7 +26,9 @@ export const sessionPages: Resource = {
         const { db, now } = context;
         const caller = context.caller as Caller;
         const current = currentOf(caller);
-        const leaf = await leafOf(context.page, (part) => sessions.list(db, caller.id, now, part));
+        const leaf = await listPageOf(context.page, (part) =>
+          sessions.list(db, caller.id, now, part),
+        );
         const row = ({
           id,
           ip,
@@ -36,7 +38,7 @@ export const sessionPages: Resource = {
         }: sessions.Session) => html`<li>
 <div><h3>${browser(user_agent)}${id === current && html`<span class="tag">This session</span>`}</h3>
 <p>${ip !== "" && `${ip} · `}last seen ${instant(last_seen_at)}<br>signed in ${instant(created_at)}</p></div>
-${id !== current && form(context, `${PATH}/${id}/revoke${keepingPlace(context)}`, html`<button class="quiet">End</button>`)}
+${id !== current && form(context, `${PATH}/${id}/revoke${pageQueryOf(context)}`, html`<button class="quiet">End</button>`)}
 </li>`;
         const body = html`<p class="lead">Where you are signed in. If you don't recognize a session, end it and change your password.</p>
 <section>${list(context, leaf, { path: PATH, none: "You are signed in nowhere.", row })}</section>
@@ -54,22 +56,22 @@ ${
     post(`${PATH}/:session_id/revoke`, {
       summary: "End a session",
       input: { session_id: param.untypedId() },
-      handle: async ({ db, asked, input, now, view, ...context }) => {
+      handle: async ({ db, request, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();
         const author = { id, name };
-        await record(db, { action: "session ended", author, ip: asked.ip }, now);
-        return back({ asked, view }, PATH);
+        await record(db, { action: "session ended", author, ip: request.ip }, now);
+        return back({ request, view }, PATH);
       },
     }),
     post(`${PATH}/revoke_others`, {
       summary: "End all other sessions",
-      handle: async ({ db, asked, now, view, ...context }) => {
+      handle: async ({ db, request, now, view, ...context }) => {
         const caller = context.caller as Caller;
         const ended = await sessions.endOthers(db, caller.id, currentOf(caller));
         const author = { id: caller.id, name: caller.username };
         const target = `${ended} others`;
-        await record(db, { action: "session ended", author, target, ip: asked.ip }, now);
+        await record(db, { action: "session ended", author, target, ip: request.ip }, now);
         return redirect(mountOf(view) + PATH);
       },
     }),

@@ -3,21 +3,21 @@ import { codeKey, countCode } from "../auth/confirm.ts";
 import * as halfSignIns from "../auth/pending-sign-ins.ts";
 import * as sessions from "../auth/sessions.ts";
 import { checkPassword } from "../auth/sign-in.ts";
-import { forgive } from "../auth/throttle.ts";
+import { reset } from "../auth/throttle.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import { sessionCookie, sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import {
-  type Answer,
   type Context,
   get,
+  type PageContext,
   post,
+  type RawReply,
   type Resource,
-  type Visit,
 } from "../core/resource.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { PAGES } from "../pages/mount.ts";
+import { WEB } from "../pages/mount.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
@@ -32,7 +32,7 @@ const returnTo = { return_to: param.optional(typed) };
 /** Signing in and out, and setting the password for it. */
 export const signInPages: Resource = {
   name: "Signing in",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(SIGN_IN, {
@@ -67,9 +67,9 @@ export const signInPages: Resource = {
       access: "anyone",
       input: returnTo,
       handle: async (context) => {
-        const { db, asked, input, now, view } = context;
+        const { db, request, input, now, view } = context;
         if (context.caller) return redirect(wanted(context, input.return_to));
-        const userId = await halfSignIns.findUser(db, sessionOf(asked), now);
+        const userId = await halfSignIns.findUser(db, sessionOf(request), now);
         if (userId === undefined)
           return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         return secondStepPage(context, input.return_to);
@@ -80,13 +80,13 @@ export const signInPages: Resource = {
       access: "anyone",
       input: { ...returnTo, code: typed },
       prepare: async (_, preparing) => {
-        const { store, asked, now } = preparing;
-        const userId = await halfSignIns.findUser(store, sessionOf(asked), now);
+        const { store, request, now } = preparing;
+        const userId = await halfSignIns.findUser(store, sessionOf(request), now);
         if (userId !== undefined) await countCode(preparing, userId);
       },
       handle: async (context) => {
-        const { db, asked, input, now, view, secrets } = context;
-        const value = sessionOf(asked);
+        const { db, request, input, now, view, secrets } = context;
+        const value = sessionOf(request);
         const userId = await halfSignIns.findUser(db, value, now);
         const user = userId === undefined ? undefined : await users.find(db, userId);
         if (value === undefined || user?.state !== "active") {
@@ -96,13 +96,13 @@ export const signInPages: Resource = {
         const author = { id: user.id, name: user.username };
         if (factor === undefined) {
           const target = "two-factor code";
-          await record(db, { action: "sign-in failed", author, target, ip: asked.ip }, now);
+          await record(db, { action: "sign-in failed", author, target, ip: request.ip }, now);
           return secondStepPage(context, input.return_to, ["does not fit, or was used before"]);
         }
         if (factor === "recovery code") {
-          await record(db, { action: "recovery code used", author, ip: asked.ip }, now);
+          await record(db, { action: "recovery code used", author, ip: request.ip }, now);
         }
-        await forgive(db, codeKey(user.id));
+        await reset(db, codeKey(user.id));
         await halfSignIns.end(db, value);
         return signIn(context, user, input.return_to);
       },
@@ -110,11 +110,11 @@ export const signInPages: Resource = {
     post("/users/sign_out", {
       summary: "Sign out",
       access: "anyone",
-      handle: async ({ db, caller, asked, view, now }) => {
+      handle: async ({ db, caller, request, view, now }) => {
         if (caller?.by.kind === "session") {
           await sessions.end(db, caller.id, caller.by.id);
           const author = { id: caller.id, name: caller.username };
-          await record(db, { action: "signed out", author, ip: asked.ip }, now);
+          await record(db, { action: "signed out", author, ip: request.ip }, now);
         }
         return redirect(mountOf(view) + SIGN_IN);
       },
@@ -124,21 +124,21 @@ export const signInPages: Resource = {
 };
 
 async function signIn(
-  context: Pick<Context, "asked" | "caller" | "now" | "site" | "view"> & { db: Database },
+  context: Pick<Context, "request" | "caller" | "now" | "site" | "view"> & { db: Database },
   user: { id: number; username: string },
   returnTo: string | undefined,
-): Promise<Answer> {
-  const { db, asked, caller, now, view } = context;
+): Promise<RawReply> {
+  const { db, request, caller, now, view } = context;
   if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
   const author = { id: user.id, name: user.username };
-  await record(db, { action: "signed in", author, ip: asked.ip }, now);
-  const userAgent = asked.header("user-agent") ?? "";
-  const session = await sessions.open(db, { userId: user.id, ip: asked.ip, userAgent }, now);
+  await record(db, { action: "signed in", author, ip: request.ip }, now);
+  const userAgent = request.header("user-agent") ?? "";
+  const session = await sessions.open(db, { userId: user.id, ip: request.ip, userAgent }, now);
   return redirect(wanted(context, returnTo), { "set-cookie": sessionCookie(session, view.base) });
 }
 
 /** The page to return to, always on this site: `//host`, `/\host` and `https:` are refused. */
-function wanted(visit: Pick<Visit, "site" | "view">, asked: string | undefined): string {
+function wanted(visit: Pick<PageContext, "site" | "view">, asked: string | undefined): string {
   const isOwn = asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked);
   return mountOf(visit.view) + (isOwn ? asked : homeOf(visit));
 }
@@ -152,10 +152,10 @@ function keep(returnTo: string | undefined) {
 }
 
 function signInPage(
-  visit: Visit,
+  visit: PageContext,
   returnTo: string | undefined,
   failed?: { reason: string; login: string },
-): Answer {
+): RawReply {
   const body = html`${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
 <section class="wide">${form(
     visit,
@@ -180,7 +180,11 @@ ${field({
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });
 }
 
-function secondStepPage(visit: Visit, returnTo: string | undefined, error?: string[]): Answer {
+function secondStepPage(
+  visit: PageContext,
+  returnTo: string | undefined,
+  error?: string[],
+): RawReply {
   const body = html`<section class="wide">${form(
     visit,
     SECOND_STEP,

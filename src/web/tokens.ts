@@ -4,13 +4,13 @@ import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
-import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
+import { get, type PageContext, post, type RawReply, type Resource } from "../core/resource.ts";
 import { APPLICATION_SCOPES, SCOPES } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import { choices, confirmed, field, form, readForm, typed } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { back, keepingPlace, leafOf, list } from "../pages/list.ts";
-import { PAGES } from "../pages/mount.ts";
+import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
+import { WEB } from "../pages/mount.ts";
 import { page } from "../pages/page.ts";
 import { day, instant } from "../pages/words.ts";
 import * as tokens from "../resources/tokens/queries.ts";
@@ -24,7 +24,7 @@ const PROPOSED_DAYS = 30;
 /** The page of personal access tokens. */
 export const tokenPages: Resource = {
   name: "Personal access tokens",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {
@@ -39,7 +39,7 @@ export const tokenPages: Resource = {
         scopes: param.optional(param.commaSeparated()),
       },
       handle: async (context) => {
-        const { db, asked, input, now } = context;
+        const { db, request, input, now } = context;
         const { id, username, admin } = context.caller as Caller;
         const { name = "", expires_at = "", scopes = [] } = input;
         const read = await readForm(
@@ -67,7 +67,7 @@ export const tokenPages: Resource = {
         const author = { id, name: username };
         await record(
           db,
-          { action: "token made", author, target: read.done.name, ip: asked.ip },
+          { action: "token made", author, target: read.done.name, ip: request.ip },
           now,
         );
         return tokensPage(context, {
@@ -79,7 +79,7 @@ export const tokenPages: Resource = {
     post(`${PATH}/:token_id/revoke`, {
       summary: "Revoke a personal access token",
       input: { token_id: param.untypedId() },
-      handle: async ({ db, asked, input, now, view, ...context }) => {
+      handle: async ({ db, request, input, now, view, ...context }) => {
         const { id, username: name } = context.caller as Caller;
         const found = await tokens.find(db, input.token_id);
         if (found?.user_id !== id || found.impersonation === 1) throw notFound();
@@ -87,10 +87,10 @@ export const tokenPages: Resource = {
         const author = { id, name };
         await record(
           db,
-          { action: "token revoked", author, target: found.name, ip: asked.ip },
+          { action: "token revoked", author, target: found.name, ip: request.ip },
           now,
         );
-        return back({ asked, view }, PATH);
+        return back({ request, view }, PATH);
       },
     }),
   ],
@@ -109,11 +109,11 @@ interface Shown {
 }
 
 async function tokensPage(
-  visit: Visit & { db: Reader; now: number; page: Page },
+  visit: PageContext & { db: Reader; now: number; page: Page },
   { sent, errors = {}, made }: Shown,
-): Promise<Answer> {
+): Promise<RawReply> {
   const caller = visit.caller as Caller;
-  const active = await leafOf(visit.page, (part) =>
+  const active = await listPageOf(visit.page, (part) =>
     tokens.active(visit.db, caller.id, dayOf(visit.now), part),
   );
   const body = html`${made && madeNote(made)}
@@ -170,7 +170,7 @@ function madeNote({ name, secret }: { name: string; secret: string }): Html {
 </div>`;
 }
 
-function tokenRow(visit: Visit, token: tokens.ActiveToken): Html {
+function tokenRow(visit: PageContext, token: tokens.ActiveToken): Html {
   const { id, name, scopes, created_at, expires_at, last_used_at } = token;
   return html`<li>
 <div><h3>${name}</h3>
@@ -179,7 +179,7 @@ created ${instant(created_at)} · ${last_used_at === null ? "never used" : html`
 ${confirmed(visit, {
   label: "Revoke",
   question: `Programs that use ${name} will lose access. This can't be undone.`,
-  action: `${PATH}/${id}/revoke${keepingPlace(visit)}`,
+  action: `${PATH}/${id}/revoke${pageQueryOf(visit)}`,
 })}
 </li>`;
 }

@@ -2,11 +2,11 @@ import { record } from "../audit/log.ts";
 import { confirmPassword, countCode } from "../auth/confirm.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
-import { type Answer, get, post, type Resource, type Visit } from "../core/resource.ts";
+import { get, type PageContext, post, type RawReply, type Resource } from "../core/resource.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { Html, html } from "../pages/html.ts";
-import { PAGES } from "../pages/mount.ts";
+import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
@@ -20,7 +20,7 @@ const password = { password: typed };
 /** The page to set up and remove the second factor. */
 export const twoFactorPages: Resource = {
   name: "Two-factor authentication",
-  door: PAGES,
+  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, { summary: "Two-factor page", handle: (context) => twoFactorPage(context) }),
@@ -39,12 +39,12 @@ export const twoFactorPages: Resource = {
       input: { code: typed },
       prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
       handle: async (context) => {
-        const { db, asked, input, now, secrets } = context;
+        const { db, request, input, now, secrets } = context;
         const { id, username: name } = context.caller as Caller;
         const codes = await twoFactor.turnOn(db, secrets, id, input.code, now);
         if (!codes) return twoFactorPage(context, { code: ["does not fit"] });
         const author = { id, name };
-        await record(db, { action: "two-factor enabled", author, ip: asked.ip }, now);
+        await record(db, { action: "two-factor enabled", author, ip: request.ip }, now);
         return codesPage(context, codes, "Two-factor authentication is on.");
       },
     }),
@@ -66,12 +66,12 @@ export const twoFactorPages: Resource = {
       input: password,
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
-        const { db, asked, now } = context;
+        const { db, request, now } = context;
         if (!context.prepared) return twoFactorPage(context, { disable: WRONG });
         const { id, username: name } = context.caller as Caller;
         const author = { id, name };
         if (await twoFactor.turnOff(db, id)) {
-          await record(db, { action: "two-factor disabled", author, ip: asked.ip }, now);
+          await record(db, { action: "two-factor disabled", author, ip: request.ip }, now);
         }
         return redirect(mountOf(context.view) + PATH);
       },
@@ -83,9 +83,9 @@ export const twoFactorPages: Resource = {
 type Problems = Partial<Record<"start" | "code" | "codes" | "disable", readonly string[]>>;
 
 async function twoFactorPage(
-  visit: Visit & { db: Reader; secrets: Secrets },
+  visit: PageContext & { db: Reader; secrets: Secrets },
   problems: Problems = {},
-): Promise<Answer> {
+): Promise<RawReply> {
   const { id } = visit.caller as Caller;
   const state = await twoFactor.find(visit.db, id);
   const body = !state
@@ -99,7 +99,7 @@ async function twoFactorPage(
 
 /** A form that asks for the password first. */
 function confirmation(
-  visit: Visit,
+  visit: PageContext,
   spec: {
     action: string;
     id: string;
@@ -124,7 +124,7 @@ function confirmation(
   );
 }
 
-function startPart(visit: Visit, { start }: Problems): Html {
+function startPart(visit: PageContext, { start }: Problems): Html {
   return html`<p class="lead">With a second factor, your password alone is not enough to sign in: you also need a code
 from an app on your phone.</p>
 <section>
@@ -134,7 +134,7 @@ ${confirmation(visit, { action: "/start", id: "start-password", label: "Set up",
 </section>`;
 }
 
-async function setUpPart(visit: Visit, secret: string, { code }: Problems): Promise<Html> {
+async function setUpPart(visit: PageContext, secret: string, { code }: Problems): Promise<Html> {
   const { renderSVG } = await import("uqr");
   const username = (visit.caller as Caller).username;
   const address = await twoFactor.addressOf(secret, username, visit.view.host);
@@ -166,7 +166,12 @@ ${form(
 <p class="lead">Nothing changes until you have done both.</p>`;
 }
 
-function onPart(visit: Visit, since: number, left: number, { codes, disable }: Problems): Html {
+function onPart(
+  visit: PageContext,
+  since: number,
+  left: number,
+  { codes, disable }: Problems,
+): Html {
   return html`<p class="lead">It has been on since ${instant(since)}. Programs use access tokens, which need no code.</p>
 <section>
 <h2>Recovery codes</h2>
@@ -186,7 +191,7 @@ ${confirmation(visit, {
 </section>`;
 }
 
-function codesPage(visit: Visit, codes: readonly string[], notice: string): Answer {
+function codesPage(visit: PageContext, codes: readonly string[], notice: string): RawReply {
   const body = html`<div class="note good" role="status"><p>${notice}</p></div>
 <section>
 <h2>Your recovery codes</h2>

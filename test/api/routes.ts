@@ -1,10 +1,10 @@
 import type { Route } from "../../src/core/resource.ts";
-import { everything } from "../../src/mounts.ts";
+import { allMounts } from "../../src/mounts.ts";
 import type { TestApp } from "../helpers.ts";
 
 /** Every route of the API, as data: tests that iterate over them cover new ones automatically. */
-export const routes: readonly Route[] = everything
-  .filter(({ door }) => door === undefined)
+export const routes: readonly Route[] = allMounts
+  .filter(({ mount }) => mount === undefined)
   .flatMap((resource) => resource.routes);
 
 /** Values of path parameters by name; `id` once for groups and once for projects. */

@@ -2,13 +2,13 @@ import { forbidden } from "../errors.ts";
 import type { Source } from "./source.ts";
 
 /** The features a project can disable. */
-export const AREAS = ["issues", "merge_requests", "snippets", "wiki"] as const;
-export type Area = (typeof AREAS)[number];
+export const FEATURES = ["issues", "merge_requests", "snippets", "wiki"] as const;
+export type Feature = (typeof FEATURES)[number];
 
 /** The part of a project that a route belongs to. */
 export interface Part {
   /** The part is available while one of these features is enabled. */
-  readonly areas: readonly Area[];
+  readonly areas: readonly Feature[];
   /** Whether the route makes changes that others see. */
   readonly writes: boolean;
   /** Whether disabled features are left out of the answer instead of refused. */
@@ -16,7 +16,7 @@ export interface Part {
 }
 
 /** Features of the parts of projects, by the part's word in paths. Other routes also work in archived projects. */
-const PARTS: Readonly<Record<string, readonly Area[]>> = {
+const PARTS: Readonly<Record<string, readonly Feature[]>> = {
   issues: ["issues"],
   labels: ["issues", "merge_requests"],
   merge_requests: ["merge_requests"],
@@ -41,8 +41,8 @@ export function partOf({ method, path }: { method: string; path: string }): Part
 }
 
 /** Whether anyone at all can add or change something in an area of a project. */
-export function isWritable(source: Source, area: Area): boolean {
-  return !source.archived && source.areas.includes(area);
+export function isWritable(source: Source, area: Feature): boolean {
+  return !source.archived && source.features.includes(area);
 }
 
 /**
@@ -52,6 +52,6 @@ export function isWritable(source: Source, area: Area): boolean {
  * @throws ApiError 403
  */
 export function requirePart(source: Source, { areas, writes, leavesOut }: Part): void {
-  const isOn = leavesOut || areas.some((area) => source.areas.includes(area));
+  const isOn = leavesOut || areas.some((area) => source.features.includes(area));
   if (!isOn || (writes && source.archived)) throw forbidden();
 }

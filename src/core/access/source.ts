@@ -1,6 +1,6 @@
 import type { Reader, Value } from "../../store/port.ts";
 import { forbidden, notFound } from "../errors.ts";
-import { AREAS, type Area } from "./features.ts";
+import { FEATURES, type Feature } from "./features.ts";
 import { ROLES, type Role } from "./roles.ts";
 import { isOpenTo, type Viewer } from "./visibility.ts";
 
@@ -17,7 +17,7 @@ export interface Source {
   /** The caller's highest access level, own or inherited; 0 for none; 100 for administrators. */
   readonly level: number;
   /** The enabled features of a project; all features for a group. */
-  readonly areas: readonly Area[];
+  readonly features: readonly Feature[];
   /** Whether it is an archived project, which can't be changed. */
   readonly archived: boolean;
 }
@@ -98,7 +98,7 @@ async function findGroup(
       column: "namespace_id",
       namespaceId: row.id,
       level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
-      areas: AREAS,
+      features: FEATURES,
       archived: false,
     }
   );
@@ -150,7 +150,7 @@ async function findProject(
     column: "project_id",
     namespaceId: row.namespace_id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
-    areas: AREAS.filter((area) => row[`${area}_enabled`] === 1),
+    features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1,
   };
 }

@@ -45,25 +45,25 @@ import { type Attributes, type InputReader, inputReader, notesOf } from "../inpu
 import type { Outages } from "../outages.ts";
 import {
   keysetHeaders,
-  type Listed,
   LONGEST_QUERY,
   type Page,
   type PageLimits,
   pageHeaders,
+  type RowPage,
   readPage,
 } from "../pagination.ts";
 import { type Presenter, presenter } from "../presenter.ts";
-import { type SignInLimits, type Usage, usageHeaders } from "../rate-limits.ts";
+import { type QuotaUsage, type SignInLimits, usageHeaders } from "../rate-limits.ts";
 import {
-  Answer,
+  AfterCommit,
   API,
-  type Asked,
-  Committed,
   type Context,
-  type Door,
-  Download,
+  FileReply,
+  Json,
   type Method,
-  Plain,
+  type Mount,
+  RawReply,
+  type RequestInfo,
   type Resource,
   type Result,
   type Route,
@@ -78,7 +78,13 @@ import { type BodyLimits, readBody } from "./body.ts";
 import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
 import { inPieces, partByPart } from "./large-replies.ts";
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
-import { csrfTokenOf, isVerified, newVisitor, sessionCookie, sessionOf } from "./session-cookie.ts";
+import {
+  csrfTokenOf,
+  isVerified,
+  newSessionToken,
+  sessionCookie,
+  sessionOf,
+} from "./session-cookie.ts";
 import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
@@ -114,7 +120,7 @@ export interface PipelineSettings extends AuthSettings {
   turns: Turns;
   /** Counts a request; `undefined` if requests are not limited. @throws ApiError 429 */
   limitRequests:
-    | ((caller: Caller | undefined, ip: string, now: number) => Promise<Usage | undefined>)
+    | ((caller: Caller | undefined, ip: string, now: number) => Promise<QuotaUsage | undefined>)
     | undefined;
   /** Records that an administrator acts as another user, in the transaction of the change. */
   recordSudo: (
@@ -134,9 +140,9 @@ export interface PipelineSettings extends AuthSettings {
 /** The context of a request on its way through hattip's router. */
 interface Exchange {
   incoming: Incoming;
-  /** The door of the matched route. */
-  door?: Door;
-  /** The session cookie's value, if the door takes sessions; a new one for visitors without a cookie. */
+  /** The mount of the matched route. */
+  mount?: Mount;
+  /** The session cookie's value, if the mount takes sessions; a new one for visitors without a cookie. */
   session?: string;
   requestId: string;
   params: Record<string, string>;
@@ -151,7 +157,7 @@ interface Exchange {
   reply?: Reply;
   caller?: Caller | undefined;
   /** Usage of the request limit, if there is one. */
-  usage?: Usage | undefined;
+  usage?: QuotaUsage | undefined;
 }
 
 /** Unknown paths below the API get our 404, not the host's. */
@@ -175,12 +181,12 @@ const EXPOSED_HEADERS =
 
 /**
  * Creates the pipeline of all requests: match, authenticate, read and validate input, open the transaction, find the
- * group or project and check the role, handle, present, status and headers.
+ * group or project and check the role, handle, presenter, status and headers.
  */
 export function createPipeline(settings: PipelineSettings): Respond {
   const route = createRouting(settings);
   const beside = new Set(settings.resources.flatMap(firstSegments));
-  const pages = settings.resources.find(({ door }) => door?.showError)?.door;
+  const pages = settings.resources.find(({ mount }) => mount?.showError)?.mount;
   return async (incoming) => {
     const started = performance.now();
     const { path } = incoming;
@@ -203,7 +209,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
       reply = isOurs ? await route(exchange) : undefined;
       if (!reply) {
         if (!incoming.isLast) return undefined;
-        if (pages && incoming.base !== undefined && wantsPage(incoming)) exchange.door = pages;
+        if (pages && incoming.base !== undefined && wantsPage(incoming)) exchange.mount = pages;
         throw unknownRoute();
       }
     } catch (error) {
@@ -212,7 +218,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     finish(reply, exchange, settings.url);
     const took = performance.now() - started;
     // Not for pages, which check passwords.
-    if ((exchange.door ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
+    if ((exchange.mount ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
     if (settings.log && (isOurs || incoming.ownsRoot)) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -241,9 +247,9 @@ function isMounted({ base }: Incoming): boolean {
 }
 
 /** The first segments of paths outside the API, which tell them from the host's. */
-function firstSegments({ door = API, routes }: Resource): string[] {
+function firstSegments({ mount = API, routes }: Resource): string[] {
   return routes
-    .map(({ path }) => (door.base + path).split("/", 2)[1] as string)
+    .map(({ path }) => (mount.base + path).split("/", 2)[1] as string)
     .filter((segment) => segment !== "" && segment !== "api");
 }
 
@@ -258,11 +264,11 @@ function createRouting(
 ): (exchange: Exchange) => Promise<Reply | undefined> {
   const router = createRouter();
   const byPath = new Map<string, Map<Method, Endpoint>>();
-  for (const { door = API, routes } of settings.resources) {
+  for (const { mount = API, routes } of settings.resources) {
     for (const route of routes) {
-      const path = door.base + route.path;
+      const path = mount.base + route.path;
       const methods = byPath.get(path) ?? new Map<Method, Endpoint>();
-      methods.set(route.method, endpoint(route, door));
+      methods.set(route.method, endpoint(route, mount));
       byPath.set(path, methods);
     }
   }
@@ -391,8 +397,8 @@ function matcherOf(
  *
  * @throws ApiError 406
  */
-function requireFormat({ route, door }: Endpoint, { incoming, format }: Exchange): void {
-  if (door !== API || (format === undefined && incoming.query === "")) return;
+function requireFormat({ route, mount }: Endpoint, { incoming, format }: Exchange): void {
+  if (mount !== API || (format === undefined && incoming.query === "")) return;
   const isAttribute = route.input !== undefined && "format" in route.input;
   const asked =
     format ?? (isAttribute ? undefined : /(?:^|&)format=([^&]*)/.exec(incoming.query)?.[1]);
@@ -402,7 +408,7 @@ function requireFormat({ route, door }: Endpoint, { incoming, format }: Exchange
 /** A route with everything that can be computed in advance. */
 interface Endpoint {
   route: Route;
-  door: Door;
+  mount: Mount;
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
   sourceKind: Source["kind"] | undefined;
@@ -410,11 +416,11 @@ interface Endpoint {
   beside: NonNullable<Route["beside"]>;
 }
 
-function endpoint(route: Route, door: Door): Endpoint {
+function endpoint(route: Route, mount: Mount): Endpoint {
   const part = partOf(route);
   return {
     route,
-    door,
+    mount,
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
     sourceKind: /^\/groups\/:id(\/|$)/.test(route.path)
@@ -434,7 +440,7 @@ function answerer(settings: PipelineSettings, methods: ReadonlyMap<Method, Endpo
     const { method } = exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (found) {
-      exchange.door = found.door;
+      exchange.mount = found.mount;
       requireFormat(found, exchange);
       return answer(settings, found, exchange);
     }
@@ -474,7 +480,7 @@ async function answerUpload(
 /** Makes all checks that are possible before the file is received, so that no file is stored in vain. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, door, scopes, sourceKind, part }: Endpoint,
+  { route, mount, scopes, sourceKind, part }: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
@@ -483,7 +489,7 @@ async function admitUpload(
   const today = dayOf(now);
   const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
   const db = settings.store.reader();
-  const caller = await readCaller(settings, db, route, door, exchange, sent, now);
+  const caller = await readCaller(settings, db, route, mount, exchange, sent, now);
   requireAccess(route, scopes, caller);
   const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
@@ -495,7 +501,7 @@ async function admitUpload(
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, door, read, scopes, sourceKind, part, beside }: Endpoint,
+  { route, mount, read, scopes, sourceKind, part, beside }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -505,10 +511,10 @@ async function answerWith(
   const today = dayOf(now);
   const identified = isReading(incoming)
     ? undefined
-    : await identify(settings, route, door, scopes, exchange, now);
+    : await identify(settings, route, mount, scopes, exchange, now);
   const parameters = isReading(incoming)
     ? parseQuery(incoming.query, settings.body)
-    : await readParameters(settings, route, door, incoming, identified, upload);
+    : await readParameters(settings, route, mount, incoming, identified, upload);
   // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
@@ -518,29 +524,29 @@ async function answerWith(
     settings,
     reader,
     route,
-    door,
+    mount,
     exchange,
     parameters,
     now,
     identified,
   );
   exchange.caller = caller;
-  if (settings.limitRequests && door.credentials === "token") {
+  if (settings.limitRequests && mount.credentials === "token") {
     exchange.usage ??= await settings.limitRequests(caller, incoming.ip, now);
   }
   requireAccess(route, scopes, caller);
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
   const { store, signIns } = settings;
-  const preparing = { store, asked: incoming, caller, signIns, now };
+  const preparing = { store, request: incoming, caller, signIns, now };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
   const viewer: Viewer = { caller, today };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
-  const present =
-    typeof route.present === "function" ? route.present({ caller, input }) : route.present;
+  const presenter =
+    typeof route.presenter === "function" ? route.presenter({ caller, input }) : route.presenter;
   const isWriting = route.method !== "GET";
-  const run = async (db: Database, page: Page): Promise<Result | Committed> => {
+  const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
     const source =
       sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
     if (source && isWriting && beside !== "nobody") {
@@ -555,11 +561,11 @@ async function answerWith(
       caller,
       viewer,
       page,
-      shape: present ?? NOTHING,
+      presenter: presenter ?? NOTHING,
       view,
       now,
       tier: settings.tier,
-      asked: incoming,
+      request: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       site: settings.site,
       secrets: settings.secrets,
@@ -597,19 +603,19 @@ async function answerWith(
     const given = isWriting
       ? await store.transaction((db) => run(db, page), { shared: beside !== "nobody" })
       : await run(reader as Database, page);
-    const result = given instanceof Committed ? await given.read(store.reader()) : given;
+    const result = given instanceof AfterCommit ? await given.read(store.reader()) : given;
     if (!route.immediate) settings.outages.succeeded();
     upload?.keep((input as Record<string, unknown>)[upload.part]);
-    const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
+    const answer = reply(route, result, presenter ?? NOTHING, view, page, incoming);
     if (!isPartOfPage(result)) return answer;
-    return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
+    return { ...answer, body: writeParts(result, rest, presenter ?? NOTHING, view) };
   } finally {
     turn?.end();
   }
 }
 
 /** The first rows of a page that is too large to read at once. */
-type PartOfPage = Listed & { read: number };
+type PartOfPage = RowPage & { read: number };
 
 function isPartOfPage(result: Result): result is PartOfPage {
   return typeof result === "object" && "read" in result && result.read !== undefined;
@@ -622,16 +628,16 @@ function isPartOfPage(result: Result): result is PartOfPage {
 function writeParts(
   first: PartOfPage,
   rest: (skip: number) => Promise<Result>,
-  present: Presenter,
+  presenter: Presenter,
   view: View,
 ): Bytes {
-  let text: string | undefined = writeList(first.rows, present, view).slice(0, -1);
+  let text: string | undefined = writeList(first.rows, presenter, view).slice(0, -1);
   let next: number | undefined = first.read;
   let isEmpty = first.rows.length === 0;
   return partByPart(async () => {
     if (text === undefined && next !== undefined) {
-      const result = (await rest(next)) as Listed;
-      const written = writeList(result.rows, present, view).slice(1, -1);
+      const result = (await rest(next)) as RowPage;
+      const written = writeList(result.rows, presenter, view).slice(1, -1);
       text = `${isEmpty || written === "" ? "" : ","}${written}`;
       isEmpty &&= written === "";
       next = result.read;
@@ -658,12 +664,12 @@ interface Identified {
 async function identify(
   settings: PipelineSettings,
   route: Route,
-  door: Door,
+  mount: Mount,
   scopes: readonly Scope[],
   exchange: Exchange,
   now: number,
 ): Promise<Identified | undefined> {
-  if (door.credentials !== "token") return undefined;
+  if (mount.credentials !== "token") return undefined;
   const { incoming } = exchange;
   const query = parseQuery(incoming.query, settings.body);
   const caller = await callerByToken(
@@ -690,7 +696,7 @@ function viewOf(base: string, now: number): View {
   return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now };
 }
 
-const isReading = ({ method }: Asked) => method === "GET" || method === "HEAD";
+const isReading = ({ method }: RequestInfo) => method === "GET" || method === "HEAD";
 
 /** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */
 const UNIDENTIFIED_BYTES = 64 * 1024;
@@ -703,7 +709,7 @@ const UNIDENTIFIED_BYTES = 64 * 1024;
 async function readParameters(
   { body: limits }: PipelineSettings,
   route: Route,
-  door: Door,
+  mount: Mount,
   incoming: Incoming,
   identified: Identified | undefined,
   upload: Upload | undefined,
@@ -720,7 +726,7 @@ async function readParameters(
       await readBody({ ...incoming, body }, { ...limits, bytes }, upload),
     );
   } catch (error) {
-    const needsNobody = door.credentials !== "token" || route.access === "anyone";
+    const needsNobody = mount.credentials !== "token" || route.access === "anyone";
     if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;
     const { status, body: shown, headers } = unauthorized();
     throw new ApiError(status, shown, { ...headers, ...error.headers });
@@ -762,15 +768,15 @@ async function readCaller(
   settings: PipelineSettings,
   db: Reader,
   route: Route,
-  door: Door,
+  mount: Mount,
   exchange: Exchange,
   parameters: Parameters,
   now: number,
   identified?: Identified,
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
-  if (door.credentials === "none") return undefined;
-  if (door.credentials === "token") {
+  if (mount.credentials === "none") return undefined;
+  if (mount.credentials === "token") {
     const caller =
       identified && isSameCredential(incoming, identified.query, parameters)
         ? identified.caller
@@ -778,13 +784,13 @@ async function readCaller(
     return actAs(db, caller, incoming, parameters);
   }
 
-  exchange.session = sessionOf(incoming) ?? newVisitor();
+  exchange.session = sessionOf(incoming) ?? newSessionToken();
   requireVerified(incoming, parameters, exchange.session, settings.url);
   try {
     return await findSignedIn(settings, db, incoming, now);
   } catch (error) {
     // A refused user gets a new cookie: otherwise they could not sign in as someone else.
-    if (error instanceof ApiError) exchange.session = newVisitor();
+    if (error instanceof ApiError) exchange.session = newSessionToken();
     throw error;
   }
 }
@@ -795,7 +801,7 @@ async function readCaller(
  * @throws ApiError 422
  */
 function requireVerified(
-  incoming: Asked,
+  incoming: RequestInfo,
   parameters: Parameters,
   session: string,
   url: string | undefined,
@@ -846,7 +852,7 @@ function requireUnmodified(incoming: Incoming, updatedAt: number): void {
 function reply(
   route: Route,
   result: Result,
-  present: Presenter,
+  presenter: Presenter,
   view: View,
   page: Page,
   incoming: Incoming,
@@ -854,12 +860,12 @@ function reply(
   if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
   const status = route.status ?? (route.method === "POST" ? 201 : 200);
   const headers: Record<string, string> = { "content-type": "application/json" };
-  if (result instanceof Answer) return replyOfAnswer(result);
-  if (result instanceof Download) {
+  if (result instanceof RawReply) return replyOfAnswer(result);
+  if (result instanceof FileReply) {
     return { status, headers: { ...result.headers }, body: result.body };
   }
-  if (result instanceof Plain) return { status, headers, body: JSON.stringify(result.value) };
-  if (Array.isArray(result)) return { status, headers, body: present.write(result, view) };
+  if (result instanceof Json) return { status, headers, body: JSON.stringify(result.value) };
+  if (Array.isArray(result)) return { status, headers, body: presenter.write(result, view) };
 
   const at = {
     url: view.base + incoming.path,
@@ -867,20 +873,20 @@ function reply(
   };
   Object.assign(
     headers,
-    "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as Listed, at),
+    "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as RowPage, at),
   );
-  return { status, headers, body: writeList(result.rows, present, view) };
+  return { status, headers, body: writeList(result.rows, presenter, view) };
 }
 
-function replyOfAnswer({ status, headers, body }: Answer): Reply {
+function replyOfAnswer({ status, headers, body }: RawReply): Reply {
   return { status, headers: { ...headers }, body };
 }
 
-function writeList(rows: Listed["rows"], present: Presenter, view: View): string {
+function writeList(rows: RowPage["rows"], presenter: Presenter, view: View): string {
   let body = "[";
   for (let index = 0; index < rows.length; index += 1) {
     if (index > 0) body += ",";
-    body += present.write(rows[index] as Listed["rows"][number], view);
+    body += presenter.write(rows[index] as RowPage["rows"][number], view);
   }
   return `${body}]`;
 }
@@ -891,18 +897,18 @@ function replyOfError(error: unknown, exchange: Exchange, settings: PipelineSett
   if (isFailure || !(known instanceof ApiError)) settings.outages.failed(error);
   const shown = known instanceof ApiError ? known : internalError();
   const { status, headers, body } = shown;
-  const { incoming, door, session } = exchange;
-  if (door?.showError && incoming.base !== undefined) {
+  const { incoming, mount, session } = exchange;
+  if (mount?.showError && incoming.base !== undefined) {
     const view = viewOf(settings.url ?? incoming.base, settings.now());
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
     const visit = {
-      asked: incoming,
+      request: incoming,
       caller: exchange.caller,
       view,
       csrfToken,
       site: settings.site,
     };
-    return replyOfAnswer(door.showError(shown, visit));
+    return replyOfAnswer(mount.showError(shown, visit));
   }
   if (status === 304) return { status, headers: { ...headers }, body: null };
   return {
@@ -924,7 +930,7 @@ function knownAs(error: unknown): unknown {
 /** Adds the headers of every answer, and handles conditional GET. */
 function finish(
   reply: Reply,
-  { incoming, door, requestId, session, usage }: Exchange,
+  { incoming, mount, requestId, session, usage }: Exchange,
   url: string | undefined,
 ): void {
   const { headers } = reply;
@@ -937,7 +943,7 @@ function finish(
   }
   headers["vary"] = "Origin";
   headers["cache-control"] ??= "max-age=0, private, must-revalidate";
-  if (door?.credentials !== "session" && incoming.header("origin") !== undefined) {
+  if (mount?.credentials !== "session" && incoming.header("origin") !== undefined) {
     allowOrigin(headers, incoming);
   }
 

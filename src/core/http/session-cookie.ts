@@ -15,7 +15,7 @@ export function sessionOf(incoming: Pick<Incoming, "header">): string | undefine
 }
 
 /** A new cookie value for an anonymous visitor: 256 random bits, stored nowhere. Signing in replaces it. */
-export function newVisitor(): string {
+export function newSessionToken(): string {
   return randomBytes(32).toString("hex");
 }
 

@@ -70,24 +70,29 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
     get("", {
       summary: `List the emoji given to ${what}`,
       input: awardable,
-      present: awardEmoji,
+      presenter: awardEmoji,
       handle: async (context) =>
-        awards.list(context.db, context.shape, context.page, await findAwardable(context, kind)),
+        awards.list(
+          context.db,
+          context.presenter,
+          context.page,
+          await findAwardable(context, kind),
+        ),
     }),
     get("/:award_id", {
       summary: "Get an award",
       input: one,
-      present: awardEmoji,
+      presenter: awardEmoji,
       handle: async (context) =>
-        awards.row(context.db, context.shape, (await findAward(context)).id),
+        awards.row(context.db, context.presenter, (await findAward(context)).id),
     }),
     post("", {
       summary: `Give an emoji to ${what}`,
       input: { ...awardable, name: param.anyText() },
-      present: awardEmoji,
+      presenter: awardEmoji,
       prepare: knownNames,
       handle: async (context) => {
-        const { db, shape, caller, input, prepared, now } = context;
+        const { db, presenter, caller, input, prepared, now } = context;
         const to = await findAwardable(context, kind);
         if (to.lockedOut) throw notFound("Award Emoji");
         const name = ALIASES[input.name] ?? input.name;
@@ -96,7 +101,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
         const id = await awards.insert(db, to, { name, user_id: userId }, now);
         if (id === undefined) throw refused("has already been taken");
         await todos.resolve(db, kind, to.targetId, userId, now);
-        return awards.row(db, shape, id);
+        return awards.row(db, presenter, id);
       },
     }),
     del("/:award_id", {

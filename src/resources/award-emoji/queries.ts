@@ -1,4 +1,4 @@
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -11,17 +11,22 @@ export interface Awardable {
 const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
 
 /** The emoji given to an issue, merge request or note, oldest first. */
-export function list(db: Reader, shape: Presenter, page: Page, to: Awardable): Promise<Listed> {
-  return paginate(db, shape, page, {
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  to: Awardable,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: `${AWARDS} where ae.${to.column} = ?`,
     values: [to.id],
     order: "ae.id",
   });
 }
 
-/** One award as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, awardId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${AWARDS} where ae.id = ?`, [
+/** One award as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, awardId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${AWARDS} where ae.id = ?`, [
     awardId,
   ]);
   return found as Value[];

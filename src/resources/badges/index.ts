@@ -7,7 +7,7 @@ import {
   type Context,
   del,
   get,
-  Plain,
+  Json,
   post,
   put,
   type Resource,
@@ -78,12 +78,12 @@ function requireUrls(input: Urls): void {
 const urls = { link_url: param.anyText({ max: 2048 }), image_url: param.anyText({ max: 2048 }) };
 const id = { badge_id: param.recordId() };
 
-type In = Pick<Context, "source" | "viewer" | "shape"> & { db: Reader };
+type In = Pick<Context, "source" | "viewer" | "presenter"> & { db: Reader };
 
-async function shown({ db, source, viewer, shape }: In, badgeId: number) {
+async function shown({ db, source, viewer, presenter }: In, badgeId: number) {
   const row = await badges.row(
     db,
-    shape,
+    presenter,
     source,
     await badges.projectFor(db, source, viewer),
     badgeId,
@@ -112,10 +112,10 @@ function routes(kind: Source["kind"]) {
       summary: `List the badges of a ${kind}`,
       access: "anyone",
       input: { name: param.optional(param.anyText()) },
-      present: badge,
-      handle: async ({ db, source, viewer, shape, page, input }) => {
+      presenter: badge,
+      handle: async ({ db, source, viewer, presenter, page, input }) => {
         const projectId = await badges.projectFor(db, source, viewer);
-        return badges.list(db, shape, page, source, projectId, input.name);
+        return badges.list(db, presenter, page, source, projectId, input.name);
       },
     }),
     get("/render", {
@@ -134,7 +134,7 @@ function routes(kind: Source["kind"]) {
         requireUrls(input);
         const projectId = await badges.projectFor(db, source, viewer);
         const project = await badges.placeholderValues(db, projectId);
-        return new Plain({
+        return new Json({
           link_url: input.link_url,
           image_url: input.image_url,
           rendered_link_url: render(input.link_url, project),
@@ -146,14 +146,14 @@ function routes(kind: Source["kind"]) {
       summary: "Get a badge",
       access: "anyone",
       input: id,
-      present: badge,
+      presenter: badge,
       handle: (context) => shown(context, context.input.badge_id),
     }),
     post("", {
       summary: "Add a badge",
       role,
       input: { ...urls, name: param.clearable(param.text()) },
-      present: badge,
+      presenter: badge,
       handle: async (context) => {
         const { db, source, input, now } = context;
         requireUrls(input);
@@ -169,7 +169,7 @@ function routes(kind: Source["kind"]) {
         image_url: param.optional(urls.image_url),
         name: param.clearable(param.text()),
       },
-      present: badge,
+      presenter: badge,
       handle: async (context) => {
         const { db, input, now } = context;
         const found = await findOwn(context, "edit");

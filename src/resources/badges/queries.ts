@@ -1,6 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -42,31 +42,31 @@ function within(source: Source): { sql: string; values: Value[] } {
 /** The badges of a group or project, oldest first. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   source: Source,
   projectId: number,
   name: string | undefined,
-): Promise<Listed> {
+): Promise<RowPage> {
   const scope = within(source);
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${BADGES} where ${scope.sql}${name === undefined ? "" : " and b.name = ?"}`,
     values: [projectId, ...scope.values, ...(name === undefined ? [] : [name])],
     order: "b.created_at, b.id",
   });
 }
 
-/** One badge as a row of its shape, or `undefined` if the group or project does not show it. */
+/** One badge as a row of its presenter, or `undefined` if the group or project does not show it. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   source: Source,
   projectId: number,
   badgeId: number,
 ): Promise<Value[] | undefined> {
   const scope = within(source);
   const [found] = await db.rows(
-    `select ${shape.columns} from ${BADGES} where ${scope.sql} and b.id = ?`,
+    `select ${presenter.columns} from ${BADGES} where ${scope.sql} and b.id = ?`,
     [projectId, ...scope.values, badgeId],
   );
   return found;

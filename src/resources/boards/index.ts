@@ -76,11 +76,11 @@ async function findList(
 
 /** A board with its lists, as {@link board} shows it. */
 async function shown(
-  { db, shape, view }: Pick<Context, "shape" | "view"> & { db: Reader },
+  { db, presenter, view }: Pick<Context, "presenter" | "view"> & { db: Reader },
   boardId: number,
 ): Promise<Value[]> {
-  const row = await boards.row(db, shape, boardId);
-  await boards.embedLists(db, [row], shape, boardList, view);
+  const row = await boards.row(db, presenter, boardId);
+  await boards.embedLists(db, [row], presenter, boardList, view);
   return row;
 }
 
@@ -115,17 +115,17 @@ export const boardResource: Resource = {
   routes: under("/groups/:id/boards", [
     get("", {
       summary: "List the boards of a group",
-      present: board,
-      handle: async ({ db, source, page, shape, view }) => {
-        const listed = await boards.list(db, shape, page, source.id);
-        await boards.embedLists(db, listed.rows, shape, boardList, view);
+      presenter: board,
+      handle: async ({ db, source, page, presenter, view }) => {
+        const listed = await boards.list(db, presenter, page, source.id);
+        await boards.embedLists(db, listed.rows, presenter, boardList, view);
         return listed;
       },
     }),
     get("/:board_id", {
       summary: "Get a board",
       input: untyped,
-      present: board,
+      presenter: board,
       handle: async (context) => shown(context, (await findBoard(context)).id),
     }),
     post("", {
@@ -133,9 +133,9 @@ export const boardResource: Resource = {
       tier: "premium",
       role: "reporter",
       input: { name: param.text() },
-      present: board,
-      handle: async ({ db, source, input, shape, now }) =>
-        boards.row(db, shape, await boards.insert(db, source.id, input.name, now)),
+      presenter: board,
+      handle: async ({ db, source, input, presenter, now }) =>
+        boards.row(db, presenter, await boards.insert(db, source.id, input.name, now)),
     }),
     put("/:board_id", {
       summary: "Change a board's name or scope",
@@ -149,9 +149,9 @@ export const boardResource: Resource = {
         labels: param.clearable(param.commaSeparated()),
         weight: param.clearable(param.integer({ min: 0, max: 9 })),
       },
-      present: changedBoard,
+      presenter: changedBoard,
       handle: async (context) => {
-        const { db, source, input, shape, view, now } = context;
+        const { db, source, input, presenter, view, now } = context;
         const { id } = await findBoard(context);
         await updateRow(
           db,
@@ -169,8 +169,8 @@ export const boardResource: Resource = {
           const labelIds = await labelsNamed(db, source.id, input.labels ?? [], now);
           await boards.replaceLabels(db, id, labelIds);
         }
-        const row = await boards.row(db, shape, id);
-        row[shape.at("labels")] = await boards.scopeLabels(db, scopeLabel, id, view);
+        const row = await boards.row(db, presenter, id);
+        row[presenter.at("labels")] = await boards.scopeLabels(db, scopeLabel, id, view);
         return row;
       },
     }),
@@ -189,18 +189,18 @@ export const boardResource: Resource = {
     get("/:board_id/lists", {
       summary: "List the lists of a board",
       input: typed,
-      present: boardList,
+      presenter: boardList,
       handle: async (context) => {
         const { id } = await findBoard(context);
-        return boards.listLists(context.db, context.shape, context.page, id);
+        return boards.listLists(context.db, context.presenter, context.page, id);
       },
     }),
     get("/:board_id/lists/:list_id", {
       summary: "Get a list",
       input: { ...typed, list_id: param.recordId() },
-      present: boardList,
-      handle: async ({ db, source, shape, input }) => {
-        const row = await boards.listRow(db, shape, source.id, input.board_id, input.list_id);
+      presenter: boardList,
+      handle: async ({ db, source, presenter, input }) => {
+        const row = await boards.listRow(db, presenter, source.id, input.board_id, input.list_id);
         if (!row) throw notFound();
         return row;
       },
@@ -209,39 +209,39 @@ export const boardResource: Resource = {
       summary: "Add a list for a label to a board",
       role: "reporter",
       input: { ...typed, label_id: param.integer() },
-      present: boardList,
+      presenter: boardList,
       before: async ({ db, source, input }) => {
         if (!(await labels.findInherited(db, source.id, { id: input.label_id }))) {
           throw refused("Label not found!");
         }
       },
       handle: async (context) => {
-        const { db, source, input, shape, now } = context;
+        const { db, source, input, presenter, now } = context;
         const { id } = await findBoard(context);
         if (await boards.hasListOf(db, id, input.label_id)) {
           throw invalid({ label_id: ["has already been taken"] });
         }
         const listId = await boards.insertList(db, id, input.label_id, now);
-        return boards.listRow(db, shape, source.id, id, listId);
+        return boards.listRow(db, presenter, source.id, id, listId);
       },
     }),
     put("/:board_id/lists/:list_id", {
       summary: "Move a list to another position",
       role: "reporter",
       input: { ...typed, list_id: param.recordId(), position: param.integer() },
-      present: boardList,
+      presenter: boardList,
       before: async (context) => {
         await findList(context);
       },
       handle: async (context) => {
-        const { db, source, input, shape, now } = context;
+        const { db, source, input, presenter, now } = context;
         const found = await findList(context);
         const last = await boards.lastPosition(db, input.board_id);
         if (input.position < 0 || input.position > last || input.position === found.position) {
           throw refused("List could not be moved!");
         }
         await boards.moveList(db, input.board_id, found, input.position, now);
-        return boards.listRow(db, shape, source.id, input.board_id, found.id);
+        return boards.listRow(db, presenter, source.id, input.board_id, found.id);
       },
     }),
     del("/:board_id/lists/:list_id", {

@@ -1,5 +1,5 @@
 import type { View } from "../../core/field.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -10,17 +10,24 @@ const BOARDS = `boards b join namespaces n on n.id = b.namespace_id
 const LISTS = "board_lists bl join labels l on l.id = bl.label_id";
 
 /** The boards of a group, oldest first. */
-export function list(db: Reader, shape: Presenter, page: Page, groupId: number): Promise<Listed> {
-  return paginate(db, shape, page, {
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  groupId: number,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: `${BOARDS} where b.namespace_id = ?`,
     values: [groupId],
     order: "b.id",
   });
 }
 
-/** One board as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, boardId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${BOARDS} where b.id = ?`, [boardId]);
+/** One board as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, boardId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${BOARDS} where b.id = ?`, [
+    boardId,
+  ]);
   return found as Value[];
 }
 
@@ -68,19 +75,19 @@ export async function remove(db: Database, boardId: number): Promise<void> {
   await db.run("delete from boards where id = ?", [boardId]);
 }
 
-/** The labels of a board's scope, as a JSON array in the given shape. */
+/** The labels of a board's scope, as a JSON array in the given presenter. */
 export async function scopeLabels(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   boardId: number,
   view: View,
 ): Promise<string> {
   const rows = await db.rows(
-    `select ${shape.columns} from board_labels bl join labels l on l.id = bl.label_id
+    `select ${presenter.columns} from board_labels bl join labels l on l.id = bl.label_id
      where bl.board_id = ? order by l.name, l.id`,
     [boardId],
   );
-  return `[${rows.map((found) => shape.write(found, view)).join(",")}]`;
+  return `[${rows.map((found) => presenter.write(found, view)).join(",")}]`;
 }
 
 /** Fills in the rows' `lists` with each board's lists as JSON, in one query for all boards. */
@@ -113,27 +120,27 @@ export async function embedLists(
 /** The lists of a board in order. The open and closed lists are not stored. */
 export function listLists(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   boardId: number,
-): Promise<Listed> {
-  return paginate(db, shape, page, {
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: `${LISTS} where bl.board_id = ?`,
     values: [boardId],
     order: "bl.position, bl.id",
   });
 }
 
-/** One list as a row of its shape, or `undefined` if the group has no such board or the board no such list. */
+/** One list as a row of its presenter, or `undefined` if the group has no such board or the board no such list. */
 export async function listRow(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   groupId: number,
   boardId: number,
   listId: number,
 ): Promise<Value[] | undefined> {
   const [found] = await db.rows(
-    `select ${shape.columns} from ${LISTS} join boards b on b.id = bl.board_id
+    `select ${presenter.columns} from ${LISTS} join boards b on b.id = bl.board_id
      where bl.id = ? and bl.board_id = ? and b.namespace_id = ?`,
     [listId, boardId, groupId],
   );

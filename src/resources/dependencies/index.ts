@@ -42,18 +42,18 @@ export const dependencyResource: Resource = {
       // Guests of a private project may not read its repository.
       role: ({ source, viewer }) => (isOpenTo(viewer, source) ? undefined : "reporter"),
       input: { package_manager: param.optional(managers) },
-      present: dependency,
-      handle: async ({ db, source, shape, page, input }) => {
+      presenter: dependency,
+      handle: async ({ db, source, presenter, page, input }) => {
         const listed = await dependencies.list(
           db,
-          shape,
+          presenter,
           page,
           source.id,
           input.package_manager ?? [],
         );
         // Vulnerabilities, like the security dashboard, are only for developers and above.
         if (source.level < ROLES.developer) {
-          const at = shape.at("vulnerabilities");
+          const at = presenter.at("vulnerabilities");
           for (const row of listed.rows) row[at] = "[]";
         }
         return listed;

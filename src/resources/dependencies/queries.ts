@@ -1,4 +1,4 @@
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -11,13 +11,13 @@ import type { DependencyFile, PackageManager } from "./rules.ts";
  */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   projectId: number,
   managers: readonly PackageManager[],
-): Promise<Listed> {
+): Promise<RowPage> {
   const wanted = managers.length > 0 ? placeholders(managers) : undefined;
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `dependencies d where d.project_id = ?${
       wanted ? ` and d.package_manager in (${wanted.sql})` : ""
     }`,

@@ -119,11 +119,11 @@ export const eventResource: Resource = {
       summary: "List the caller's events or, with `scope=all`, all events of the caller's projects",
       scopes: ACTIVITY_SCOPES,
       input: { ...filters, scope: param.optional(param.anyText()) },
-      present: event,
-      handle: ({ db, shape, page, viewer, caller, input }) =>
+      presenter: event,
+      handle: ({ db, presenter, page, viewer, caller, input }) =>
         events.list(
           db,
-          shape,
+          presenter,
           page,
           viewer,
           input.scope === "all" ? "callers-projects" : { authorId: caller?.id ?? 0 },
@@ -134,20 +134,20 @@ export const eventResource: Resource = {
       summary: "List the events of a user, by id or username, that the caller may see",
       scopes: ACTIVITY_SCOPES,
       input: { user_id: param.anyText(), ...filters },
-      present: event,
-      handle: async ({ db, shape, page, viewer, input }) => {
+      presenter: event,
+      handle: async ({ db, presenter, page, viewer, input }) => {
         const found = await findUser(db, input.user_id);
         if (isHidden(found, viewer)) return { rows: [], hasNext: false, total: 0 };
-        return events.list(db, shape, page, viewer, { authorId: found.id }, filterOf(input));
+        return events.list(db, presenter, page, viewer, { authorId: found.id }, filterOf(input));
       },
     }),
     get("/projects/:id/events", {
       summary: "List the events of a project that the caller may see",
       access: "anyone",
       input: filters,
-      present: projectEvent,
-      handle: ({ db, source, shape, page, viewer, input }) =>
-        events.list(db, shape, page, viewer, { projectId: source.id }, filterOf(input)),
+      presenter: projectEvent,
+      handle: ({ db, source, presenter, page, viewer, input }) =>
+        events.list(db, presenter, page, viewer, { projectId: source.id }, filterOf(input)),
     }),
   ],
 };

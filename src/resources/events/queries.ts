@@ -7,10 +7,10 @@ import {
 } from "../../core/access/visibility.ts";
 import {
   countUpTo,
-  type Listed,
   MOST_AT_ONCE,
   offsetOf,
   type Page,
+  type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { announce, announceLast } from "../../jobs/outbox.ts";
@@ -242,18 +242,18 @@ const EVENTS = `events e join projects p on p.id = e.project_id
  */
 export async function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   scope: EventScope,
   filter: EventFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const picked = await pick(db, page, viewer, scope, filter);
   const hasNext = picked.length > page.size;
   if (hasNext) picked.pop();
   const offset = offsetOf(page);
   const isLast = !hasNext && (picked.length > 0 || offset === 0);
-  const slice = await read(db, shape, page, viewer, picked, filter.sort);
+  const slice = await read(db, presenter, page, viewer, picked, filter.sort);
   if (page.skip > 0) return { ...slice, hasNext, total: undefined };
   const total = isLast ? offset + picked.length : await countAll(db, page, viewer, scope, filter);
   return {
@@ -265,19 +265,19 @@ export async function list(
 
 async function read(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   picked: readonly Value[],
   sort: EventFilter["sort"],
-): Promise<Pick<Listed, "rows" | "read">> {
+): Promise<Pick<RowPage, "rows" | "read">> {
   const ids = picked.slice(page.skip);
   if (ids.length === 0) return { rows: [] };
   const among = placeholders(ids);
   const visible = visibleProjects(viewer);
   const open = visibleTargets(viewer);
   const { rows, more } = await db.slice(
-    `select ${shape.columns}, e.id from ${EVENTS}
+    `select ${presenter.columns}, e.id from ${EVENTS}
      where e.id in (${among.sql}) and ${visible.sql} and ${open.sql}
      order by e.created_at ${sort}, e.id ${sort}`,
     [...among.values, ...visible.values, ...open.values],

@@ -7,7 +7,7 @@ import {
   type Context,
   del,
   get,
-  Plain,
+  Json,
   post,
   put,
   type Resource,
@@ -47,16 +47,16 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
 async function shown(
   {
     db,
-    shape,
+    presenter,
     view,
     viewer,
     page,
-  }: Pick<Context, "shape" | "view" | "viewer" | "page"> & {
+  }: Pick<Context, "presenter" | "view" | "viewer" | "page"> & {
     db: Reader;
   },
   groupId: number,
 ) {
-  const row = await groups.row(db, shape, groupId);
+  const row = await groups.row(db, presenter, groupId);
   const first = { ...page, number: 1, size: page.limits.maxPerPage };
   const listed = await projects.list(
     db,
@@ -67,7 +67,7 @@ async function shown(
     { orderBy: "id", sort: "asc" },
   );
   const written = listed.rows.map((one) => project.write(one, view));
-  row[shape.at("projects")] = `[${written.join(",")}]`;
+  row[presenter.at("projects")] = `[${written.join(",")}]`;
   return row;
 }
 
@@ -80,14 +80,14 @@ export const groupResource: Resource = {
       summary: "List the caller's groups or, with `all_available`, all groups the caller can see",
       access: "anyone",
       input: listInput,
-      present: group,
-      handle: ({ db, shape, page, viewer, input }) =>
-        groups.list(db, shape, page, viewer, listFilter(input, viewer)),
+      presenter: group,
+      handle: ({ db, presenter, page, viewer, input }) =>
+        groups.list(db, presenter, page, viewer, listFilter(input, viewer)),
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
       input: { parent_id: param.optional(param.integer()), ...newGroupInput },
-      present: groupWithProjects,
+      presenter: groupWithProjects,
       handle: async (context) => {
         const { db, input, viewer, now } = context;
         const caller = await requireCreator(db, viewer, input.parent_id);
@@ -102,17 +102,19 @@ export const groupResource: Resource = {
       summary: "Get a group",
       access: "anyone",
       input: { with_projects: param.optional(param.boolean()) },
-      present: ({ input }) => (input.with_projects === false ? group : groupWithProjects),
+      presenter: ({ input }) => (input.with_projects === false ? group : groupWithProjects),
       handle: async (context) => {
-        const { db, source, shape } = context;
-        return shape === group ? groups.row(db, shape, source.id) : shown(context, source.id);
+        const { db, source, presenter } = context;
+        return presenter === group
+          ? groups.row(db, presenter, source.id)
+          : shown(context, source.id);
       },
     }),
     put("/:id", {
       summary: "Change a group",
       role: "owner",
       input: groupInput,
-      present: groupWithProjects,
+      presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
         await changeGroup(db, (await groups.find(db, source.id)) as groups.Namespace, input, now);
@@ -127,16 +129,16 @@ export const groupResource: Resource = {
         const found = (await groups.find(db, source.id)) as groups.Namespace;
         requireUnmodified(found.updated_at);
         await groups.remove(db, source.id);
-        return new Plain({ message: "202 Accepted" });
+        return new Json({ message: "202 Accepted" });
       },
     }),
     get("/:id/subgroups", {
       summary: "List the direct subgroups of a group",
       access: "anyone",
       input: listInput,
-      present: group,
-      handle: ({ db, source, shape, page, viewer, input }) =>
-        groups.list(db, shape, page, viewer, {
+      presenter: group,
+      handle: ({ db, source, presenter, page, viewer, input }) =>
+        groups.list(db, presenter, page, viewer, {
           ...listFilter(input, viewer),
           member: false,
           parentId: source.id,
@@ -146,11 +148,11 @@ export const groupResource: Resource = {
       summary: "List the projects of a group",
       access: "anyone",
       input: { ...projectListInput, include_subgroups: param.optional(param.boolean()) },
-      present: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
-      handle: ({ db, source, shape, page, viewer, input }) =>
+      presenter: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
+      handle: ({ db, source, presenter, page, viewer, input }) =>
         projects.list(
           db,
-          shape,
+          presenter,
           page,
           viewer,
           {

@@ -5,7 +5,7 @@ import {
   type Viewer,
   visibleGroups,
 } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -55,11 +55,11 @@ export interface GroupFilter {
 /** The groups the caller may read. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: GroupFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const conditions: Condition[] = [{ sql: "n.kind = 'group'", values: [] }];
   if (filter.role) conditions.push(memberGroups(viewer, filter.role));
   else if (filter.member) conditions.push(memberGroups(viewer));
@@ -74,16 +74,16 @@ export function list(
     conditions.push({ sql: `n.id not in (${skipped.sql})`, values: skipped.values });
   }
   const { orderBy, sort } = filter;
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `namespaces n where ${conditions.map(({ sql }) => sql).join(" and ")}`,
     values: conditions.flatMap(({ values }) => values),
     order: orderBy === "id" ? `n.id ${sort}` : `n.${orderBy} ${sort}, n.id ${sort}`,
   });
 }
 
-/** One group as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, groupId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from namespaces n where n.id = ?`, [
+/** One group as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, groupId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from namespaces n where n.id = ?`, [
     groupId,
   ]);
   return found as Value[];

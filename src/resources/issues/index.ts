@@ -3,10 +3,10 @@ import { ROLES } from "../../core/access/roles.ts";
 import { findSource, requireRole, type Source } from "../../core/access/source.ts";
 import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import type { Listed } from "../../core/pagination.ts";
+import type { RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import {
-  Committed,
+  AfterCommit,
   type Context,
   del,
   get,
@@ -55,19 +55,19 @@ const attributes = {
 
 const number = { issue_iid: param.recordId() };
 
-type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "tier" | "caller"> & {
+type Listing = Pick<Context, "presenter" | "page" | "viewer" | "view" | "tier" | "caller"> & {
   db: Reader;
   input: param.Input<typeof filters>;
 };
 
 async function listed(
-  { db, shape, page, viewer, view, tier, caller, input }: Listing,
+  { db, presenter, page, viewer, view, tier, caller, input }: Listing,
   within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
-): Promise<Listed> {
+): Promise<RowPage> {
   const { state, confidential } = input;
   const { of: milestone, ...place } = within;
-  const found = await issues.list(db, ISSUE, shape, page, viewer, {
+  const found = await issues.list(db, ISSUE, presenter, page, viewer, {
     ...filterOf(input, caller, defaultScope),
     ...place,
     state: state === "all" ? undefined : state,
@@ -85,8 +85,8 @@ async function listed(
           ]),
     ],
   });
-  await issues.embed(db, ISSUE, found.rows, shape, view);
-  hideWeight(found.rows, shape, tier);
+  await issues.embed(db, ISSUE, found.rows, presenter, view);
+  hideWeight(found.rows, presenter, tier);
   return found;
 }
 
@@ -94,21 +94,21 @@ async function listed(
 async function shown(
   {
     db,
-    shape,
+    presenter,
     view,
     tier,
     caller,
-  }: Pick<Context, "shape" | "view" | "tier" | "caller"> & { db: Reader },
+  }: Pick<Context, "presenter" | "view" | "tier" | "caller"> & { db: Reader },
   id: number,
 ) {
-  const row = await issues.row(db, ISSUE, shape, id);
+  const row = await issues.row(db, ISSUE, presenter, id);
   if (!row) throw notFound();
   const [subscribed] = await Promise.all([
     caller !== undefined && issues.isSubscribed(db, ISSUE, id, caller.id),
-    issues.embed(db, ISSUE, [row], shape, view),
+    issues.embed(db, ISSUE, [row], presenter, view),
   ]);
-  hideWeight([row], shape, tier);
-  row[shape.at("subscribed")] = String(subscribed);
+  hideWeight([row], presenter, tier);
+  row[presenter.at("subscribed")] = String(subscribed);
   return row;
 }
 
@@ -165,7 +165,7 @@ function refuseMove(reason: string): ApiError {
 
 /** Copies an issue with its notes into another project, matching labels and milestone by name, and closes it. */
 async function move(
-  context: Writing & { shape: Presenter },
+  context: Writing & { presenter: Presenter },
   found: issues.Target,
   toProjectId: number,
 ): Promise<number> {
@@ -229,28 +229,28 @@ export const issueResource: Resource = {
       summary: "List the caller's issues or, with `scope=all`, all issues the caller can see",
       access: "anyone",
       input: filters,
-      present: issue,
+      presenter: issue,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
     get("/groups/:id/issues", {
       summary: "List the issues of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
-      present: issue,
+      presenter: issue,
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
     get("/projects/:id/issues", {
       summary: "List the issues of a project",
       access: "anyone",
       input: filters,
-      present: issue,
+      presenter: issue,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
     ...(["group", "project"] as const).map((kind) =>
       get(`/${kind}s/:id/milestones/:milestone_id/issues`, {
         summary: `List the issues of a milestone of a ${kind}`,
         input: { ...filters, milestone_id: param.recordId() },
-        present: issue,
+        presenter: issue,
         handle: async (context) => {
           const { db, source, input } = context;
           const found = await listed(context, { of: { source, id: input.milestone_id } });
@@ -264,7 +264,7 @@ export const issueResource: Resource = {
       summary: "Create an issue",
       beside: "anybody",
       input: { title: param.title(), created_at: param.optional(param.anyText()), ...attributes },
-      present: singleIssue,
+      presenter: singleIssue,
       handle: async (context) => {
         const { db, source, caller, viewer, input, now } = context;
         const { title, description, confidential } = input;
@@ -288,14 +288,14 @@ export const issueResource: Resource = {
         const about = { projectId: source.id, id, noteId: null };
         const author = { id: caller?.id ?? 0, today: viewer.today };
         await todos.mention(db, ISSUE, about, { after: [title, description] }, author, now);
-        return new Committed((reader) => shown({ ...context, db: reader }, id));
+        return new AfterCommit((reader) => shown({ ...context, db: reader }, id));
       },
     }),
     get("/projects/:id/issues/:issue_iid", {
       summary: "Get an issue by its number within the project",
       access: "anyone",
       input: number,
-      present: singleIssue,
+      presenter: singleIssue,
       handle: async (context) => {
         const { id } = await findTarget(context, ISSUE, context.input.issue_iid);
         return shown(context, id);
@@ -310,7 +310,7 @@ export const issueResource: Resource = {
         ...attributes,
       },
       atLeastOne: CHANGES,
-      present: singleIssue,
+      presenter: singleIssue,
       handle: async (context) => {
         const { db, source, viewer, caller, input, now } = context;
         const { title, description, confidential } = input;
@@ -363,7 +363,7 @@ export const issueResource: Resource = {
       summary: "Move an issue to another project, by copying it there and closing it here",
       beside: "nobody",
       input: { ...number, to_project_id: param.integer() },
-      present: singleIssue,
+      presenter: singleIssue,
       handle: async (context) => {
         const { input } = context;
         const found = await findTarget(context, ISSUE, input.issue_iid, "Issue");
@@ -377,7 +377,7 @@ export const issueResource: Resource = {
             ? "Subscribe to an issue; 304 if the caller is already subscribed"
             : "Unsubscribe from an issue; 304 if the caller is not subscribed",
         input: number,
-        present: singleIssue,
+        presenter: singleIssue,
         handle: async (context) => {
           const { db, caller, input } = context;
           const { id } = await findTarget(context, ISSUE, input.issue_iid);

@@ -91,7 +91,7 @@ const link = (suffix: string) =>
 /** An issue in lists. */
 export const issue = presenter(fields);
 
-/** A single issue. Only this shape says whether the caller is subscribed. */
+/** A single issue. Only this presenter says whether the caller is subscribed. */
 export const singleIssue = presenter({
   ...fields,
   _links: field.nested({
@@ -104,7 +104,7 @@ export const singleIssue = presenter({
 });
 
 /** Removes the weight in the free tier. */
-export function hideWeight(rows: readonly Value[][], shape: Presenter, tier: Tier): void {
+export function hideWeight(rows: readonly Value[][], presenter: Presenter, tier: Tier): void {
   if (tier !== "free") return;
-  for (const row of rows) row[shape.at("weight")] = ABSENT;
+  for (const row of rows) row[presenter.at("weight")] = ABSENT;
 }

@@ -8,7 +8,7 @@ import {
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
-import { type Listed, offsetOf, type Page, paginate } from "../../core/pagination.ts";
+import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -103,11 +103,11 @@ export interface Filter {
 export function list(
   db: Reader,
   kind: Kind,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: Filter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const { alias, table } = kind;
   const { orderBy, sort } = filter;
   const projects = projectConditions(kind, viewer, filter);
@@ -119,7 +119,7 @@ export function list(
     filter.groupId !== undefined && most <= LOOK_AHEAD && !isSelective(filter)
       ? picking(kind, joined(projects), joined(conditions), order, most)
       : all;
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${kind.from} where ${picked.sql}`,
     values: picked.values,
     countFrom: `${table} ${alias} join projects p on p.id = ${alias}.project_id
@@ -275,31 +275,31 @@ function labelled({ alias, column, prefix }: Kind, wanted: Filter["labels"]): Co
   ];
 }
 
-/** One issue or merge request as a row of its shape. */
+/** One issue or merge request as a row of its presenter. */
 export async function row(
   db: Reader,
   kind: Kind,
-  shape: Presenter,
+  presenter: Presenter,
   id: number,
 ): Promise<Value[] | undefined> {
   const [found] = await db.rows(
-    `select ${shape.columns} from ${kind.from} where ${kind.alias}.id = ?`,
+    `select ${presenter.columns} from ${kind.from} where ${kind.alias}.id = ?`,
     [id],
   );
   return found;
 }
 
-/** The issues or merge requests with these ids as rows of their shape. */
+/** The issues or merge requests with these ids as rows of their presenter. */
 export async function rowsOf(
   db: Reader,
   kind: Kind,
-  shape: Presenter,
+  presenter: Presenter,
   ids: readonly number[],
 ): Promise<Value[][]> {
   if (ids.length === 0) return [];
   const among = placeholders(ids);
   return db.rows(
-    `select ${shape.columns} from ${kind.from} where ${kind.alias}.id in (${among.sql})`,
+    `select ${presenter.columns} from ${kind.from} where ${kind.alias}.id in (${among.sql})`,
     among.values,
   );
 }
@@ -309,11 +309,11 @@ export async function embed(
   db: Reader,
   { column, prefix }: Kind,
   rows: Value[][],
-  shape: Presenter,
+  presenter: Presenter,
   view: View,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const idAt = shape.at("id");
+  const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted] = await Promise.all([
@@ -341,7 +341,7 @@ export async function embed(
   const assignees = gather(assigned, (found) => userSummary.write(found, view));
   const counts = new Map(counted.map(([id, what, count]) => [`${id} ${what}`, String(count)]));
   const put = (row: Value[], name: string, value: string) => {
-    row[shape.at(name)] = value;
+    row[presenter.at(name)] = value;
   };
   for (const row of rows) {
     const id = row[idAt] as Value;

@@ -71,10 +71,10 @@ async function change(
   {
     db,
     source,
-    shape,
+    presenter,
     viewer,
     now,
-  }: Pick<Context, "source" | "shape" | "viewer" | "now"> & {
+  }: Pick<Context, "source" | "presenter" | "viewer" | "now"> & {
     db: Database;
   },
   found: labels.Label,
@@ -89,13 +89,13 @@ async function change(
   if (input.color !== undefined) checkColor(input.color);
   const { new_name: name, color, description, priority } = input;
   await updateRow(db, "labels", found.id, { name, color, description, priority }, now);
-  return labels.row(db, shape, found.id, source, viewer);
+  return labels.row(db, presenter, found.id, source, viewer);
 }
 
 const CHANGES = ["new_name", "color", "description"] as const;
 
 function routes(kind: Source["kind"]) {
-  const present = kind === "group" ? groupLabel : projectLabel;
+  const presenter = kind === "group" ? groupLabel : projectLabel;
   // Only project labels have a priority.
   const ranked = (kind === "project" ? { priority } : {}) as { priority: typeof priority };
   const attributes = {
@@ -116,9 +116,9 @@ function routes(kind: Source["kind"]) {
         search: param.optional(param.anyText()),
         include_ancestor_groups: param.optional(param.boolean()),
       },
-      present,
-      handle: ({ db, shape, page, source, viewer, input }) =>
-        labels.list(db, shape, page, source, viewer, {
+      presenter,
+      handle: ({ db, presenter, page, source, viewer, input }) =>
+        labels.list(db, presenter, page, source, viewer, {
           search: input.search,
           inherited: input.include_ancestor_groups ?? true,
         }),
@@ -126,24 +126,24 @@ function routes(kind: Source["kind"]) {
     get("/:label_id", {
       summary: "Get a label by its id or name",
       input: { label_id: param.anyText() },
-      present,
+      presenter,
       handle: async (context) => {
-        const { db, shape, source, viewer, input } = context;
+        const { db, presenter, source, viewer, input } = context;
         const found = await findLabel(context, input.label_id, true);
-        return labels.row(db, shape, found.id, source, viewer);
+        return labels.row(db, presenter, found.id, source, viewer);
       },
     }),
     post("", {
       summary: "Create a label",
       role: "reporter",
       input: { name: labelName, ...attributes },
-      present,
-      handle: async ({ db, source, input, shape, viewer, now }) => {
+      presenter,
+      handle: async ({ db, source, input, presenter, viewer, now }) => {
         checkName(input.name);
         checkColor(input.color);
         if (await labels.isTaken(db, source, input.name)) throw conflict("Label already exists");
         const id = await labels.insert(db, source, input, now);
-        return labels.row(db, shape, id, source, viewer);
+        return labels.row(db, presenter, id, source, viewer);
       },
     }),
     put("", {
@@ -155,7 +155,7 @@ function routes(kind: Source["kind"]) {
         ...changes,
       },
       atLeastOne,
-      present,
+      presenter,
       handle: async (context) => {
         const { name, label_id } = context.input;
         if (name === undefined && label_id === undefined) throw missing("name");
@@ -167,7 +167,7 @@ function routes(kind: Source["kind"]) {
       role: "reporter",
       input: { label_id: param.anyText(), ...changes },
       atLeastOne,
-      present,
+      presenter,
       handle: async (context) =>
         change(context, await findLabel(context, context.input.label_id), context.input),
     }),
@@ -186,13 +186,13 @@ function routes(kind: Source["kind"]) {
     post("/:label_id/subscribe", {
       summary: "Subscribe to a label",
       input: { label_id: param.anyText() },
-      present,
+      presenter,
       handle: async (context) => subscription(context, context.input.label_id, labels.subscribe),
     }),
     post("/:label_id/unsubscribe", {
       summary: "End a subscription to a label",
       input: { label_id: param.anyText() },
-      present,
+      presenter,
       handle: async (context) => subscription(context, context.input.label_id, labels.unsubscribe),
     }),
   ];
@@ -209,14 +209,14 @@ async function remove(
 }
 
 async function subscription(
-  context: Pick<Context, "source" | "shape" | "caller" | "viewer"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "caller" | "viewer"> & { db: Database },
   idOrName: string,
   set: typeof labels.subscribe,
 ) {
   const found = await findLabel(context, idOrName, true);
   const callerId = context.caller?.id ?? 0;
   if (!(await set(context.db, found.id, callerId))) throw notModified();
-  return labels.row(context.db, context.shape, found.id, context.source, context.viewer);
+  return labels.row(context.db, context.presenter, found.id, context.source, context.viewer);
 }
 
 /** Labels of groups and projects, which inherit those of the groups above them. */

@@ -1,6 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -56,20 +56,20 @@ function within(
 /** The labels of a group or project, ordered by name. */
 export async function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   source: Source,
   viewer: Viewer,
   filter: { search: string | undefined; inherited: boolean },
-): Promise<Listed> {
+): Promise<RowPage> {
   const scope = within(source, filter.inherited);
   const search = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
-  const listed = await paginate(db, shape, page, {
+  const listed = await paginate(db, presenter, page, {
     from: `${LABELS} where ${scope.sql}${search ? ` and ${search.sql}` : ""}`,
     values: [viewer.caller?.id ?? 0, ...scope.values, ...(search?.values ?? [])],
     order: "l.name, l.id",
   });
-  await embedCounts(db, listed.rows, shape, source, viewer);
+  await embedCounts(db, listed.rows, presenter, source, viewer);
   return listed;
 }
 
@@ -80,12 +80,12 @@ export async function list(
 async function embedCounts(
   db: Reader,
   rows: Value[][],
-  shape: Presenter,
+  presenter: Presenter,
   source: Source,
   viewer: Viewer,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const idAt = shape.at("id");
+  const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
   const scope: Condition =
     source.kind === "project"
@@ -118,25 +118,25 @@ async function embedCounts(
   }
   for (const row of rows) {
     const id = row[idAt];
-    row[shape.at("open_issues_count")] = counts.get(`${id} issues opened`) ?? "0";
-    row[shape.at("closed_issues_count")] = counts.get(`${id} issues closed`) ?? "0";
-    row[shape.at("open_merge_requests_count")] = counts.get(`${id} requests`) ?? "0";
+    row[presenter.at("open_issues_count")] = counts.get(`${id} issues opened`) ?? "0";
+    row[presenter.at("closed_issues_count")] = counts.get(`${id} issues closed`) ?? "0";
+    row[presenter.at("open_merge_requests_count")] = counts.get(`${id} requests`) ?? "0";
   }
 }
 
-/** One label as a row of its shape. */
+/** One label as a row of its presenter. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   labelId: number,
   source: Source,
   viewer: Viewer,
 ): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${LABELS} where l.id = ?`, [
+  const [found] = await db.rows(`select ${presenter.columns} from ${LABELS} where l.id = ?`, [
     viewer.caller?.id ?? 0,
     labelId,
   ]);
-  await embedCounts(db, [found as Value[]], shape, source, viewer);
+  await embedCounts(db, [found as Value[]], presenter, source, viewer);
   return found as Value[];
 }
 

@@ -31,7 +31,7 @@ async function findMember({ db, source, input }: In) {
 }
 
 function changeOf(
-  context: Pick<Context, "source" | "caller" | "asked" | "now" | "viewer"> & { db: Database },
+  context: Pick<Context, "source" | "caller" | "request" | "now" | "viewer"> & { db: Database },
 ): MemberChange {
   const { db, source, now, viewer } = context;
   return { db, source, by: actorOf(context), now, today: viewer.today };
@@ -43,33 +43,33 @@ function routes(kind: Source["kind"]) {
     get("", {
       summary: `List the direct members of a ${kind}`,
       input: query,
-      present: member,
-      handle: ({ db, shape, page, source, input, viewer }) =>
-        members.list(db, shape, page, source, input.query, viewer),
+      presenter: member,
+      handle: ({ db, presenter, page, source, input, viewer }) =>
+        members.list(db, presenter, page, source, input.query, viewer),
     }),
     get("/all", {
       summary: `List the members of a ${kind}, including those of its ancestor groups`,
       input: query,
-      present: member,
-      handle: ({ db, shape, page, source, input, viewer }) =>
-        members.listAll(db, shape, page, source, input.query, viewer),
+      presenter: member,
+      handle: ({ db, presenter, page, source, input, viewer }) =>
+        members.listAll(db, presenter, page, source, input.query, viewer),
     }),
     get("/all/:user_id", {
       summary: "Get a member, direct or inherited from an ancestor group",
       input: id,
-      present: member,
-      handle: async ({ db, source, shape, input }) => {
+      presenter: member,
+      handle: async ({ db, source, presenter, input }) => {
         const found = await members.findBest(db, source, input.user_id);
         if (!found) throw notFound();
-        return members.row(db, shape, found.id);
+        return members.row(db, presenter, found.id);
       },
     }),
     get("/:user_id", {
       summary: "Get a direct member",
       input: id,
-      present: member,
+      presenter: member,
       handle: async (context) =>
-        members.row(context.db, context.shape, (await findMember(context)).id),
+        members.row(context.db, context.presenter, (await findMember(context)).id),
     }),
     post("", {
       summary: "Add a member",
@@ -79,24 +79,24 @@ function routes(kind: Source["kind"]) {
         access_level: level,
         expires_at: param.clearable(param.date()),
       },
-      present: member,
+      presenter: member,
       handle: async (context) => {
-        const { db, shape, input } = context;
+        const { db, presenter, input } = context;
         const user = await users.find(db, input.user_id);
         if (!user || user.state === "ghost") throw notFound("User");
         const added = await addMember(changeOf(context), user.id, input);
-        return members.row(db, shape, added);
+        return members.row(db, presenter, added);
       },
     }),
     put("/:user_id", {
       summary: "Change a member's access level or expiry date",
       role,
       input: { ...id, access_level: level, expires_at: param.clearable(param.date()) },
-      present: member,
+      presenter: member,
       handle: async (context) => {
         const found = await findMember(context);
         await changeMember(changeOf(context), found, context.input);
-        return members.row(context.db, context.shape, found.id);
+        return members.row(context.db, context.presenter, found.id);
       },
     }),
     del("/:user_id", {

@@ -1,6 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import type { Condition, Viewer } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -22,14 +22,14 @@ export interface Member {
 /** The direct members of a group or project. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   owner: Owner,
   query: string | undefined,
   viewer: Viewer,
-): Promise<Listed> {
+): Promise<RowPage> {
   const search = searched(query, viewer);
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${MEMBERS} where m.${owner.column} = ?${search.sql}`,
     values: [owner.id, ...search.values],
     order: "m.id",
@@ -42,15 +42,15 @@ export function list(
  */
 export function listAll(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   source: Source,
   query: string | undefined,
   viewer: Viewer,
-): Promise<Listed> {
+): Promise<RowPage> {
   const search = searched(query, viewer);
   const own = source.kind === "project" ? source.id : 0;
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${MEMBERS} where m.id in (
       select id from (
         select x.id, row_number() over (partition by x.user_id
@@ -69,9 +69,9 @@ function searched(query: string | undefined, { caller }: Viewer): Condition {
   return { sql: ` and ${sql}`, values };
 }
 
-/** One membership as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, memberId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${MEMBERS} where m.id = ?`, [
+/** One membership as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, memberId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${MEMBERS} where m.id = ?`, [
     memberId,
   ]);
   return found as Value[];

@@ -2,7 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
 import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import type { Listed } from "../../core/pagination.ts";
+import type { RowPage } from "../../core/pagination.ts";
 import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -42,22 +42,22 @@ const attributes = {
 
 const number = { merge_request_iid: param.recordId() };
 
-type Listing = Pick<Context, "shape" | "page" | "viewer" | "view" | "caller"> & {
+type Listing = Pick<Context, "presenter" | "page" | "viewer" | "view" | "caller"> & {
   db: Reader;
   input: param.Input<typeof filters>;
 };
 
 async function listed(
-  { db, shape, page, viewer, view, caller, input }: Listing,
+  { db, presenter, page, viewer, view, caller, input }: Listing,
   within: { projectId?: number; groupId?: number; of?: { source: Source; id: number } },
   defaultScope: "created_by_me" | "all" = "all",
-): Promise<Listed> {
+): Promise<RowPage> {
   const { of: milestone, ...place } = within;
   const branches = (["source_branch", "target_branch"] as const).flatMap((column) => {
     const value = input[column];
     return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
   });
-  const found = await issues.list(db, MERGE_REQUEST, shape, page, viewer, {
+  const found = await issues.list(db, MERGE_REQUEST, presenter, page, viewer, {
     ...filterOf(input, caller, defaultScope),
     ...place,
     state: input.state === "all" ? undefined : input.state,
@@ -73,11 +73,12 @@ async function listed(
           ]),
     ],
   });
-  if (shape === mergeRequest) await issues.embed(db, MERGE_REQUEST, found.rows, shape, view);
+  if (presenter === mergeRequest)
+    await issues.embed(db, MERGE_REQUEST, found.rows, presenter, view);
   return found;
 }
 
-const present = ({ input }: { input: param.Input<typeof filters> }) =>
+const presenterFor = ({ input }: { input: param.Input<typeof filters> }) =>
   input.view === "simple" ? simpleMergeRequest : mergeRequest;
 
 /** The row of a single merge request. */
@@ -85,19 +86,19 @@ async function shown(
   {
     db,
     source,
-    shape,
+    presenter,
     view,
     caller,
-  }: Pick<Context, "source" | "shape" | "view" | "caller"> & { db: Reader },
+  }: Pick<Context, "source" | "presenter" | "view" | "caller"> & { db: Reader },
   id: number,
 ) {
-  const row = await issues.row(db, MERGE_REQUEST, shape, id);
+  const row = await issues.row(db, MERGE_REQUEST, presenter, id);
   if (!row) throw notFound();
-  await issues.embed(db, MERGE_REQUEST, [row], shape, view);
-  row[shape.at("subscribed")] = String(
+  await issues.embed(db, MERGE_REQUEST, [row], presenter, view);
+  row[presenter.at("subscribed")] = String(
     caller !== undefined && (await issues.isSubscribed(db, MERGE_REQUEST, id, caller.id)),
   );
-  row[shape.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
+  row[presenter.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
   return row;
 }
 
@@ -174,14 +175,14 @@ export const mergeRequestResource: Resource = {
       summary: "List the caller's merge requests, or with `scope=all` all they can see",
       access: "anyone",
       input: filters,
-      present,
+      presenter: presenterFor,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
     get("/groups/:id/merge_requests", {
       summary: "List the merge requests of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
-      present,
+      presenter: presenterFor,
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
     get("/projects/:id/merge_requests", {
@@ -189,14 +190,14 @@ export const mergeRequestResource: Resource = {
       summary: "List the merge requests of a project",
       access: "anyone",
       input: filters,
-      present,
+      presenter: presenterFor,
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
     ...(["group", "project"] as const).map((kind) =>
       get(`/${kind}s/:id/milestones/:milestone_id/merge_requests`, {
         summary: `List the merge requests of a milestone of a ${kind}`,
         input: { ...filters, milestone_id: param.recordId() },
-        present,
+        presenter: presenterFor,
         handle: async (context) => {
           const { db, source, input } = context;
           const found = await listed(context, { of: { source, id: input.milestone_id } });
@@ -216,7 +217,7 @@ export const mergeRequestResource: Resource = {
         target_project_id: param.optional(param.integer()),
         ...attributes,
       },
-      present: singleMergeRequest,
+      presenter: singleMergeRequest,
       handle: async (context) => {
         const { db, source, caller, viewer, input, now } = context;
         if ((input.target_project_id ?? source.id) !== source.id) {
@@ -255,7 +256,7 @@ export const mergeRequestResource: Resource = {
       summary: "Get a merge request by its number within the project",
       access: "anyone",
       input: number,
-      present: singleMergeRequest,
+      presenter: singleMergeRequest,
       handle: async (context) => {
         const { id } = await findTarget(context, MERGE_REQUEST, context.input.merge_request_iid);
         return shown(context, id);
@@ -271,7 +272,7 @@ export const mergeRequestResource: Resource = {
         ...attributes,
       },
       atLeastOne: CHANGES,
-      present: singleMergeRequest,
+      presenter: singleMergeRequest,
       handle: async (context) => {
         const { db, source, viewer, caller, input, now } = context;
         const { title, description, target_branch, state_event } = input;
@@ -323,7 +324,7 @@ export const mergeRequestResource: Resource = {
         squash: param.optional(param.boolean()),
         should_remove_source_branch: param.optional(param.boolean()),
       },
-      present: singleMergeRequest,
+      presenter: singleMergeRequest,
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
@@ -375,7 +376,7 @@ export const mergeRequestResource: Resource = {
             ? "Subscribe to a merge request; 304 if the caller is already subscribed"
             : "Unsubscribe from a merge request; 304 if the caller is not subscribed",
         input: number,
-        present: singleMergeRequest,
+        presenter: singleMergeRequest,
         handle: async (context) => {
           const { db, caller, input } = context;
           const { id } = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);

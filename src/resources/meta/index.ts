@@ -1,6 +1,6 @@
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { Answer, get, Plain, type Resource } from "../../core/resource.ts";
+import { get, Json, RawReply, type Resource } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
 import { outboxMigrations } from "../../jobs/table.ts";
@@ -23,13 +23,13 @@ export const metaResource: Resource = {
       summary: "Get the version of the API",
       scopes: ["api", "read_api", "read_user"],
       examples: [{ version: VERSION, revision: REVISION }],
-      handle: () => new Plain({ version: VERSION, revision: REVISION }),
+      handle: () => new Json({ version: VERSION, revision: REVISION }),
     }),
     get("/metadata", {
       summary: "Get the version, revision and edition",
       scopes: ["api", "read_api", "read_user"],
       examples: [metadata],
-      handle: () => new Plain(metadata),
+      handle: () => new Json(metadata),
     }),
   ],
 };
@@ -37,7 +37,7 @@ export const metaResource: Resource = {
 /** Routes outside the API: health checks, and the generated avatars that responses link to. */
 export const healthResource: Resource = {
   name: "Health",
-  door: { base: "", credentials: "none" },
+  mount: { base: "", credentials: "none" },
   migrations: outboxMigrations,
   routes: [
     get("/-/health", {
@@ -45,7 +45,7 @@ export const healthResource: Resource = {
       access: "anyone",
       immediate: true,
       examples: [{ status: "ok" }],
-      handle: () => new Plain({ status: "ok" }),
+      handle: () => new Json({ status: "ok" }),
     }),
     get("/-/readiness", {
       summary: "Check that the database answers; reports failing mail and jobs",
@@ -53,7 +53,7 @@ export const healthResource: Resource = {
       examples: [{ status: "ok" }],
       handle: async ({ db, now }) => {
         const failed = await failedJobs(db);
-        return new Plain({
+        return new Json({
           status: "ok",
           ...(await health(db, now)),
           ...(failed.length > 0 && { failed_jobs: failed }),
@@ -68,7 +68,7 @@ export const healthResource: Resource = {
         const parts = /^([a-z0-9])-(\d{1,3})\.svg$/.exec(input.name);
         if (!parts) throw notFound();
         const picture = avatar(parts[1] as string, Number(parts[2]) % 360);
-        return new Answer(200, { "content-type": "image/svg+xml" }, picture);
+        return new RawReply(200, { "content-type": "image/svg+xml" }, picture);
       },
     }),
   ],

@@ -54,7 +54,7 @@ async function tell(
 }
 
 function routes(kind: Source["kind"]) {
-  const present = kind === "group" ? groupMilestone : projectMilestone;
+  const presenter = kind === "group" ? groupMilestone : projectMilestone;
   return [
     get("", {
       summary: `List the milestones of a ${kind}, newest first`,
@@ -64,9 +64,9 @@ function routes(kind: Source["kind"]) {
         title: param.optional(param.anyText()),
         search: param.optional(param.anyText()),
       },
-      present,
-      handle: ({ db, shape, page, source, input }) =>
-        milestones.list(db, shape, page, source, {
+      presenter,
+      handle: ({ db, presenter, page, source, input }) =>
+        milestones.list(db, presenter, page, source, {
           iids: input.iids,
           state: input.state,
           title: input.title,
@@ -76,22 +76,22 @@ function routes(kind: Source["kind"]) {
     get("/:milestone_id", {
       summary: "Get a milestone by its id (not its iid)",
       input: id,
-      present,
+      presenter,
       handle: async (context) =>
-        milestones.row(context.db, context.shape, (await findMilestone(context)).id),
+        milestones.row(context.db, context.presenter, (await findMilestone(context)).id),
     }),
     post("", {
       summary: "Create a milestone",
       role: "developer",
       input: { title: param.title(), ...attributes },
-      present,
+      presenter,
       handle: async (context) => {
-        const { db, source, shape, input, now } = context;
+        const { db, source, presenter, input, now } = context;
         requireOrder(input.start_date, input.due_date);
         await requireFreeTitle(db, source, input.title);
         const id = await milestones.insert(db, source, input, now);
         await tell(context, "created", id);
-        return milestones.row(db, shape, id);
+        return milestones.row(db, presenter, id);
       },
     }),
     put("/:milestone_id", {
@@ -104,9 +104,9 @@ function routes(kind: Source["kind"]) {
         state_event: param.optional(param.choice(["close", "activate"])),
       },
       atLeastOne: ["title", "description", "due_date", "start_date", "state_event"],
-      present,
+      presenter,
       handle: async (context) => {
-        const { db, source, shape, input, now } = context;
+        const { db, source, presenter, input, now } = context;
         const found = await findMilestone(context);
         const { title, description, due_date, start_date, state_event } = input;
         requireOrder(
@@ -125,7 +125,7 @@ function routes(kind: Source["kind"]) {
         if (state && state !== found.state) {
           await tell(context, state === "closed" ? "closed" : "reopened", found.id);
         }
-        return milestones.row(db, shape, found.id);
+        return milestones.row(db, presenter, found.id);
       },
     }),
     del("/:milestone_id", {

@@ -1,5 +1,5 @@
 import type { Source } from "../../core/access/source.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -32,11 +32,11 @@ export interface MilestoneFilter {
 /** The milestones of a group or project, newest first. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   owner: Owner,
   filter: MilestoneFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const where = [`m.${owner.column} = ?`];
   const values: Value[] = [owner.id];
   if (filter.state) {
@@ -57,16 +57,16 @@ export function list(
     where.push(search.sql);
     values.push(...search.values);
   }
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${MILESTONES} where ${where.join(" and ")}`,
     values,
     order: "m.id desc",
   });
 }
 
-/** One milestone as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, milestoneId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${MILESTONES} where m.id = ?`, [
+/** One milestone as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, milestoneId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${MILESTONES} where m.id = ?`, [
     milestoneId,
   ]);
   return found as Value[];

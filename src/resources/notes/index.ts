@@ -66,27 +66,27 @@ function routes(kind: Kind, what: string) {
         order_by: param.optional(param.choice(["created_at", "updated_at"])),
         sort: param.optional(param.choice(["asc", "desc"])),
       },
-      present: note,
+      presenter: note,
       handle: async (context) => {
-        const { db, shape, page, input } = context;
+        const { db, presenter, page, input } = context;
         const { id } = await findTarget(context, kind, input.noteable_iid);
         const { order_by: orderBy = "created_at", sort = "desc" } = input;
-        return notes.list(db, kind, shape, page, id, { orderBy, sort });
+        return notes.list(db, kind, presenter, page, id, { orderBy, sort });
       },
     }),
     get("/:note_id", {
       summary: "Get a note",
       input: one,
-      present: note,
+      presenter: note,
       handle: async (context) =>
-        notes.row(context.db, context.shape, (await findNote(context, kind)).id),
+        notes.row(context.db, context.presenter, (await findNote(context, kind)).id),
     }),
     post("", {
       summary: `Write a note on ${what}`,
       input: { ...target, body, created_at: param.optional(param.anyText()) },
-      present: note,
+      presenter: note,
       handle: async (context) => {
-        const { db, source, caller, viewer, shape, input, now } = context;
+        const { db, source, caller, viewer, presenter, input, now } = context;
         const at = instantOf("created_at", input.created_at);
         const found = await findTarget(context, kind, input.noteable_iid);
         if (isLockedOut(source, found)) throw forbidden();
@@ -111,15 +111,15 @@ function routes(kind: Kind, what: string) {
         const about = { projectId: source.id, id: found.id, noteId: id };
         const author = { id: userId, today: viewer.today };
         await todos.mention(db, kind, about, { after: [input.body] }, author, now);
-        return notes.row(db, shape, id);
+        return notes.row(db, presenter, id);
       },
     }),
     put("/:note_id", {
       summary: "Change a note",
       input: { ...one, body },
-      present: note,
+      presenter: note,
       handle: async (context) => {
-        const { db, shape, source, viewer, caller, input, now } = context;
+        const { db, presenter, source, viewer, caller, input, now } = context;
         const found = await findNote(context, kind);
         requireWriter(context, found);
         await updateRow(db, "notes", found.id, { body: input.body }, now);
@@ -127,7 +127,7 @@ function routes(kind: Kind, what: string) {
         const text = { after: [input.body], before: [found.body] };
         const author = { id: caller?.id ?? 0, today: viewer.today };
         await todos.mention(db, kind, about, text, author, now);
-        return notes.row(db, shape, found.id);
+        return notes.row(db, presenter, found.id);
       },
     }),
     del("/:note_id", {

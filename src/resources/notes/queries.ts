@@ -1,4 +1,4 @@
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { Kind } from "../issues/queries.ts";
@@ -19,12 +19,12 @@ export interface Note {
 export function list(
   db: Reader,
   { column }: Kind,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   id: number,
   { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
-): Promise<Listed> {
-  return paginate(db, shape, page, {
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: `${NOTES} where nt.${column} = ?`,
     countFrom: `notes nt where nt.${column} = ?`,
     values: [id],
@@ -32,9 +32,11 @@ export function list(
   });
 }
 
-/** One note as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, noteId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${NOTES} where nt.id = ?`, [noteId]);
+/** One note as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, noteId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${NOTES} where nt.id = ?`, [
+    noteId,
+  ]);
   return found as Value[];
 }
 

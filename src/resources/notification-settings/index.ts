@@ -1,6 +1,6 @@
 import { ApiError, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, get, Plain, put, type Resource, type Tier } from "../../core/resource.ts";
+import { type Context, get, Json, put, type Resource, type Tier } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import * as settings from "./queries.ts";
@@ -28,7 +28,7 @@ function requireLevel(level: string | undefined): settings.Level | undefined {
 async function showGlobal(db: Reader, userId: number) {
   const { level, notification_email } = await settings.find(db, userId, "global");
   const own = (await users.find(db, userId))?.email;
-  return new Plain({ level, notification_email: notification_email ?? own });
+  return new Json({ level, notification_email: notification_email ?? own });
 }
 
 /** The settings for a group or project, with `events` only if the level is `custom`. */
@@ -37,9 +37,9 @@ async function showSource(
   userId: number,
 ) {
   const { level, flags } = await settings.find(db, userId, source);
-  if (level !== "custom") return new Plain({ level });
+  if (level !== "custom") return new Json({ level });
   const events = flagsOf(tier).map((flag) => [flag, flags[flag] ?? false]);
-  return new Plain({ level, events: Object.fromEntries(events) });
+  return new Json({ level, events: Object.fromEntries(events) });
 }
 
 /** Flags are stored at every level, and take effect when it is `custom`. */

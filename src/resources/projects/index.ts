@@ -9,7 +9,7 @@ import {
   type Context,
   del,
   get,
-  Plain,
+  Json,
   post,
   put,
   type Resource,
@@ -70,14 +70,14 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
 
 /** The row of a single project. */
 function shown(
-  { db, shape, viewer }: Pick<Context, "shape" | "viewer"> & { db: Reader },
+  { db, presenter, viewer }: Pick<Context, "presenter" | "viewer"> & { db: Reader },
   projectId: number,
 ): Promise<Value[]> {
-  return projects.row(db, shape, projectId, viewer);
+  return projects.row(db, presenter, projectId, viewer);
 }
 
 async function setStar(
-  context: Pick<Context, "source" | "shape" | "viewer" | "caller"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "viewer" | "caller"> & { db: Database },
   change: typeof projects.star,
 ) {
   if (!(await change(context.db, context.source.id, context.caller?.id ?? 0))) {
@@ -87,7 +87,7 @@ async function setStar(
 }
 
 async function setArchived(
-  context: Pick<Context, "source" | "shape" | "viewer" | "now"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "viewer" | "now"> & { db: Database },
   archived: number,
 ) {
   await updateRow(context.db, "projects", context.source.id, { archived }, context.now);
@@ -138,9 +138,9 @@ export const projectResource: Resource = {
         id_before: param.optional(param.integer()),
         pagination: param.optional(param.choice(["offset", "keyset"])),
       },
-      present: ({ caller, input }) =>
+      presenter: ({ caller, input }) =>
         caller && !input.simple ? projectWithPermissions : basicProject,
-      handle: async ({ db, shape, page, viewer, input }) => {
+      handle: async ({ db, presenter, page, viewer, input }) => {
         const filter = {
           ...projectFilter(input),
           membership: input.membership,
@@ -151,8 +151,8 @@ export const projectResource: Resource = {
         const orderBy = input.order_by ?? "created_at";
         if (input.pagination === "keyset" && orderBy !== "id") throw keysetUnavailable();
         return input.pagination === "keyset"
-          ? projects.listByKey(db, shape, page, viewer, filter, sort)
-          : projects.list(db, shape, page, viewer, filter, { orderBy, sort });
+          ? projects.listByKey(db, presenter, page, viewer, filter, sort)
+          : projects.list(db, presenter, page, viewer, filter, { orderBy, sort });
       },
     }),
     post("", {
@@ -164,7 +164,7 @@ export const projectResource: Resource = {
         ...attributes,
       },
       atLeastOne: ["name", "path"],
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: async (context) => {
         const { db, input, caller, now } = context;
         const name = (input.name ?? input.path) as string;
@@ -188,7 +188,7 @@ export const projectResource: Resource = {
       jobTokens: true,
       summary: "Get a project",
       access: "anyone",
-      present: ({ caller }) => (caller ? projectWithPermissions : basicProject),
+      presenter: ({ caller }) => (caller ? projectWithPermissions : basicProject),
       handle: (context) => shown(context, context.source.id),
     }),
     put("/:id", {
@@ -200,7 +200,7 @@ export const projectResource: Resource = {
         ...attributes,
       },
       atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: async (context) => {
         const { db, source, input, now } = context;
         const { name, path } = input;
@@ -229,36 +229,36 @@ export const projectResource: Resource = {
         const found = (await projects.find(db, source.id)) as projects.Project;
         requireUnmodified(found.updated_at);
         await projects.remove(db, source.id);
-        return new Plain({ message: "202 Accepted" });
+        return new Json({ message: "202 Accepted" });
       },
     }),
     post("/:id/star", {
       summary: "Star a project; 304 if the caller has starred it",
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.star),
     }),
     post("/:id/unstar", {
       summary: "Remove the caller's star; 304 if there is none",
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.unstar),
     }),
     post("/:id/archive", {
       summary: "Archive a project",
       role: "owner",
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: (context) => setArchived(context, 1),
     }),
     post("/:id/unarchive", {
       summary: "Unarchive a project",
       role: "owner",
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: (context) => setArchived(context, 0),
     }),
     post("/:id/fork", {
       summary: "Fork a project: create a new one that refers to its source",
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: async (context) => {
         const { db, source, input, caller, now } = context;
         const from = (await projects.find(db, source.id)) as projects.Project;
@@ -292,15 +292,15 @@ export const projectResource: Resource = {
       summary: "List the forks of a project that the caller can see",
       access: "anyone",
       input: projectListInput,
-      present: ({ caller, input }) =>
+      presenter: ({ caller, input }) =>
         caller && !input.simple ? projectWithPermissions : basicProject,
-      handle: async ({ db, shape, page, viewer, input, source }) => {
+      handle: async ({ db, presenter, page, viewer, input, source }) => {
         const filter = { ...projectFilter(input), forkedFrom: source.id };
         const order = {
           orderBy: input.order_by ?? "created_at",
           sort: input.sort ?? "desc",
         } as const;
-        return projects.list(db, shape, page, viewer, filter, order);
+        return projects.list(db, presenter, page, viewer, filter, order);
       },
     }),
     post("/:id/fork/:forked_from_id", {
@@ -308,7 +308,7 @@ export const projectResource: Resource = {
       access: "admin",
       role: "owner",
       input: { forked_from_id: param.untypedId() },
-      present: projectWithPermissions,
+      presenter: projectWithPermissions,
       handle: async (context) => {
         const { db, source, input, now } = context;
         const [fork, from] = [

@@ -6,12 +6,12 @@ import {
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import {
-  type KeysetListed,
-  type Listed,
+  type KeysetPage,
   type ListQuery,
   type Page,
   paginate,
   paginateByKey,
+  type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
@@ -66,30 +66,30 @@ export interface ProjectOrder {
 /** The projects the caller may read. */
 export async function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: ProjectFilter,
   { orderBy, sort }: ProjectOrder,
-): Promise<Listed> {
+): Promise<RowPage> {
   const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
-  const listed = await paginate(db, shape, page, { ...filtered(viewer, filter), order });
-  await embed(db, listed.rows, shape, viewer);
+  const listed = await paginate(db, presenter, page, { ...filtered(viewer, filter), order });
+  await embed(db, listed.rows, presenter, viewer);
   return listed;
 }
 
 /** The projects the caller may read, with keyset pagination by id. */
 export async function listByKey(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: ProjectFilter,
   direction: "asc" | "desc",
-): Promise<KeysetListed> {
+): Promise<KeysetPage> {
   const key = { column: "p.id", direction };
-  const listed = await paginateByKey(db, shape, page, filtered(viewer, filter), key);
-  await embed(db, listed.rows, shape, viewer);
+  const listed = await paginateByKey(db, presenter, page, filtered(viewer, filter), key);
+  await embed(db, listed.rows, presenter, viewer);
   return listed;
 }
 
@@ -130,27 +130,32 @@ function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order
   };
 }
 
-/** One project as a row of its shape. */
+/** One project as a row of its presenter. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   projectId: number,
   viewer: Viewer,
 ): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${PROJECTS} where p.id = ?`, [
+  const [found] = await db.rows(`select ${presenter.columns} from ${PROJECTS} where p.id = ?`, [
     projectId,
   ]);
-  await embed(db, [found as Value[]], shape, viewer);
+  await embed(db, [found as Value[]], presenter, viewer);
   return found as Value[];
 }
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
-async function embed(db: Reader, rows: Value[][], shape: Presenter, viewer: Viewer): Promise<void> {
+async function embed(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  viewer: Viewer,
+): Promise<void> {
   if (rows.length === 0) return;
   await Promise.all([
-    embedOpenIssues(db, rows, shape),
-    embedForkSources(db, rows, shape, viewer),
-    embedPermissions(db, rows, shape, viewer),
+    embedOpenIssues(db, rows, presenter),
+    embedForkSources(db, rows, presenter, viewer),
+    embedPermissions(db, rows, presenter, viewer),
   ]);
 }
 
@@ -158,10 +163,10 @@ async function embed(db: Reader, rows: Value[][], shape: Presenter, viewer: View
 async function embedForkSources(
   db: Reader,
   rows: Value[][],
-  shape: Presenter,
+  presenter: Presenter,
   viewer: Viewer,
 ): Promise<void> {
-  const at = shape.at("forked_from_project");
+  const at = presenter.at("forked_from_project");
   const forks = at < 0 ? [] : rows.filter((row) => row[at] !== null);
   if (forks.length === 0) return;
   const among = placeholders([...new Set(forks.map((row) => row[at] as Value))]);
@@ -197,10 +202,10 @@ async function embedForkSources(
  * Fills in the number of open issues that are not confidential, with one query for all rows. As in GitLab, projects
  * with issues disabled have no count.
  */
-async function embedOpenIssues(db: Reader, rows: Value[][], shape: Presenter): Promise<void> {
-  const at = shape.at("open_issues_count");
+async function embedOpenIssues(db: Reader, rows: Value[][], presenter: Presenter): Promise<void> {
+  const at = presenter.at("open_issues_count");
   if (at < 0) return;
-  const idAt = shape.at("id");
+  const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
   const counted = await db.rows(
     `select project_id, count(*) from issues
@@ -208,7 +213,7 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Presenter): P
     among.values,
   );
   const counts = new Map(counted.map(([id, count]) => [id as Value, String(count)]));
-  const enabledAt = shape.at("issues_enabled");
+  const enabledAt = presenter.at("issues_enabled");
   for (const row of rows) {
     if (row[enabledAt] === 1) row[at] = counts.get(row[idAt] as Value) ?? "0";
   }
@@ -218,12 +223,12 @@ async function embedOpenIssues(db: Reader, rows: Value[][], shape: Presenter): P
 async function embedPermissions(
   db: Reader,
   rows: Value[][],
-  shape: Presenter,
+  presenter: Presenter,
   { caller, today }: Viewer,
 ): Promise<void> {
-  const permissionsAt = shape.at("permissions");
+  const permissionsAt = presenter.at("permissions");
   if (permissionsAt < 0 || !caller) return;
-  const [idAt, namespaceAt] = [shape.at("id"), shape.at("namespace")];
+  const [idAt, namespaceAt] = [presenter.at("id"), presenter.at("namespace")];
   const own = placeholders(rows.map((row) => row[idAt] as Value));
   const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
   const found = await db.rows(

@@ -6,12 +6,12 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import {
-  Answer,
   type Context,
   del,
   get,
   post,
   put,
+  RawReply,
   type Resource,
   under,
 } from "../../core/resource.ts";
@@ -119,9 +119,9 @@ function routesOfOne(place: Place) {
       summary: "Get a snippet",
       ...place.reading,
       input: one,
-      present: snippet,
+      presenter: snippet,
       handle: async (context) =>
-        snippets.row(context.db, context.shape, (await findSnippet(place, context)).id),
+        snippets.row(context.db, context.presenter, (await findSnippet(place, context)).id),
     }),
     get("/:snippet_id/raw", {
       summary: "Get the raw content of a snippet",
@@ -133,7 +133,7 @@ function routesOfOne(place: Place) {
           "content-type": "text/plain; charset=utf-8",
           "content-disposition": "attachment",
         };
-        return new Answer(200, headers, found.content);
+        return new RawReply(200, headers, found.content);
       },
     }),
     put("/:snippet_id", {
@@ -141,16 +141,16 @@ function routesOfOne(place: Place) {
       ...place.writing,
       input: { ...one, ...changed },
       atLeastOne: CHANGEABLE,
-      present: snippet,
+      presenter: snippet,
       handle: async (context) => {
-        const { db, shape, input, now } = context;
+        const { db, presenter, input, now } = context;
         const found = await findSnippet(place, context);
         place.requireChangeable(context, found);
         const { title, file_name, content, description } = input;
         const level = input.visibility && VISIBILITIES[input.visibility];
         const changes = { title, file_name, content, description, visibility: level };
         await updateRow(db, "snippets", found.id, changes, now);
-        return snippets.row(db, shape, found.id);
+        return snippets.row(db, presenter, found.id);
       },
     }),
     del("/:snippet_id", {
@@ -176,31 +176,31 @@ export const snippetResource: Resource = {
     ...under(personal.prefix, [
       get("", {
         summary: "List the caller's personal snippets",
-        present: snippet,
-        handle: ({ db, shape, page, caller }) => {
+        presenter: snippet,
+        handle: ({ db, presenter, page, caller }) => {
           const own = {
             sql: "s.project_id is null and s.author_id = ?",
             values: [caller?.id ?? 0],
           };
-          return snippets.list(db, shape, page, own);
+          return snippets.list(db, presenter, page, own);
         },
       }),
       get("/public", {
         summary: "List all public personal snippets",
-        present: snippet,
-        handle: ({ db, shape, page }) => {
+        presenter: snippet,
+        handle: ({ db, presenter, page }) => {
           const open = {
             sql: "s.project_id is null and s.visibility = ?",
             values: [VISIBILITIES.public],
           };
-          return snippets.list(db, shape, page, open);
+          return snippets.list(db, presenter, page, open);
         },
       }),
       post("", {
         summary: "Create a personal snippet",
         input: created,
-        present: snippet,
-        handle: async ({ db, shape, input, caller, now }) => {
+        presenter: snippet,
+        handle: async ({ db, presenter, input, caller, now }) => {
           const level = VISIBILITIES[input.visibility ?? "internal"];
           const made = {
             ...input,
@@ -208,7 +208,7 @@ export const snippetResource: Resource = {
             author_id: caller?.id ?? 0,
             project_id: null,
           };
-          return snippets.row(db, shape, await snippets.insert(db, made, now));
+          return snippets.row(db, presenter, await snippets.insert(db, made, now));
         },
       }),
       ...routesOfOne(personal),
@@ -217,16 +217,16 @@ export const snippetResource: Resource = {
       get("", {
         summary: "List the snippets of a project",
         access: "anyone",
-        present: snippet,
+        presenter: snippet,
         handle: (context) =>
-          snippets.list(context.db, context.shape, context.page, ofProjects.readable(context)),
+          snippets.list(context.db, context.presenter, context.page, ofProjects.readable(context)),
       }),
       post("", {
         summary: "Create a snippet in a project",
         role: "reporter",
         input: created,
-        present: snippet,
-        handle: async ({ db, shape, input, source, caller, now }) => {
+        presenter: snippet,
+        handle: async ({ db, presenter, input, source, caller, now }) => {
           const level = VISIBILITIES[input.visibility ?? "internal"];
           const made = {
             ...input,
@@ -234,7 +234,7 @@ export const snippetResource: Resource = {
             author_id: caller?.id ?? 0,
             project_id: source.id,
           };
-          return snippets.row(db, shape, await snippets.insert(db, made, now));
+          return snippets.row(db, presenter, await snippets.insert(db, made, now));
         },
       }),
       ...routesOfOne(ofProjects),

@@ -1,5 +1,5 @@
 import { type Condition, floorOf, type Viewer } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -41,8 +41,13 @@ export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
 }
 
 /** The snippets that match a condition on `s`, newest first. */
-export function list(db: Reader, shape: Presenter, page: Page, where: Condition): Promise<Listed> {
-  return paginate(db, shape, page, {
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  where: Condition,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: `${SNIPPETS} where ${where.sql}`,
     countFrom: `snippets s where ${where.sql}`,
     values: where.values,
@@ -50,9 +55,9 @@ export function list(db: Reader, shape: Presenter, page: Page, where: Condition)
   });
 }
 
-/** One snippet as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, snippetId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from ${SNIPPETS} where s.id = ?`, [
+/** One snippet as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, snippetId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${SNIPPETS} where s.id = ?`, [
     snippetId,
   ]);
   return found as Value[];

@@ -49,23 +49,26 @@ const todo = presenter({
   created_at: field.instant("td.created_at"),
 });
 
-type Showing = Pick<Context, "shape" | "view" | "tier"> & { db: Reader };
+type Showing = Pick<Context, "presenter" | "view" | "tier"> & { db: Reader };
 
 /** Fills in the issues and merge requests, with four queries for each of the two. */
-async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][]): Promise<void> {
-  const at = shape.at("target");
+async function embedTargets(
+  { db, presenter, view, tier }: Showing,
+  rows: Value[][],
+): Promise<void> {
+  const at = presenter.at("target");
   const written = new Map<Value, string>();
-  for (const [kind, present] of [
+  for (const [kind, presenter] of [
     [ISSUE, issue],
     [MERGE_REQUEST, mergeRequest],
   ] as const) {
     const names = rows.map((row) => String(row[at]).split(" "));
     const ids = names.filter(([type]) => type === kind.type).map(([, id]) => Number(id));
-    const found = await issues.rowsOf(db, kind, present, [...new Set(ids)]);
-    await issues.embed(db, kind, found, present, view);
-    if (kind === ISSUE) hideWeight(found, present, tier);
+    const found = await issues.rowsOf(db, kind, presenter, [...new Set(ids)]);
+    await issues.embed(db, kind, found, presenter, view);
+    if (kind === ISSUE) hideWeight(found, presenter, tier);
     for (const one of found) {
-      written.set(`${kind.type} ${one[present.at("id")]}`, present.write(one, view));
+      written.set(`${kind.type} ${one[presenter.at("id")]}`, presenter.write(one, view));
     }
   }
   for (const row of rows) row[at] = written.get(row[at] as Value) ?? "null";
@@ -73,7 +76,7 @@ async function embedTargets({ db, shape, view, tier }: Showing, rows: Value[][])
 
 /** The row of one of the caller's todos; 404 if they can no longer read its target, which lists leave out too. */
 async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
-  const row = await todos.row(context.db, context.shape, id, context.viewer);
+  const row = await todos.row(context.db, context.presenter, id, context.viewer);
   if (!row) throw notFound();
   await embedTargets(context, [row]);
   return row;
@@ -83,7 +86,7 @@ const marking = (kind: issues.Kind, what: string) =>
   post(`/projects/:id/${kind.path}/:target_iid/todo`, {
     summary: `Create a todo for ${what}; 304 if a pending one exists`,
     input: { target_iid: param.recordId() },
-    present: todo,
+    presenter: todo,
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
       const { id } = await findTarget(context, kind, input.target_iid);
@@ -110,10 +113,10 @@ export const todoResource: Resource = {
         state: param.optional(param.choice(["pending", "done"])),
         type: param.optional(param.choice(["Issue", "MergeRequest"])),
       },
-      present: todo,
+      presenter: todo,
       handle: async (context) => {
-        const { db, shape, page, viewer, input } = context;
-        const listed = await todos.list(db, shape, page, viewer, {
+        const { db, presenter, page, viewer, input } = context;
+        const listed = await todos.list(db, presenter, page, viewer, {
           action: input.action,
           authorId: input.author_id,
           projectId: input.project_id,
@@ -136,7 +139,7 @@ export const todoResource: Resource = {
     post("/todos/:todo_id/mark_as_done", {
       summary: "Mark a todo as done",
       input: { todo_id: param.recordId() },
-      present: todo,
+      presenter: todo,
       handle: async (context) => {
         const { db, caller, input, now } = context;
         await todos.finish(db, input.todo_id, caller?.id ?? 0, now);

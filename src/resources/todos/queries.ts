@@ -1,6 +1,6 @@
 import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { mentionsIn } from "../../core/mentions.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
@@ -77,13 +77,13 @@ function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
 /** The caller's todos, newest first. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: TodoFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const { sql, values } = conditionsOf(viewer, filter);
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `${SHOWN} where ${sql}`,
     countFrom: `${TODOS} where ${sql}`,
     values,
@@ -91,16 +91,16 @@ export function list(
   });
 }
 
-/** One of the caller's todos as a row of its shape; `undefined` if they may not read its target. */
+/** One of the caller's todos as a row of its presenter; `undefined` if they may not read its target. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   todoId: number,
   viewer: Viewer,
 ): Promise<Value[] | undefined> {
   const own = readable(viewer);
   const [found] = await db.rows(
-    `select ${shape.columns} from ${SHOWN} where td.id = ? and ${own.sql}`,
+    `select ${presenter.columns} from ${SHOWN} where td.id = ? and ${own.sql}`,
     [todoId, ...own.values],
   );
   return found;

@@ -95,10 +95,10 @@ async function findSelf({ db, caller }: { db: Reader; caller: Caller | undefined
 }
 
 /** The part of a handler's context that changing tokens needs. */
-type Change = Pick<Context, "caller" | "asked" | "now"> & { db: Database };
+type Change = Pick<Context, "caller" | "request" | "now"> & { db: Database };
 
 function recordChange(
-  { db, caller, asked, now }: Change,
+  { db, caller, request, now }: Change,
   action: "token made" | "token revoked" | "token rotated",
   {
     user_id,
@@ -108,7 +108,7 @@ function recordChange(
 ) {
   const author = authorOf(caller as Caller);
   const target = impersonation ? `${name} (impersonation)` : name;
-  return record(db, { action, author, userId: user_id, target, ip: asked.ip }, now);
+  return record(db, { action, author, userId: user_id, target, ip: request.ip }, now);
 }
 
 async function revoke(context: Change & Pick<Context, "requireUnmodified">, found: tokens.Token) {
@@ -121,19 +121,19 @@ async function revoke(context: Change & Pick<Context, "requireUnmodified">, foun
 
 /** Creates a token and returns its row, with the secret. */
 async function make(
-  context: Change & Pick<Context, "shape">,
+  context: Change & Pick<Context, "presenter">,
   of: Omit<tokens.NewToken, "digest">,
 ): Promise<Value[]> {
-  const { db, shape, now } = context;
+  const { db, presenter, now } = context;
   const { secret, digest } = newSecret();
   const id = await tokens.insert(db, { ...of, digest }, now);
-  const row = await tokens.row(db, shape, id);
-  row[shape.at("token")] = JSON.stringify(secret);
+  const row = await tokens.row(db, presenter, id);
+  row[presenter.at("token")] = JSON.stringify(secret);
   return row;
 }
 
 async function create(
-  context: Change & Pick<Context, "shape"> & { input: param.Input<typeof newToken> },
+  context: Change & Pick<Context, "presenter"> & { input: param.Input<typeof newToken> },
   impersonation: boolean,
 ) {
   const { input } = context;
@@ -148,7 +148,7 @@ async function create(
 
 /** Revokes a token and creates one with the same name and scopes. */
 async function rotate(
-  context: Change & Pick<Context, "shape"> & { input: param.Input<typeof rotation> },
+  context: Change & Pick<Context, "presenter"> & { input: param.Input<typeof rotation> },
   found: tokens.Token,
 ) {
   const { db, now, input } = context;
@@ -199,8 +199,8 @@ export const personalTokenResource: Resource = {
           expires_after: param.optional(param.date()),
           sort: param.optional(param.choice(tokens.SORTS)),
         },
-        present: token,
-        handle: async ({ db, shape, page, input, viewer, caller }) => {
+        presenter: token,
+        handle: async ({ db, presenter, page, input, viewer, caller }) => {
           const admin = caller?.admin === true;
           if (!admin && input.user_id !== undefined && input.user_id !== caller?.id) {
             throw unauthorized();
@@ -208,7 +208,7 @@ export const personalTokenResource: Resource = {
           if (admin && input.user_id !== undefined && !(await users.find(db, input.user_id))) {
             throw nothing();
           }
-          return tokens.list(db, shape, page, {
+          return tokens.list(db, presenter, page, {
             userId: admin ? input.user_id : caller?.id,
             // Only administrators see impersonation tokens.
             impersonation: admin ? undefined : false,
@@ -229,23 +229,23 @@ export const personalTokenResource: Resource = {
       get("/self", {
         summary: "Get the token that authenticates the request",
         scopes: ANY_SCOPE,
-        present: token,
+        presenter: token,
         handle: async (context) =>
-          tokens.row(context.db, context.shape, (await findSelf(context)).id),
+          tokens.row(context.db, context.presenter, (await findSelf(context)).id),
       }),
       get("/:token_id", {
         summary: "Get a personal access token",
         input: ownId,
-        present: token,
+        presenter: token,
         handle: async (context) =>
-          tokens.row(context.db, context.shape, (await requireOwn(context)).id),
+          tokens.row(context.db, context.presenter, (await requireOwn(context)).id),
       }),
       post("/self/rotate", {
         summary:
           "Rotate the token that authenticates the request; only this response has the new secret",
         input: rotation,
         status: 200,
-        present: createdToken,
+        presenter: createdToken,
         onRevoked,
         handle: async (context) => {
           const { kind } = (context.caller as Caller).by;
@@ -259,7 +259,7 @@ export const personalTokenResource: Resource = {
         summary: "Rotate a personal access token; only this response has the new secret",
         input: { ...ownId, ...rotation },
         status: 200,
-        present: createdToken,
+        presenter: createdToken,
         onRevoked,
         handle: async (context) => rotate(context, await requireOwn(context)),
       }),
@@ -284,7 +284,7 @@ export const personalTokenResource: Resource = {
       summary: "Create a personal access token for a user; only this response has its secret",
       access: "admin",
       input: newToken,
-      present: createdToken,
+      presenter: createdToken,
       handle: (context) => create(context, false),
     }),
   ],
@@ -300,12 +300,12 @@ export const impersonationTokenResource: Resource = {
       access: "admin",
       scopes: USER_SCOPES,
       input: { ...userId, state: param.optional(param.choice(["all", "active", "inactive"])) },
-      present: impersonationToken,
+      presenter: impersonationToken,
       handle: async (context) => {
-        const { db, shape, page, input, viewer } = context;
+        const { db, presenter, page, input, viewer } = context;
         const state = input.state === "all" ? undefined : input.state;
         const { id } = await findUser(context);
-        return tokens.list(db, shape, page, {
+        return tokens.list(db, presenter, page, {
           userId: id,
           impersonation: true,
           state,
@@ -318,15 +318,15 @@ export const impersonationTokenResource: Resource = {
       access: "admin",
       scopes: USER_SCOPES,
       input: tokenId,
-      present: impersonationToken,
+      presenter: impersonationToken,
       handle: async (context) =>
-        tokens.row(context.db, context.shape, (await findImpersonationToken(context)).id),
+        tokens.row(context.db, context.presenter, (await findImpersonationToken(context)).id),
     }),
     post("", {
       summary: "Create an impersonation token; only this response has its secret",
       access: "admin",
       input: newToken,
-      present: createdImpersonationToken,
+      presenter: createdImpersonationToken,
       handle: (context) => create(context, true),
     }),
     del("/:token_id", {

@@ -1,5 +1,5 @@
 import type { Secret } from "../../auth/token-secrets.ts";
-import { type Listed, type Page, type Part, paginate } from "../../core/pagination.ts";
+import { type Page, type Part, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -59,10 +59,10 @@ export interface TokenFilter {
 /** The tokens that match a filter. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   filter: TokenFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const where = ["1 = 1"];
   const values: Value[] = [];
   const add = (sql: string, ...more: (Value | undefined)[]) => {
@@ -86,7 +86,7 @@ export function list(
   add(`${ORDERS.last_used} >= ?`, filter.lastUsedAfter);
   add(`${ORDERS.expires} < ?`, filter.expiresBefore);
   add(`${ORDERS.expires} >= ? and t.expires_at is not null`, filter.expiresAfter);
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `tokens t where ${where.join(" and ")}`,
     values,
     order: filter.sort ? orderOf(filter.sort) : "t.id",
@@ -102,9 +102,11 @@ function orderOf(sort: (typeof SORTS)[number]): string {
   return `${ORDERS[order]} ${direction}, t.id ${direction}`;
 }
 
-/** One token as a row of its shape. */
-export async function row(db: Reader, shape: Presenter, tokenId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${shape.columns} from tokens t where t.id = ?`, [tokenId]);
+/** One token as a row of its presenter. */
+export async function row(db: Reader, presenter: Presenter, tokenId: number): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from tokens t where t.id = ?`, [
+    tokenId,
+  ]);
   return found as Value[];
 }
 

@@ -6,7 +6,7 @@ import {
   type Context,
   del,
   get,
-  Plain,
+  Json,
   post,
   put,
   type Resource,
@@ -67,7 +67,7 @@ async function findUser({ db, input }: { db: Reader; input: { user_id: number } 
 }
 
 async function setState(
-  context: Pick<Context, "now" | "caller" | "asked"> & {
+  context: Pick<Context, "now" | "caller" | "request"> & {
     db: Database;
     input: { user_id: number };
   },
@@ -75,7 +75,7 @@ async function setState(
 ) {
   const found = await findUser(context);
   await changes.changeState(context.db, actorOf(context), found, state, context.now);
-  return new Plain(true);
+  return new Json(true);
 }
 
 /** Users. */
@@ -86,8 +86,8 @@ export const userResource: Resource = {
     get("/user", {
       summary: "Get the calling user",
       scopes: ["api", "read_api", "read_user"],
-      present: ({ caller }) => (caller?.admin ? adminUser : ownUser),
-      handle: async ({ db, shape, caller }) => users.row(db, shape, caller?.id ?? 0),
+      presenter: ({ caller }) => (caller?.admin ? adminUser : ownUser),
+      handle: async ({ db, presenter, caller }) => users.row(db, presenter, caller?.id ?? 0),
     }),
     ...under("/users", [
       get("", {
@@ -110,8 +110,8 @@ export const userResource: Resource = {
           ),
           sort: param.optional(param.choice(["asc", "desc"])),
         },
-        present: ({ caller }) => (caller?.admin ? adminUser : userSummary),
-        handle: ({ db, shape, page, input, caller }) => {
+        presenter: ({ caller }) => (caller?.admin ? adminUser : userSummary),
+        handle: ({ db, presenter, page, input, caller }) => {
           if (!caller && input.username === undefined) {
             throw forbidden("Not authorized to access /api/v4/users");
           }
@@ -121,7 +121,7 @@ export const userResource: Resource = {
           const isForAdmins = input.external !== undefined || extern_uid !== undefined;
           if (!caller?.admin && isForAdmins) throw forbidden();
           const admin = caller?.admin === true;
-          return users.list(db, shape, page, {
+          return users.list(db, presenter, page, {
             username: input.username,
             search: input.search,
             searcher: caller,
@@ -142,13 +142,13 @@ export const userResource: Resource = {
         access: "anyone",
         scopes: ["api", "read_api", "read_user"],
         input: { user_id: param.anyText() },
-        present: ({ caller, input }) => {
+        presenter: ({ caller, input }) => {
           if (caller?.admin) return adminUser;
           return String(caller?.id) === input.user_id ? ownProfile : publicUser;
         },
-        handle: async ({ db, shape, input }) => {
+        handle: async ({ db, presenter, input }) => {
           if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
-          const found = await users.row(db, shape, Math.min(Number(input.user_id), 2 ** 52));
+          const found = await users.row(db, presenter, Math.min(Number(input.user_id), 2 ** 52));
           if (!found) throw notFound("User");
           return found;
         },
@@ -166,17 +166,17 @@ export const userResource: Resource = {
           ...profile,
         },
         atLeastOne: ["password", "reset_password", "force_random_password"],
-        present: adminUser,
+        presenter: adminUser,
         prepare: async ({ password }) => ({
           password_hash: password === undefined ? null : await hashPassword(password),
         }),
         handle: async (context) => {
-          const { db, shape, input, prepared, now } = context;
+          const { db, presenter, input, prepared, now } = context;
           const { email, name, username, admin } = input;
           const user = { email, name, username, admin, ...prepared };
           const created = await changes.createUser(db, actorOf(context), user, now);
           await updateRow(db, "users", created, columnsOf(input), now);
-          return users.row(db, shape, created);
+          return users.row(db, presenter, created);
         },
       }),
       put("/:user_id", {
@@ -189,16 +189,16 @@ export const userResource: Resource = {
           skip_reconfirmation: param.optional(param.boolean()),
           ...profile,
         },
-        present: adminUser,
+        presenter: adminUser,
         prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
         handle: async (context) => {
-          const { db, shape, input, prepared, now } = context;
+          const { db, presenter, input, prepared, now } = context;
           const found = await findUser(context);
           const by = actorOf(context);
           await changes.changeUser(db, by, found, input, now);
           await updateRow(db, "users", found.id, columnsOf(input), now);
           if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
-          return users.row(db, shape, found.id);
+          return users.row(db, presenter, found.id);
         },
       }),
       del("/:user_id", {

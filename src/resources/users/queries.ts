@@ -1,5 +1,5 @@
 import type { Condition } from "../../core/access/visibility.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -53,10 +53,10 @@ export interface UserFilter {
 /** The users that match a filter. */
 export function list(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   page: Page,
   filter: UserFilter,
-): Promise<Listed> {
+): Promise<RowPage> {
   const where = ["1 = 1"];
   const values: Value[] = [];
   const add = (sql: string, ...more: Value[]) => {
@@ -79,7 +79,7 @@ export function list(
   if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
   if (filter.createdBefore !== undefined) add("u.created_at < ?", filter.createdBefore);
   const { orderBy, sort } = filter;
-  return paginate(db, shape, page, {
+  return paginate(db, presenter, page, {
     from: `users u where ${where.join(" and ")}`,
     values,
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
@@ -103,13 +103,15 @@ export function searched(
   };
 }
 
-/** One user as a row of its shape, or `undefined`. */
+/** One user as a row of its presenter, or `undefined`. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   userId: number,
 ): Promise<Value[] | undefined> {
-  const [found] = await db.rows(`select ${shape.columns} from users u where u.id = ?`, [userId]);
+  const [found] = await db.rows(`select ${presenter.columns} from users u where u.id = ?`, [
+    userId,
+  ]);
   return found;
 }
 

@@ -6,10 +6,10 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import {
   type Context,
-  Download,
   del,
+  FileReply,
   get,
-  Plain,
+  Json,
   post,
   put,
   type Resource,
@@ -63,16 +63,16 @@ const routes = [
     summary: "List the wiki pages of a project by title",
     access: "anyone",
     input: { with_content: param.optional(param.boolean()) },
-    present: ({ input }) => (input.with_content ? wikiPage : listedPage),
-    handle: ({ db, shape, page, source }) => wikis.list(db, shape, page, source.id),
+    presenter: ({ input }) => (input.with_content ? wikiPage : listedPage),
+    handle: ({ db, presenter, page, source }) => wikis.list(db, presenter, page, source.id),
   }),
   get("/:slug*", {
     summary: "Get a wiki page",
     access: "anyone",
     input: slug,
-    present: wikiPage,
-    handle: async ({ db, shape, source, input }) => {
-      const found = await wikis.row(db, shape, source.id, input.slug);
+    presenter: wikiPage,
+    handle: async ({ db, presenter, source, input }) => {
+      const found = await wikis.row(db, presenter, source.id, input.slug);
       if (!found) throw noSuchPage();
       return found;
     },
@@ -82,15 +82,15 @@ const routes = [
     access: "anyone",
     role: "developer",
     input: { title: param.text(), content, format },
-    present: wikiPage,
-    handle: async ({ db, shape, source, input, caller, now }) => {
+    presenter: wikiPage,
+    handle: async ({ db, presenter, source, input, caller, now }) => {
       const { content, format = wikis.FORMATS[0] } = input;
       const name = nameOf(input.title);
       if (await wikis.isTaken(db, source.id, name.slug)) {
         throw invalid({ base: ["Duplicate page: A page with that title already exists"] });
       }
       await wikis.insert(db, source.id, { ...name, content, format }, caller, now);
-      return wikis.row(db, shape, source.id, name.slug);
+      return wikis.row(db, presenter, source.id, name.slug);
     },
   }),
   put("/:slug*", {
@@ -104,9 +104,9 @@ const routes = [
       format,
     },
     atLeastOne: ["content", "title"],
-    present: wikiPage,
+    presenter: wikiPage,
     handle: async (context) => {
-      const { db, shape, source, input, caller, now } = context;
+      const { db, presenter, source, input, caller, now } = context;
       const found = await findPage(context);
       const changed = {
         ...found,
@@ -121,7 +121,7 @@ const routes = [
       if (moves || changed.content !== found.content || changed.format !== found.format) {
         await wikis.update(db, source.id, changed, caller, now);
       }
-      return wikis.row(db, shape, source.id, changed.slug);
+      return wikis.row(db, presenter, source.id, changed.slug);
     },
   }),
   del("/:slug*", {
@@ -166,7 +166,7 @@ const routes = [
       await wikis.insertAttachment(db, source.id, attachment, caller, now);
       const file_path = `uploads/${secret}/${file_name}`;
       const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
-      return new Plain({ file_name, file_path, branch, link });
+      return new Json({ file_name, file_path, branch, link });
     },
   }),
   get("/uploads/:secret/:file_name", {
@@ -177,7 +177,7 @@ const routes = [
       const { secret, file_name } = input;
       const blob = await wikis.findAttachment(db, source.id, secret, file_name);
       if (!blob) throw notFound();
-      return new Download(
+      return new FileReply(
         { ...headersOf(file_name), etag: `"${blob.sha256}"` },
         { length: blob.size, chunks: () => wikis.bytesOf(db, blob) },
       );

@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { type Listed, type Page, paginate } from "../../core/pagination.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { PageName } from "./rules.ts";
@@ -16,23 +16,28 @@ export interface WikiPage extends PageName {
 }
 
 /** The pages of a project by title. */
-export function list(db: Reader, shape: Presenter, page: Page, projectId: number): Promise<Listed> {
-  return paginate(db, shape, page, {
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  projectId: number,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
     from: "wiki_pages w where w.project_id = ?",
     values: [projectId],
     order: "w.title, w.id",
   });
 }
 
-/** One page as a row of its shape, or `undefined`. */
+/** One page as a row of its presenter, or `undefined`. */
 export async function row(
   db: Reader,
-  shape: Presenter,
+  presenter: Presenter,
   projectId: number,
   slug: string,
 ): Promise<Value[] | undefined> {
   const [found] = await db.rows(
-    `select ${shape.columns} from wiki_pages w where w.project_id = ? and w.slug = ?`,
+    `select ${presenter.columns} from wiki_pages w where w.project_id = ? and w.slug = ?`,
     [projectId, slug],
   );
   return found;

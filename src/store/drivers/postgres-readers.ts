@@ -2,9 +2,9 @@ import type pg from "pg";
 import { isFull, prepared } from "./postgres-statements.ts";
 
 /** Queries in flight on one connection before another one is used. */
-const DEPTH = 16;
+const MAX_UNANSWERED = 16;
 /** Milliseconds without an answer after which no more queries are sent on a busy connection. */
-const STALLED = 5;
+const STALLED_AFTER_MS = 5;
 
 interface Connection {
   client: pg.PoolClient;
@@ -65,10 +65,10 @@ export class Readers {
 
   /** A connection that is idle or answers quickly, if there is one. */
   #ready(): Connection | undefined {
-    const latest = performance.now() - STALLED;
+    const latest = performance.now() - STALLED_AFTER_MS;
     return this.#open.find(
       ({ client, pending, stirred }) =>
-        !isFull(client) && (pending === 0 || (pending < DEPTH && stirred > latest)),
+        !isFull(client) && (pending === 0 || (pending < MAX_UNANSWERED && stirred > latest)),
     );
   }
 

@@ -10,7 +10,7 @@ import {
   UnavailableError,
   type Value,
 } from "../port.ts";
-import { KeptRows, keyOf } from "../row-cache.ts";
+import { keyOf, RowCache } from "../row-cache.ts";
 import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
 import { isFull, type Numbered, prepared } from "./postgres-statements.ts";
@@ -129,7 +129,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
   const reads = reading((query) => sent(() => readers.query(query)));
-  const kept = new KeptRows();
+  const kept = new RowCache();
   const running = new Set<Promise<unknown>>();
   const noted = async <T>(result: Promise<T>): Promise<T> => {
     running.add(result);
@@ -343,10 +343,10 @@ function reading(send: Send): Reader {
  * Reads of one request, with rows cached by earlier requests until something is committed: equal snapshots see the same
  * rows (PostgreSQL's documentation, "Transaction ID and Snapshot Information Functions").
  */
-function keeping(reads: Reader, kept: KeptRows): Reader {
+function keeping(reads: Reader, kept: RowCache): Reader {
   const look = async () => {
     const [row] = await reads.rows("select cast(pg_current_snapshot() as text)");
-    kept.meet(row?.[0] as Value);
+    kept.setVersion(row?.[0] as Value);
   };
   let looked: Promise<void> | undefined;
   return {
@@ -355,12 +355,12 @@ function keeping(reads: Reader, kept: KeptRows): Reader {
       looked ??= look();
       await looked;
       const key = keyOf(values);
-      const known = kept.find(sql, key);
+      const known = kept.get(sql, key);
       if (known) return known as Readonly<Row>;
       const { version } = kept;
       const found = await reads.one<Row>(sql, values);
       // If another request has seen a later version in the meantime, this row may belong to the one before.
-      if (found && kept.version === version) kept.keep(sql, key, found);
+      if (found && kept.version === version) kept.set(sql, key, found);
       return found;
     },
   };
