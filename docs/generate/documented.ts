@@ -34,8 +34,6 @@ export interface Documented {
   answers: Answer[];
   /** Whether callers authenticate with the API's tokens; else the route handles that itself. */
   takesTokens: boolean;
-  /** Whether the answer is a page of a list. */
-  isList: boolean;
 }
 
 const ID: AttributeNotes = {
@@ -50,10 +48,10 @@ export function documented({ mount }: Resource, route: Route): Documented {
     operationId: operationIdOf(route),
     parameters: parametersOf(route),
     scopes: route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]),
-    status: route.status ?? { GET: 200, PUT: 200, POST: 201, DELETE: 204 }[route.method],
+    status:
+      route.status ?? { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 }[route.method],
     answers: answersOf(route),
     takesTokens: mount?.credentials !== "none",
-    isList: route.method === "GET" && route.summary.startsWith("List "),
   };
 }
 

@@ -108,7 +108,8 @@ function operation(
   of: Documented,
   schemaOf: (shape: Presenter, operationId: string) => Json,
 ): Json {
-  const { route, operationId, parameters, answers, takesTokens, isList, status } = of;
+  const { route, operationId, parameters, answers, takesTokens, status } = of;
+  const { isList } = route;
   const body = parameters.filter(({ place }) => place === "body");
   const references = answers.map(({ to, shape }, index) =>
     schemaOf(shape, index === 0 ? operationId : `${operationId}To${to?.replace(/\W/g, "")}`),

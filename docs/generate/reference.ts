@@ -31,7 +31,8 @@ export function reference(of: readonly Resource[] = described): string {
 }
 
 function section(of: Documented, known: Map<Presenter, string>): string[] {
-  const { route, parameters, isList, status } = of;
+  const { route, parameters, status } = of;
+  const { isList } = route;
   const title = `${route.method} ${route.path}`;
   const lines = [`### ${title}`, "", `${route.summary}.`, "", rights(of), ""];
   if (parameters.length > 0) {

@@ -3,8 +3,10 @@ import { notFound } from "../core/errors.ts";
 import * as field from "../core/field.ts";
 import * as param from "../core/input.ts";
 import { presenter } from "../core/presenter.ts";
-import { get, type Resource } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import * as audit from "./queries.ts";
+
+const { get, list } = routes();
 
 /** Audit events in GitLab's form; ours all concern accounts. */
 const auditEvent = presenter({
@@ -28,7 +30,7 @@ export const accountsResource: Resource = {
   name: "Audit events",
   migrations,
   routes: [
-    get("/audit_events", {
+    list("/audit_events", {
       summary: "List security events, newest first",
       access: "admin",
       tier: "premium",

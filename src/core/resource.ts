@@ -1,6 +1,7 @@
 import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import type { Caller } from "./access/caller.ts";
+import type { Feature } from "./access/features.ts";
 import type { Role } from "./access/roles.ts";
 import type { Source } from "./access/source.ts";
 import type { Viewer } from "./access/visibility.ts";
@@ -58,10 +59,10 @@ export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | FileRepl
 export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
 
 /** What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. */
-export interface PrepareContext {
+export interface PrepareContext<C extends Caller | undefined = Caller | undefined> {
   readonly store: Store;
   readonly request: RequestInfo;
-  readonly caller: Caller | undefined;
+  readonly caller: C;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
   /** The instant of the request, in epoch milliseconds. */
@@ -104,11 +105,19 @@ export interface Mount {
 /** The API itself. */
 export const API: Mount = { base: "/api/v4", credentials: "token" };
 
+/** Who may call a route: anyone, any signed-in user (else 401), or administrators (else 403). */
+export type Access = "anyone" | "user" | "admin";
+
+/** What a route knows about its caller. */
+type CallerOf<Who extends Access> = Who extends "anyone" ? Caller | undefined : Caller;
+
 /** What a handler gets. */
 export interface Context<
   A extends Attributes = Attributes,
   Db extends Reader = Reader,
   P = unknown,
+  Who extends Access = "anyone",
+  S extends Source | undefined = Source,
 > {
   /** The database; for writing routes, the transaction. */
   readonly db: Db;
@@ -116,10 +125,10 @@ export interface Context<
   readonly input: Input<A>;
   /** What the route's `prepare` returned. */
   readonly prepared: P;
-  /** The group or project the path begins with, if it does; the caller may read it. */
-  readonly source: Source;
-  /** The caller; may be `undefined` on routes open to anyone. */
-  readonly caller: Caller | undefined;
+  /** The group or project the path begins with; the caller may read it. `undefined` on routes without a source. */
+  readonly source: S;
+  /** The caller; may be `undefined` only on routes open to anyone. */
+  readonly caller: CallerOf<Who>;
   readonly viewer: Viewer;
   readonly page: Page;
   /** The route's presenter for this caller: it names the columns to select. */
@@ -145,19 +154,21 @@ export interface Context<
 }
 
 /** A route as its resource declares it. */
-interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
+interface RouteSpec<
+  A extends Attributes,
+  Db extends Reader,
+  P = unknown,
+  Who extends Access = Access,
+  S extends Source | undefined = Source,
+> {
   /** One line for the reference. */
   summary: string;
-  /** Who may call: `"anyone"`, `"user"` (default; else 401) or `"admin"` (else 403). */
-  access?: "anyone" | "user" | "admin";
+  /** Default `"user"`. */
+  access?: Who;
   /** Token scopes, one of which is needed. Default: `api`, and `read_api` for GET. */
   scopes?: readonly Scope[];
-  /** The role needed in the group or project. Default: none, being able to read it is enough. */
-  role?: Role | ((context: Context<A, Db, P>) => Role | undefined);
   /** Whether it is answered at once, even if requests of the same client wait. For routes that cost next to nothing. */
   immediate?: true;
-  /** Whether CI job tokens are accepted, on a route below a project: they reach only their own project. */
-  jobTokens?: true;
   /** Called if a revoked token was sent here, before the 401 answer. */
   onRevoked?: (store: Store, tokenId: number, now: number) => Awaitable<void>;
   /** The tier the route belongs to. Default `"free"`. */
@@ -166,34 +177,59 @@ interface RouteSpec<A extends Attributes, Db extends Reader, P = unknown> {
   input?: A;
   /** Names of attributes, at least one of which must be sent. */
   atLeastOne?: readonly (keyof A & string)[];
-  /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
-  upload?: UploadSpec;
   /** Does slow work before the transaction opens, such as hashing a password. */
-  prepare?: (input: Input<A>, preparing: PrepareContext) => Awaitable<P>;
+  prepare?: (input: Input<A>, preparing: PrepareContext<CallerOf<Who>>) => Awaitable<P>;
   /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
-  before?: (context: Context<A, Db, P>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P>) => Awaitable<Result | AfterCommit>;
+  before?: (context: Context<A, Db, P, Who, S>) => Awaitable<void>;
+  handle: (context: Context<A, Db, P, Who, S>) => Awaitable<Result | AfterCommit>;
   /**
    * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
    * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
-   * consistent. Default: `"others"` below a project feature, such as its issues, and `"nobody"` elsewhere.
+   * consistent. Default: `"others"` for a project's feature, such as its issues, and `"nobody"` elsewhere.
    */
   beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function if that depends on the caller. */
-  presenter?: Presenter | ((context: Pick<Context<A, Db, P>, "caller" | "input">) => Presenter);
+  presenter?:
+    | Presenter
+    | ((context: Pick<Context<A, Db, P, Who, S>, "caller" | "input">) => Presenter);
   /** Example answers of routes without a presenter, for the reference; a field missing from one of them is optional. */
   examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for POST, 204 without a result. */
   status?: number;
 }
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE";
+/** What only routes of a group or project have. */
+interface SourceSpec<A extends Attributes, Db extends Reader, P, Who extends Access> {
+  /** The role needed in the group or project. Default: none, being able to read it is enough. */
+  role?: Role | ((context: Context<A, Db, P, Who>) => Role | undefined);
+  /** Whether CI job tokens are accepted: they reach only their own project. */
+  jobTokens?: true;
+  /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
+  upload?: UploadSpec;
+  /** Whether a changing route works in archived projects, since it affects only the caller. Default `"refuse"`: 403. */
+  whenArchived?: "refuse" | "allow";
+}
 
-/** A route with any attributes, as the pipeline and the generators see it. */
-export interface Route extends RouteSpec<Attributes, Database> {
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** The kinds of records a path can begin with. */
+export type SourceKind = Source["kind"];
+
+/** A route as the pipeline and the generators see it. */
+export interface Route
+  extends RouteSpec<Attributes, Database>,
+    SourceSpec<Attributes, Database, unknown, Access> {
   readonly method: Method;
   /** Path below its mount's base, with `:name` parameters; `:name*` also matches slashes. */
   readonly path: string;
+  /** The kind of record that `:id` at the path's start names, which the pipeline looks up. */
+  readonly source?: SourceKind;
+  /** The project's features the route belongs to: it is available while one of them is enabled. */
+  readonly features?: readonly Feature[];
+  /** What a reading route does if these features are disabled. Default `"refuse"`. */
+  readonly whenDisabled?: "refuse" | "leave out";
+  /** Whether it answers a page of a list. */
+  readonly isList: boolean;
 }
 
 /** Everything the API has for one kind of record: its tables and routes. */
@@ -206,22 +242,100 @@ export interface Resource {
   readonly routes: readonly Route[];
 }
 
-function method<Db extends Reader>(name: Method) {
-  return <const A extends Attributes, P>(path: string, spec: RouteSpec<A, Db, P>): Route =>
-    // Only the pipeline calls a route, with input read by the route's own schemas.
-    ({ ...spec, method: name, path }) as unknown as Route;
+/** The name of a path segment's parameter, if it is one. */
+type ParameterOf<Segment extends string> = Segment extends `:${infer Name}*`
+  ? Name
+  : Segment extends `:${infer Name}`
+    ? Name
+    : never;
+
+/** The names of a path's parameters: `"topic_id"` for `"/topics/:topic_id"`. */
+type ParametersOf<Path extends string> = Path extends `${infer Head}/${infer Rest}`
+  ? ParameterOf<Head> | ParametersOf<Rest>
+  : ParameterOf<Path>;
+
+/** Requires `input` with a schema for each of a path's parameters. */
+type WithParameters<Path extends string, A> = [ParametersOf<Path>] extends [never]
+  ? unknown
+  : { input: A & Record<ParametersOf<Path>, unknown> };
+
+/** Declares one route below the builder's path. */
+type Declare<Prefix extends string, Db extends Reader, S extends Source | undefined> = <
+  const Path extends string,
+  const A extends Attributes,
+  P,
+  const Who extends Access = "user",
+>(
+  path: Path,
+  spec: RouteSpec<A, Db, P, Who, S> &
+    (S extends Source ? SourceSpec<A, Db, P, Who> : unknown) &
+    WithParameters<`${Prefix}${Path}`, A>,
+) => Route;
+
+/** Declares the routes of one path. */
+export interface RouteBuilder<Prefix extends string, S extends Source | undefined> {
+  /** A reading route: it has no way to write. */
+  readonly get: Declare<Prefix, Reader, S>;
+  /** A reading route that answers a page of a list. */
+  readonly list: Declare<Prefix, Reader, S>;
+  /** A creating route, or an action. */
+  readonly post: Declare<Prefix, Database, S>;
+  /** A replacing or changing route. */
+  readonly put: Declare<Prefix, Database, S>;
+  /** A changing route that leaves the rest as it is. */
+  readonly patch: Declare<Prefix, Database, S>;
+  /** A deleting route. */
+  readonly del: Declare<Prefix, Database, S>;
 }
 
-/** A reading route: it has no way to write. */
-export const get = method<Reader>("GET");
-/** A creating route, or an action. */
-export const post = method<Database>("POST");
-/** A changing route. */
-export const put = method<Database>("PUT");
-/** A deleting route. */
-export const del = method<Database>("DELETE");
+/** What the routes of a builder share. */
+interface Shared<Prefix extends string> {
+  /** The beginning of their paths, after the source's if there is one. Default: none. */
+  readonly path?: Prefix;
+}
 
-/** Routes below a path: `under("/groups/:id/badges", [get("", …)])`. */
-export function under(prefix: string, routes: readonly Route[]): Route[] {
-  return routes.map((route) => ({ ...route, path: prefix + route.path }));
+/** What the routes of a group or project share. */
+export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
+  /** Their paths begin with `/groups/:id` or `/projects/:id`, which the pipeline looks up. */
+  readonly source: SourceKind;
+  /** The features of a project they belong to: they are available while one of them is enabled. */
+  readonly features?: readonly Feature[];
+  /** What reading routes do in projects that have these features disabled. Default `"refuse"`: 403. */
+  readonly whenDisabled?: "refuse" | "leave out";
+}
+
+/**
+ * Creates the functions that declare routes. They check names of path parameters, that only routes with a source use
+ * it, and that callers who may be anonymous are checked.
+ *
+ * @example
+ * const { list, post } = routes({ source: "project", path: "/wikis", features: ["wiki"] });
+ */
+export function routes<const Prefix extends string = "">(
+  shared: SharedOfSource<Prefix>,
+): RouteBuilder<Prefix, Source>;
+export function routes<const Prefix extends string = "">(
+  shared?: Shared<Prefix>,
+): RouteBuilder<Prefix, undefined>;
+export function routes({
+  source,
+  path: prefix = "",
+  ...rest
+}: Partial<SharedOfSource<string>> = {}): unknown {
+  const declare = (method: Method, isList: boolean) => (path: string, spec: object) => ({
+    ...spec,
+    ...(source && { source }),
+    ...rest,
+    method,
+    isList,
+    path: `${source ? `/${source}s/:id` : ""}${prefix}${path}`,
+  });
+  return {
+    get: declare("GET", false),
+    list: declare("GET", true),
+    post: declare("POST", false),
+    put: declare("PUT", false),
+    patch: declare("PATCH", false),
+    del: declare("DELETE", false),
+  };
 }

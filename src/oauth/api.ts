@@ -4,7 +4,7 @@ import * as field from "../core/field.ts";
 import * as param from "../core/input.ts";
 import type { Presenter } from "../core/presenter.ts";
 import { presenter } from "../core/presenter.ts";
-import { del, get, post, type Resource, under } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
 import { readLines, readScopes } from "./rules.ts";
@@ -31,12 +31,14 @@ async function find({ db, input }: { db: Reader; input: { application_id: number
   return found;
 }
 
+const { del, list, post } = routes({ path: "/applications" });
+
 /** Applications, for administrators: GitLab's fields plus `trusted` and `scopes`. */
 export const applicationApi: Resource = {
   name: "Applications",
   migrations: [],
-  routes: under("/applications", [
-    get("", {
+  routes: [
+    list("", {
       summary: "List the applications",
       access: "admin",
       presenter: application,
@@ -93,7 +95,7 @@ export const applicationApi: Resource = {
         return undefined;
       },
     }),
-  ]),
+  ],
 };
 
 async function rowWithSecret(db: Reader, presenter: Presenter, id: number, secret: string | null) {

@@ -2,12 +2,10 @@ import { record } from "../audit/log.ts";
 import type { Caller } from "../core/access/caller.ts";
 import {
   type Context,
-  del,
-  get,
   type PageContext,
-  post,
   RawReply,
   type Resource,
+  routes,
 } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
@@ -20,6 +18,8 @@ import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { type Challenge, problemOfChallenge } from "./pkce.ts";
 import { type Flows, grantableScopes, isRegistered, parameter } from "./rules.ts";
+
+const { del, get, post } = routes();
 
 const PATH = "/oauth/authorize";
 
@@ -64,9 +64,12 @@ type RedirectParams = Readonly<Record<string, string | number | undefined>>;
 /** The consent page. */
 export function authorizationEndpoint(flows: Flows): Resource {
   /** Approves or denies; either way the browser returns to the application. */
-  const decide = async (context: Context<typeof input, Database>, approved: boolean) => {
+  const decide = async (
+    context: Context<typeof input, Database, unknown, "user", undefined>,
+    approved: boolean,
+  ) => {
     const { db, request, now } = context;
-    const caller = context.caller as Caller;
+    const caller = context.caller;
     const read = await readRequest(db, context.input, request.query, flows);
     if (!read.wanted) return refuse(context, read);
     const { way, application } = read.wanted;

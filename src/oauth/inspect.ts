@@ -1,5 +1,5 @@
 import { bearerOf } from "../auth/authenticate.ts";
-import { get, post, type Resource } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
@@ -7,6 +7,8 @@ import { authenticateClient, clientInput } from "./client.ts";
 import { answer, missing, OAUTH, problem, refusal } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { parameter } from "./rules.ts";
+
+const { get, post } = routes();
 
 const tokenInput = {
   ...clientInput,

@@ -1,7 +1,9 @@
-import { get, Json, type Resource } from "../core/resource.ts";
+import { Json, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { CHALLENGE_METHODS } from "./pkce.ts";
 import type { Flows } from "./rules.ts";
+
+const { get } = routes();
 
 /** Authorization server metadata (RFC 8414), from which clients configure themselves. */
 export function metadata(flows: Flows): Resource {

@@ -1,7 +1,7 @@
 import { record } from "../audit/log.ts";
 import { checkPassword } from "../auth/sign-in.ts";
 import * as twoFactor from "../auth/two-factor.ts";
-import { post, type RawReply, type Resource } from "../core/resource.ts";
+import { type RawReply, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
@@ -11,6 +11,8 @@ import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer }
 import * as grants from "./grants.ts";
 import { answers } from "./pkce.ts";
 import { type Flows, grantableScopes, parameter } from "./rules.ts";
+
+const { post } = routes();
 
 const input = {
   ...clientInput,

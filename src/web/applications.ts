@@ -5,11 +5,10 @@ import * as param from "../core/input.ts";
 import { type Page, readPage } from "../core/pagination.ts";
 import {
   type Context,
-  get,
   type PageContext,
-  post,
   type RawReply,
   type Resource,
+  routes,
 } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as applications from "../oauth/applications.ts";
@@ -23,6 +22,8 @@ import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
+
+const { get, post } = routes();
 
 const PATH = "/-/user_settings/applications";
 
@@ -51,7 +52,7 @@ export const applicationPages: Resource = {
       input: sentData,
       handle: async (context) => {
         const { db, input, now } = context;
-        const caller = context.caller as Caller;
+        const caller = context.caller;
         const data = dataOf(input);
         const { done, errors } = await tried(() =>
           applications.register(
@@ -110,7 +111,7 @@ export const applicationPages: Resource = {
       handle: async (context) => {
         const { db, input, now } = context;
         const application = await applications.find(db, input.application_id);
-        const userId = (context.caller as Caller).id;
+        const userId = context.caller.id;
         const by = actorOf(context);
         if (!application || !(await grants.revokeAccess(db, by, { userId, application }, now))) {
           throw notFound();

@@ -1,7 +1,9 @@
-import { get, type Resource } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import { WEB } from "../pages/mount.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { redirect } from "../pages/page.ts";
+
+const { get } = routes();
 
 /** A standalone server's `/`, which people open first. It redirects to the first page. */
 export const home: Resource = {

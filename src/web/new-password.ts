@@ -4,18 +4,19 @@ import { hashPassword } from "../auth/passwords.ts";
 import type { AttributeErrors } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import {
-  get,
   type PageContext,
   type PrepareContext,
-  post,
   type RawReply,
   type Route,
+  routes,
 } from "../core/resource.ts";
 import { field, form, type Tried, tried } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+
+const { get, post } = routes();
 
 const PATH = "/users/password";
 

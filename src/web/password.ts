@@ -2,17 +2,15 @@ import { record } from "../audit/log.ts";
 import { confirmPassword } from "../auth/confirm.ts";
 import { hashPassword } from "../auth/passwords.ts";
 import * as sessions from "../auth/sessions.ts";
-import type { Caller } from "../core/access/caller.ts";
 import type { AttributeErrors } from "../core/errors.ts";
 import { sessionCookie } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import {
-  get,
   type PageContext,
   type PrepareContext,
-  post,
   type RawReply,
   type Resource,
+  routes,
 } from "../core/resource.ts";
 import { field, form, type Tried, tried, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
@@ -20,6 +18,8 @@ import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+
+const { get, post } = routes();
 
 const PATH = "/-/user_settings/password";
 const EDIT = `${PATH}/edit`;
@@ -46,7 +46,7 @@ export const passwordPages: Resource = {
       handle: async (context) => {
         const { db, request, now, prepared, view } = context;
         if (prepared.errors) return passwordPage(context, { errors: prepared.errors });
-        const { id, username: name } = context.caller as Caller;
+        const { id, username: name } = context.caller;
         await users.setPassword(db, id, prepared.done, now);
         const { ip } = request;
         await record(db, { action: "password changed", author: { id, name }, ip }, now);

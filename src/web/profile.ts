@@ -1,10 +1,11 @@
-import type { Caller } from "../core/access/caller.ts";
-import { get, type Resource } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import { html } from "../pages/html.ts";
 import { WEB } from "../pages/mount.ts";
 import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+
+const { get } = routes();
 
 const ABOUT: Readonly<Partial<Record<NavigationItem["page"], string>>> = {
   personal_access_tokens: "Let programs use the API as you",
@@ -24,7 +25,7 @@ export const profilePages: Resource = {
       summary: "Account page",
       handle: async (context) => {
         const { db, view } = context;
-        const { id, admin } = context.caller as Caller;
+        const { id, admin } = context.caller;
         const { username, name, email } = (await users.find(db, id)) as users.User;
         const others = navigationOf(context)
           .filter((place) => place.page !== "profile")

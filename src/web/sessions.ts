@@ -3,7 +3,7 @@ import * as sessions from "../auth/sessions.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import { get, post, type Resource } from "../core/resource.ts";
+import { type Resource, routes } from "../core/resource.ts";
 import { confirmed, form } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
@@ -11,6 +11,8 @@ import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { browser, instant } from "../pages/words.ts";
+
+const { get, post } = routes();
 
 const PATH = "/-/user_settings/active_sessions";
 
@@ -24,7 +26,7 @@ export const sessionPages: Resource = {
       summary: "Active sessions page",
       handle: async (context) => {
         const { db, now } = context;
-        const caller = context.caller as Caller;
+        const caller = context.caller;
         const current = currentOf(caller);
         const leaf = await listPageOf(context.page, (part) =>
           sessions.list(db, caller.id, now, part),
@@ -57,7 +59,7 @@ ${
       summary: "End a session",
       input: { session_id: param.untypedId() },
       handle: async ({ db, request, input, now, view, ...context }) => {
-        const { id, username: name } = context.caller as Caller;
+        const { id, username: name } = context.caller;
         if (!(await sessions.end(db, id, input.session_id))) throw notFound();
         const author = { id, name };
         await record(db, { action: "session ended", author, ip: request.ip }, now);
@@ -67,7 +69,7 @@ ${
     post(`${PATH}/revoke_others`, {
       summary: "End all other sessions",
       handle: async ({ db, request, now, view, ...context }) => {
-        const caller = context.caller as Caller;
+        const caller = context.caller;
         const ended = await sessions.endOthers(db, caller.id, currentOf(caller));
         const author = { id: caller.id, name: caller.username };
         const target = `${ended} others`;

@@ -9,11 +9,10 @@ import { sessionCookie, sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import {
   type Context,
-  get,
   type PageContext,
-  post,
   type RawReply,
   type Resource,
+  routes,
 } from "../core/resource.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
@@ -23,6 +22,8 @@ import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import { newPasswordRoutes } from "./new-password.ts";
+
+const { get, post } = routes();
 
 const SIGN_IN = "/users/sign_in";
 const SECOND_STEP = "/users/sign_in/two_factor";

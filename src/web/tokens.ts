@@ -4,7 +4,7 @@ import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
-import { get, type PageContext, post, type RawReply, type Resource } from "../core/resource.ts";
+import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES, SCOPES } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import { choices, confirmed, field, form, readForm, typed } from "../pages/form.ts";
@@ -15,6 +15,8 @@ import { page } from "../pages/page.ts";
 import { day, instant } from "../pages/words.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Reader } from "../store/port.ts";
+
+const { get, post } = routes();
 
 const PATH = "/-/user_settings/personal_access_tokens";
 const DAY = 86_400_000;
@@ -40,7 +42,7 @@ export const tokenPages: Resource = {
       },
       handle: async (context) => {
         const { db, request, input, now } = context;
-        const { id, username, admin } = context.caller as Caller;
+        const { id, username, admin } = context.caller;
         const { name = "", expires_at = "", scopes = [] } = input;
         const read = await readForm(
           { name: param.text(), expires_at: param.clearable(param.date()) },
@@ -80,7 +82,7 @@ export const tokenPages: Resource = {
       summary: "Revoke a personal access token",
       input: { token_id: param.untypedId() },
       handle: async ({ db, request, input, now, view, ...context }) => {
-        const { id, username: name } = context.caller as Caller;
+        const { id, username: name } = context.caller;
         const found = await tokens.find(db, input.token_id);
         if (found?.user_id !== id || found.impersonation === 1) throw notFound();
         await tokens.revoke(db, found.id, now);
@@ -109,10 +111,10 @@ interface Shown {
 }
 
 async function tokensPage(
-  visit: PageContext & { db: Reader; now: number; page: Page },
+  visit: PageContext & { caller: Caller; db: Reader; now: number; page: Page },
   { sent, errors = {}, made }: Shown,
 ): Promise<RawReply> {
-  const caller = visit.caller as Caller;
+  const { caller } = visit;
   const active = await listPageOf(visit.page, (part) =>
     tokens.active(visit.db, caller.id, dayOf(visit.now), part),
   );

@@ -2,7 +2,7 @@ import { record } from "../audit/log.ts";
 import { confirmPassword, countCode } from "../auth/confirm.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
-import { get, type PageContext, post, type RawReply, type Resource } from "../core/resource.ts";
+import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { Html, html } from "../pages/html.ts";
@@ -11,6 +11,8 @@ import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
+
+const { get, post } = routes();
 
 const PATH = "/-/profile/two_factor_auth";
 const WRONG = ["is wrong"];
@@ -30,17 +32,17 @@ export const twoFactorPages: Resource = {
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
         if (!context.prepared) return twoFactorPage(context, { start: WRONG });
-        await twoFactor.begin(context.db, context.secrets, (context.caller as Caller).id);
+        await twoFactor.begin(context.db, context.secrets, context.caller.id);
         return redirect(mountOf(context.view) + PATH);
       },
     }),
     post(PATH, {
       summary: "Enable the second factor",
       input: { code: typed },
-      prepare: (_, preparing) => countCode(preparing, (preparing.caller as Caller).id),
+      prepare: (_, preparing) => countCode(preparing, preparing.caller.id),
       handle: async (context) => {
         const { db, request, input, now, secrets } = context;
-        const { id, username: name } = context.caller as Caller;
+        const { id, username: name } = context.caller;
         const codes = await twoFactor.turnOn(db, secrets, id, input.code, now);
         if (!codes) return twoFactorPage(context, { code: ["does not fit"] });
         const author = { id, name };
@@ -54,7 +56,7 @@ export const twoFactorPages: Resource = {
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
         const { db } = context;
-        const { id } = context.caller as Caller;
+        const { id } = context.caller;
         if (!context.prepared) return twoFactorPage(context, { codes: WRONG });
         if (!(await twoFactor.isOn(db, id))) return redirect(mountOf(context.view) + PATH);
         const codes = await twoFactor.renewRecoveryCodes(db, id);
@@ -68,7 +70,7 @@ export const twoFactorPages: Resource = {
       handle: async (context) => {
         const { db, request, now } = context;
         if (!context.prepared) return twoFactorPage(context, { disable: WRONG });
-        const { id, username: name } = context.caller as Caller;
+        const { id, username: name } = context.caller;
         const author = { id, name };
         if (await twoFactor.turnOff(db, id)) {
           await record(db, { action: "two-factor disabled", author, ip: request.ip }, now);

@@ -5,53 +5,32 @@ import type { Source } from "./source.ts";
 export const FEATURES = ["issues", "merge_requests", "snippets", "wiki"] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** The part of a project that a route belongs to. */
-export interface Part {
-  /** The part is available while one of these features is enabled. */
-  readonly areas: readonly Feature[];
-  /** Whether the route makes changes that others see. */
-  readonly writes: boolean;
-  /** Whether disabled features are left out of the answer instead of refused. */
-  readonly leavesOut: boolean;
+/** Whether anyone at all can add or change something with a feature of a project. */
+export function isWritable(source: Source, feature: Feature): boolean {
+  return !source.archived && source.features.includes(feature);
 }
 
-/** Features of the parts of projects, by the part's word in paths. Other routes also work in archived projects. */
-const PARTS: Readonly<Record<string, readonly Feature[]>> = {
-  issues: ["issues"],
-  labels: ["issues", "merge_requests"],
-  merge_requests: ["merge_requests"],
-  milestones: ["issues", "merge_requests"],
-  snippets: ["snippets"],
-  wikis: ["wiki"],
-};
-
-/** Actions that affect only the caller. */
-const PERSONAL = /\/(subscribe|unsubscribe|todo)$/;
-
-/**
- * The part of a project that a route belongs to, by its path; `undefined` for the project itself, its members, badges
- * and the like, and for routes outside of projects.
- */
-export function partOf({ method, path }: { method: string; path: string }): Part | undefined {
-  const word = /^\/projects\/:id\/(\w+)/.exec(path)?.[1] ?? "";
-  const areas = PARTS[word];
-  if (!areas) return undefined;
-  const reads = method === "GET";
-  return { areas, writes: !reads && !PERSONAL.test(path), leavesOut: reads && word === "issues" };
-}
-
-/** Whether anyone at all can add or change something in an area of a project. */
-export function isWritable(source: Source, area: Feature): boolean {
-  return !source.archived && source.features.includes(area);
+/** What a route declares about the features of projects. */
+interface FeatureRules {
+  readonly method: string;
+  readonly features?: readonly Feature[];
+  readonly whenDisabled?: "refuse" | "leave out";
+  readonly whenArchived?: "refuse" | "allow";
 }
 
 /**
- * Checks that a part of a project is enabled, and refuses changes to archived projects. As in GitLab, this applies to
- * administrators, too.
+ * Checks that one of a route's features is enabled, and refuses changes to archived projects. As in GitLab, this applies
+ * to administrators, too.
  *
  * @throws ApiError 403
  */
-export function requirePart(source: Source, { areas, writes, leavesOut }: Part): void {
-  const isOn = leavesOut || areas.some((area) => source.features.includes(area));
-  if (!isOn || (writes && source.archived)) throw forbidden();
+export function requireFeature(source: Source, route: FeatureRules): void {
+  const { method, features, whenDisabled, whenArchived } = route;
+  if (!features) return;
+  const reads = method === "GET";
+  const isOn =
+    (reads && whenDisabled === "leave out") ||
+    features.some((feature) => source.features.includes(feature));
+  const isFrozen = source.archived && !reads && whenArchived !== "allow";
+  if (!isOn || isFrozen) throw forbidden();
 }

@@ -19,7 +19,7 @@ import {
   UnavailableError,
 } from "../../store/port.ts";
 import { type Caller, type Person, requireScope } from "../access/caller.ts";
-import { type Part, partOf, requirePart } from "../access/features.ts";
+import { requireFeature } from "../access/features.ts";
 import type { Role } from "../access/roles.ts";
 import { findSource, requireRole, type Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
@@ -68,6 +68,7 @@ import {
   type Result,
   type Route,
   type Site,
+  type SourceKind,
   TIERS,
   type Tier,
 } from "../resource.ts";
@@ -411,26 +412,39 @@ interface Endpoint {
   mount: Mount;
   read: InputReader<Attributes>;
   scopes: readonly Scope[];
-  sourceKind: Source["kind"] | undefined;
-  part: Part | undefined;
   beside: NonNullable<Route["beside"]>;
 }
 
 function endpoint(route: Route, mount: Mount): Endpoint {
-  const part = partOf(route);
+  requireConsistent(route, mount);
+  const isOfFeature = route.source === "project" && route.features !== undefined;
   return {
     route,
     mount,
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
-    sourceKind: /^\/groups\/:id(\/|$)/.test(route.path)
-      ? "group"
-      : /^\/projects\/:id(\/|$)/.test(route.path)
-        ? "project"
-        : undefined,
-    part,
-    beside: route.beside ?? (part ? "others" : "nobody"),
+    beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
   };
+}
+
+/**
+ * Checks what the types of a declaration can't, such as paths put together from variables.
+ *
+ * @throws TypeError naming the route
+ */
+function requireConsistent(route: Route, mount: Mount): void {
+  const wrong = (problem: string) =>
+    new TypeError(`${route.method} ${mount.base}${route.path}: ${problem}`);
+  const attributes = Object.keys(route.input ?? {});
+  const parameters = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  for (const name of route.source ? parameters.slice(1) : parameters) {
+    if (!attributes.includes(name)) throw wrong(`input has no schema for :${name} of the path`);
+  }
+  if (!route.source) {
+    for (const option of ["role", "jobTokens", "upload", "features", "whenArchived"] as const) {
+      if (route[option] !== undefined) throw wrong(`${option} needs a source`);
+    }
+  }
 }
 
 /** Answers if the path has the method; else another path may, as `/wikis/:slug*` after `/wikis/attachments`. */
@@ -480,7 +494,7 @@ async function answerUpload(
 /** Makes all checks that are possible before the file is received, so that no file is stored in vain. */
 async function admitUpload(
   settings: PipelineSettings,
-  { route, mount, scopes, sourceKind, part }: Endpoint,
+  { route, mount, scopes }: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
 ): Promise<Source> {
@@ -491,17 +505,16 @@ async function admitUpload(
   const db = settings.store.reader();
   const caller = await readCaller(settings, db, route, mount, exchange, sent, now);
   requireAccess(route, scopes, caller);
-  const kind = sourceKind as Source["kind"];
   const id = decodePath(params["id"] as string);
-  const source = await findSource(db, kind, id, { caller, today });
+  const source = await findSource(db, route.source as SourceKind, id, { caller, today });
   if (typeof route.role === "string") requireRoleOf(caller, source, route.role);
-  if (part) requirePart(source, part);
+  requireFeature(source, route);
   return source;
 }
 
 async function answerWith(
   settings: PipelineSettings,
-  { route, mount, read, scopes, sourceKind, part, beside }: Endpoint,
+  { route, mount, read, scopes, beside }: Endpoint,
   exchange: Exchange,
   now: number,
   upload: Upload | undefined,
@@ -548,7 +561,7 @@ async function answerWith(
   const isWriting = route.method !== "GET";
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
     const source =
-      sourceKind && (await findSource(db, sourceKind, parameters["id"] as string, viewer));
+      route.source && (await findSource(db, route.source, parameters["id"] as string, viewer));
     if (source && isWriting && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
     }
@@ -558,7 +571,7 @@ async function answerWith(
       input,
       prepared,
       source: source as Source,
-      caller,
+      caller: caller as Caller,
       viewer,
       page,
       presenter: presenter ?? NOTHING,
@@ -574,7 +587,7 @@ async function answerWith(
     if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
     if (role && source) requireRoleOf(caller, source, role);
-    if (part && source) requirePart(source, part);
+    if (source) requireFeature(source, route);
     if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(settings.tier)) throw forbidden();
     if (caller?.sudoer && isWriting) {
       const { sudoer, id: userId } = caller;

@@ -2,7 +2,7 @@ import { notFound, unauthorized } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { ISSUE, type Kind } from "../issues/queries.ts";
 import { findTarget, isLockedOut } from "../issues/rules.ts";
@@ -52,7 +52,13 @@ async function findAwardable(
 /** The list of names is long, so it is loaded with the first emoji given. */
 const knownNames = async () => (await import("./names.ts")).NAMES;
 
-function routes(kind: Kind, on: "target" | "note", what: string) {
+function routesOf(kind: Kind, on: "target" | "note", what: string) {
+  const { del, get, list, post } = routes({
+    source: "project",
+    path: `/${kind.path}/:target_iid${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
+    features: [kind.path],
+    whenDisabled: kind.whenDisabled,
+  });
   const awardable = {
     target_iid: param.recordId(),
     ...((on === "note" ? { note_id: param.recordId() } : {}) as {
@@ -67,7 +73,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
     return found;
   };
   return [
-    get("", {
+    list("", {
       summary: `List the emoji given to ${what}`,
       input: awardable,
       presenter: awardEmoji,
@@ -97,7 +103,7 @@ function routes(kind: Kind, on: "target" | "note", what: string) {
         if (to.lockedOut) throw notFound("Award Emoji");
         const name = ALIASES[input.name] ?? input.name;
         if (!prepared.has(name)) throw refused("is not included in the list");
-        const userId = caller?.id ?? 0;
+        const userId = caller.id;
         const id = await awards.insert(db, to, { name, user_id: userId }, now);
         if (id === undefined) throw refused("has already been taken");
         await todos.resolve(db, kind, to.targetId, userId, now);
@@ -128,11 +134,8 @@ export const awardEmojiResource: Resource = {
       [ISSUE, "an issue"],
       [MERGE_REQUEST, "a merge request"],
     ] as const
-  ).flatMap(([kind, what]) => {
-    const path = `/projects/:id/${kind.path}/:target_iid`;
-    return [
-      ...under(`${path}/award_emoji`, routes(kind, "target", what)),
-      ...under(`${path}/notes/:note_id/award_emoji`, routes(kind, "note", `a note on ${what}`)),
-    ];
-  }),
+  ).flatMap(([kind, what]) => [
+    ...routesOf(kind, "target", what),
+    ...routesOf(kind, "note", `a note on ${what}`),
+  ]),
 };

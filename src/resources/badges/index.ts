@@ -1,18 +1,8 @@
-import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import {
-  type Context,
-  del,
-  get,
-  Json,
-  post,
-  put,
-  type Resource,
-  under,
-} from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as badges from "./queries.ts";
@@ -105,11 +95,12 @@ async function findOwn(
   return found;
 }
 
-function routes(kind: Source["kind"]) {
-  const role = kind === "group" ? "owner" : "maintainer";
+function routesOf(source: SourceKind) {
+  const { del, get, list, post, put } = routes({ source, path: "/badges" });
+  const role = source === "group" ? "owner" : "maintainer";
   return [
-    get("", {
-      summary: `List the badges of a ${kind}`,
+    list("", {
+      summary: `List the badges of a ${source}`,
       access: "anyone",
       input: { name: param.optional(param.anyText()) },
       presenter: badge,
@@ -197,8 +188,5 @@ function routes(kind: Source["kind"]) {
 export const badgeResource: Resource = {
   name: "Badges",
   migrations,
-  routes: [
-    ...under("/groups/:id/badges", routes("group")),
-    ...under("/projects/:id/badges", routes("project")),
-  ],
+  routes: [...routesOf("group"), ...routesOf("project")],
 };

@@ -2,7 +2,7 @@ import { invalid, notFound, refused } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
@@ -108,12 +108,14 @@ async function labelsNamed(
   return ids;
 }
 
+const { del, get, list, post, put } = routes({ source: "group", path: "/boards" });
+
 /** Group issue boards and their lists. */
 export const boardResource: Resource = {
   name: "Group issue boards",
   migrations,
-  routes: under("/groups/:id/boards", [
-    get("", {
+  routes: [
+    list("", {
       summary: "List the boards of a group",
       presenter: board,
       handle: async ({ db, source, page, presenter, view }) => {
@@ -186,7 +188,7 @@ export const boardResource: Resource = {
         return undefined;
       },
     }),
-    get("/:board_id/lists", {
+    list("/:board_id/lists", {
       summary: "List the lists of a board",
       input: typed,
       presenter: boardList,
@@ -255,7 +257,7 @@ export const boardResource: Resource = {
         return undefined;
       },
     }),
-  ]),
+  ],
 };
 
 /** The new assignee: 0 and unknown users clear it. */

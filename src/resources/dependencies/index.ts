@@ -4,7 +4,7 @@ import { isOpenTo } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { get, type Resource } from "../../core/resource.ts";
+import { type Resource, routes } from "../../core/resource.ts";
 import * as dependencies from "./queries.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -30,12 +30,14 @@ const managers = v.pipe(
   v.metadata({ values: PACKAGE_MANAGERS }),
 );
 
+const { list } = routes({ source: "project" });
+
 /** Dependencies of projects. */
 export const dependencyResource: Resource = {
   name: "Dependencies",
   migrations,
   routes: [
-    get("/projects/:id/dependencies", {
+    list("/dependencies", {
       jobTokens: true,
       summary: "List the dependencies of a project",
       tier: "ultimate",

@@ -2,7 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { get, type Resource } from "../../core/resource.ts";
+import { type Resource, routes } from "../../core/resource.ts";
 import type { Scope } from "../../core/scopes.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
@@ -110,12 +110,15 @@ async function findUser(db: Reader, idOrName: string): Promise<users.User> {
   return found;
 }
 
+const { list } = routes();
+const project = routes({ source: "project" });
+
 /** Activity of the caller, of users and of projects. */
 export const eventResource: Resource = {
   name: "Events",
   migrations,
   routes: [
-    get("/events", {
+    list("/events", {
       summary: "List the caller's events or, with `scope=all`, all events of the caller's projects",
       scopes: ACTIVITY_SCOPES,
       input: { ...filters, scope: param.optional(param.anyText()) },
@@ -126,11 +129,11 @@ export const eventResource: Resource = {
           presenter,
           page,
           viewer,
-          input.scope === "all" ? "callers-projects" : { authorId: caller?.id ?? 0 },
+          input.scope === "all" ? "callers-projects" : { authorId: caller.id },
           filterOf(input),
         ),
     }),
-    get("/users/:user_id/events", {
+    list("/users/:user_id/events", {
       summary: "List the events of a user, by id or username, that the caller may see",
       scopes: ACTIVITY_SCOPES,
       input: { user_id: param.anyText(), ...filters },
@@ -141,7 +144,7 @@ export const eventResource: Resource = {
         return events.list(db, presenter, page, viewer, { authorId: found.id }, filterOf(input));
       },
     }),
-    get("/projects/:id/events", {
+    project.list("/events", {
       summary: "List the events of a project that the caller may see",
       access: "anyone",
       input: filters,

@@ -3,16 +3,7 @@ import { findSource, requireRole } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import {
-  type Context,
-  del,
-  get,
-  Json,
-  post,
-  put,
-  type Resource,
-  under,
-} from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
 import * as projects from "../projects/queries.ts";
@@ -71,12 +62,15 @@ async function shown(
   return row;
 }
 
+const { list, post } = routes({ path: "/groups" });
+const one = routes({ source: "group" });
+
 /** Groups, their subgroups and their projects. */
 export const groupResource: Resource = {
   name: "Groups",
   migrations,
-  routes: under("/groups", [
-    get("", {
+  routes: [
+    list("", {
       summary: "List the caller's groups or, with `all_available`, all groups the caller can see",
       access: "anyone",
       input: listInput,
@@ -98,7 +92,7 @@ export const groupResource: Resource = {
         return shown(context, id);
       },
     }),
-    get("/:id", {
+    one.get("", {
       summary: "Get a group",
       access: "anyone",
       input: { with_projects: param.optional(param.boolean()) },
@@ -110,7 +104,7 @@ export const groupResource: Resource = {
           : shown(context, source.id);
       },
     }),
-    put("/:id", {
+    one.put("", {
       summary: "Change a group",
       role: "owner",
       input: groupInput,
@@ -121,7 +115,7 @@ export const groupResource: Resource = {
         return shown(context, source.id);
       },
     }),
-    del("/:id", {
+    one.del("", {
       summary: "Delete a group with its subgroups and projects",
       role: "owner",
       status: 202,
@@ -132,7 +126,7 @@ export const groupResource: Resource = {
         return new Json({ message: "202 Accepted" });
       },
     }),
-    get("/:id/subgroups", {
+    one.list("/subgroups", {
       summary: "List the direct subgroups of a group",
       access: "anyone",
       input: listInput,
@@ -144,7 +138,7 @@ export const groupResource: Resource = {
           parentId: source.id,
         }),
     }),
-    get("/:id/projects", {
+    one.list("/projects", {
       summary: "List the projects of a group",
       access: "anyone",
       input: { ...projectListInput, include_subgroups: param.optional(param.boolean()) },
@@ -164,7 +158,7 @@ export const groupResource: Resource = {
           { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" },
         ),
     }),
-  ]),
+  ],
 };
 
 /**

@@ -5,16 +5,7 @@ import { ApiError, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import {
-  AfterCommit,
-  type Context,
-  del,
-  get,
-  post,
-  put,
-  type Resource,
-  TIERS,
-} from "../../core/resource.ts";
+import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -220,26 +211,30 @@ const CHANGES = [
   ...(Object.keys(attributes) as (keyof typeof attributes)[]),
 ] as const;
 
+const { list } = routes();
+const group = routes({ source: "group" });
+const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
+
 /** Issues of projects. */
 export const issueResource: Resource = {
   name: "Issues",
   migrations,
   routes: [
-    get("/issues", {
+    list("/issues", {
       summary: "List the caller's issues or, with `scope=all`, all issues the caller can see",
       access: "anyone",
       input: filters,
       presenter: issue,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
-    get("/groups/:id/issues", {
+    group.list("/issues", {
       summary: "List the issues of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
       presenter: issue,
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
-    get("/projects/:id/issues", {
+    project.list("/issues", {
       summary: "List the issues of a project",
       access: "anyone",
       input: filters,
@@ -247,20 +242,24 @@ export const issueResource: Resource = {
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
     ...(["group", "project"] as const).map((kind) =>
-      get(`/${kind}s/:id/milestones/:milestone_id/issues`, {
-        summary: `List the issues of a milestone of a ${kind}`,
-        input: { ...filters, milestone_id: param.recordId() },
-        presenter: issue,
-        handle: async (context) => {
-          const { db, source, input } = context;
-          const found = await listed(context, { of: { source, id: input.milestone_id } });
-          const isEmpty = found.rows.length === 0;
-          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
-          return found;
+      routes({ source: kind, features: ["issues", "merge_requests"] }).list(
+        "/milestones/:milestone_id/issues",
+        {
+          summary: `List the issues of a milestone of a ${kind}`,
+          input: { ...filters, milestone_id: param.recordId() },
+          presenter: issue,
+          handle: async (context) => {
+            const { db, source, input } = context;
+            const found = await listed(context, { of: { source, id: input.milestone_id } });
+            const isEmpty = found.rows.length === 0;
+            if (isEmpty && !(await milestones.find(db, source, input.milestone_id)))
+              throw notFound();
+            return found;
+          },
         },
-      }),
+      ),
     ),
-    post("/projects/:id/issues", {
+    project.post("/issues", {
       summary: "Create an issue",
       beside: "anybody",
       input: { title: param.title(), created_at: param.optional(param.anyText()), ...attributes },
@@ -286,12 +285,12 @@ export const issueResource: Resource = {
         tell(context, "created", { id, title });
         await plan(context, ISSUE, id, input);
         const about = { projectId: source.id, id, noteId: null };
-        const author = { id: caller?.id ?? 0, today: viewer.today };
+        const author = { id: caller.id, today: viewer.today };
         await todos.mention(db, ISSUE, about, { after: [title, description] }, author, now);
         return new AfterCommit((reader) => shown({ ...context, db: reader }, id));
       },
     }),
-    get("/projects/:id/issues/:issue_iid", {
+    project.get("/issues/:issue_iid", {
       summary: "Get an issue by its number within the project",
       access: "anyone",
       input: number,
@@ -301,7 +300,7 @@ export const issueResource: Resource = {
         return shown(context, id);
       },
     }),
-    put("/projects/:id/issues/:issue_iid", {
+    project.put("/issues/:issue_iid", {
       summary: "Change, close or reopen an issue",
       input: {
         ...number,
@@ -339,14 +338,14 @@ export const issueResource: Resource = {
             ],
             before: [found.title, found.description],
           };
-          const author = { id: caller?.id ?? 0, today: viewer.today };
+          const author = { id: caller.id, today: viewer.today };
           await todos.mention(db, ISSUE, about, text, author, now);
         }
         await setState(context, { ...found, title: title ?? found.title }, input.state_event);
         return shown(context, found.id);
       },
     }),
-    del("/projects/:id/issues/:issue_iid", {
+    project.del("/issues/:issue_iid", {
       summary: "Delete an issue with its notes",
       input: number,
       handle: async (context) => {
@@ -359,7 +358,7 @@ export const issueResource: Resource = {
         return undefined;
       },
     }),
-    post("/projects/:id/issues/:issue_iid/move", {
+    project.post("/issues/:issue_iid/move", {
       summary: "Move an issue to another project, by copying it there and closing it here",
       beside: "nobody",
       input: { ...number, to_project_id: param.integer() },
@@ -371,7 +370,8 @@ export const issueResource: Resource = {
       },
     }),
     ...(["subscribe", "unsubscribe"] as const).map((verb) =>
-      post(`/projects/:id/issues/:issue_iid/${verb}`, {
+      project.post(`/issues/:issue_iid/${verb}`, {
+        whenArchived: "allow",
         summary:
           verb === "subscribe"
             ? "Subscribe to an issue; 304 if the caller is already subscribed"
@@ -382,7 +382,7 @@ export const issueResource: Resource = {
           const { db, caller, input } = context;
           const { id } = await findTarget(context, ISSUE, input.issue_iid);
           const wanted = verb === "subscribe";
-          if (!(await issues.subscribe(db, ISSUE, id, caller?.id ?? 0, wanted))) {
+          if (!(await issues.subscribe(db, ISSUE, id, caller.id, wanted))) {
             throw notModified();
           }
           return shown(context, id);

@@ -28,6 +28,8 @@ export interface Kind {
   readonly type: "Issue" | "MergeRequest";
   /** Their segment in URL paths. */
   readonly path: "issues" | "merge_requests";
+  /** What reading routes do if the project has the feature disabled: see `SharedOfSource` in core/resource.ts. */
+  readonly whenDisabled: "refuse" | "leave out";
   /** The tables a row is shown from. */
   readonly from: string;
   /** The condition under which the caller may read a row in a project `p` they can read. */
@@ -48,6 +50,7 @@ export const ISSUE: Kind = {
   prefix: "issue",
   type: "Issue",
   path: "issues",
+  whenDisabled: "leave out",
   from: `issues i join projects p on p.id = i.project_id ${people("i")}`,
   visible: visibleIssues,
 };

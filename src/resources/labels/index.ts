@@ -1,9 +1,8 @@
-import type { Source } from "../../core/access/source.ts";
 import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { scopeLabelFields } from "./json.ts";
@@ -94,10 +93,15 @@ async function change(
 
 const CHANGES = ["new_name", "color", "description"] as const;
 
-function routes(kind: Source["kind"]) {
-  const presenter = kind === "group" ? groupLabel : projectLabel;
+function routesOf(source: SourceKind) {
+  const { del, get, list, post, put } = routes({
+    source,
+    path: "/labels",
+    features: ["issues", "merge_requests"],
+  });
+  const presenter = source === "group" ? groupLabel : projectLabel;
   // Only project labels have a priority.
-  const ranked = (kind === "project" ? { priority } : {}) as { priority: typeof priority };
+  const ranked = (source === "project" ? { priority } : {}) as { priority: typeof priority };
   const attributes = {
     color,
     description: param.clearable(param.anyText({ max: 524_288 })),
@@ -108,10 +112,10 @@ function routes(kind: Source["kind"]) {
     new_name: param.optional(labelName),
     color: param.optional(color),
   };
-  const atLeastOne = kind === "project" ? ([...CHANGES, "priority"] as const) : CHANGES;
+  const atLeastOne = source === "project" ? ([...CHANGES, "priority"] as const) : CHANGES;
   return [
-    get("", {
-      summary: `List the labels of a ${kind}, by name`,
+    list("", {
+      summary: `List the labels of a ${source}, by name`,
       input: {
         search: param.optional(param.anyText()),
         include_ancestor_groups: param.optional(param.boolean()),
@@ -184,12 +188,14 @@ function routes(kind: Source["kind"]) {
       handle: async (context) => remove(context, context.input.label_id),
     }),
     post("/:label_id/subscribe", {
+      whenArchived: "allow",
       summary: "Subscribe to a label",
       input: { label_id: param.anyText() },
       presenter,
       handle: async (context) => subscription(context, context.input.label_id, labels.subscribe),
     }),
     post("/:label_id/unsubscribe", {
+      whenArchived: "allow",
       summary: "End a subscription to a label",
       input: { label_id: param.anyText() },
       presenter,
@@ -223,8 +229,5 @@ async function subscription(
 export const labelResource: Resource = {
   name: "Labels",
   migrations,
-  routes: [
-    ...under("/groups/:id/labels", routes("group")),
-    ...under("/projects/:id/labels", routes("project")),
-  ],
+  routes: [...routesOf("group"), ...routesOf("project")],
 };

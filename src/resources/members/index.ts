@@ -1,10 +1,9 @@
 import { actorOf } from "../../audit/log.ts";
-import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
@@ -37,18 +36,19 @@ function changeOf(
   return { db, source, by: actorOf(context), now, today: viewer.today };
 }
 
-function routes(kind: Source["kind"]) {
-  const role = kind === "group" ? "owner" : "maintainer";
+function routesOf(source: SourceKind) {
+  const { del, get, list, post, put } = routes({ source, path: "/members" });
+  const role = source === "group" ? "owner" : "maintainer";
   return [
-    get("", {
-      summary: `List the direct members of a ${kind}`,
+    list("", {
+      summary: `List the direct members of a ${source}`,
       input: query,
       presenter: member,
       handle: ({ db, presenter, page, source, input, viewer }) =>
         members.list(db, presenter, page, source, input.query, viewer),
     }),
-    get("/all", {
-      summary: `List the members of a ${kind}, including those of its ancestor groups`,
+    list("/all", {
+      summary: `List the members of a ${source}, including those of its ancestor groups`,
       input: query,
       presenter: member,
       handle: ({ db, presenter, page, source, input, viewer }) =>
@@ -117,8 +117,5 @@ function routes(kind: Source["kind"]) {
 export const memberResource: Resource = {
   name: "Members",
   migrations,
-  routes: [
-    ...under("/groups/:id/members", routes("group")),
-    ...under("/projects/:id/members", routes("project")),
-  ],
+  routes: [...routesOf("group"), ...routesOf("project")],
 };

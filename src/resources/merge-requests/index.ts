@@ -3,7 +3,7 @@ import { requireRole, type Source } from "../../core/access/source.ts";
 import { ApiError, notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { RowPage } from "../../core/pagination.ts";
-import { type Context, del, get, post, put, type Resource } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -166,26 +166,30 @@ const CHANGES = [
   ...(Object.keys(attributes) as (keyof typeof attributes)[]),
 ] as const;
 
+const { list } = routes();
+const group = routes({ source: "group" });
+const project = routes({ source: "project", features: ["merge_requests"] });
+
 /** Merge requests as metadata: there is no repository behind them. */
 export const mergeRequestResource: Resource = {
   name: "Merge requests",
   migrations,
   routes: [
-    get("/merge_requests", {
+    list("/merge_requests", {
       summary: "List the caller's merge requests, or with `scope=all` all they can see",
       access: "anyone",
       input: filters,
       presenter: presenterFor,
       handle: (context) => listed(context, {}, "created_by_me"),
     }),
-    get("/groups/:id/merge_requests", {
+    group.list("/merge_requests", {
       summary: "List the merge requests of all projects in a group and its subgroups",
       access: "anyone",
       input: filters,
       presenter: presenterFor,
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
-    get("/projects/:id/merge_requests", {
+    project.get("/merge_requests", {
       jobTokens: true,
       summary: "List the merge requests of a project",
       access: "anyone",
@@ -194,20 +198,24 @@ export const mergeRequestResource: Resource = {
       handle: (context) => listed(context, { projectId: context.source.id }),
     }),
     ...(["group", "project"] as const).map((kind) =>
-      get(`/${kind}s/:id/milestones/:milestone_id/merge_requests`, {
-        summary: `List the merge requests of a milestone of a ${kind}`,
-        input: { ...filters, milestone_id: param.recordId() },
-        presenter: presenterFor,
-        handle: async (context) => {
-          const { db, source, input } = context;
-          const found = await listed(context, { of: { source, id: input.milestone_id } });
-          const isEmpty = found.rows.length === 0;
-          if (isEmpty && !(await milestones.find(db, source, input.milestone_id))) throw notFound();
-          return found;
+      routes({ source: kind, features: ["issues", "merge_requests"] }).list(
+        "/milestones/:milestone_id/merge_requests",
+        {
+          summary: `List the merge requests of a milestone of a ${kind}`,
+          input: { ...filters, milestone_id: param.recordId() },
+          presenter: presenterFor,
+          handle: async (context) => {
+            const { db, source, input } = context;
+            const found = await listed(context, { of: { source, id: input.milestone_id } });
+            const isEmpty = found.rows.length === 0;
+            if (isEmpty && !(await milestones.find(db, source, input.milestone_id)))
+              throw notFound();
+            return found;
+          },
         },
-      }),
+      ),
     ),
-    post("/projects/:id/merge_requests", {
+    project.post("/merge_requests", {
       summary: "Create a merge request between two branches of a project",
       role: "developer",
       input: {
@@ -246,12 +254,12 @@ export const mergeRequestResource: Resource = {
         tell(context, "created", { ...made, title });
         await plan(context, MERGE_REQUEST, made.id, input);
         const about = { projectId: source.id, id: made.id, noteId: null };
-        const author = { id: caller?.id ?? 0, today: viewer.today };
+        const author = { id: caller.id, today: viewer.today };
         await todos.mention(db, MERGE_REQUEST, about, { after: [title, description] }, author, now);
         return shown(context, made.id);
       },
     }),
-    get("/projects/:id/merge_requests/:merge_request_iid", {
+    project.get("/merge_requests/:merge_request_iid", {
       jobTokens: true,
       summary: "Get a merge request by its number within the project",
       access: "anyone",
@@ -262,7 +270,7 @@ export const mergeRequestResource: Resource = {
         return shown(context, id);
       },
     }),
-    put("/projects/:id/merge_requests/:merge_request_iid", {
+    project.put("/merge_requests/:merge_request_iid", {
       summary: "Change, close or reopen a merge request",
       input: {
         ...number,
@@ -308,14 +316,14 @@ export const mergeRequestResource: Resource = {
             ],
             before: [found.title, found.description],
           };
-          const author = { id: caller?.id ?? 0, today: viewer.today };
+          const author = { id: caller.id, today: viewer.today };
           await todos.mention(db, MERGE_REQUEST, about, text, author, now);
         }
         await setState(context, { ...found, title: title ?? found.title }, state_event);
         return shown(context, found.id);
       },
     }),
-    put("/projects/:id/merge_requests/:merge_request_iid/merge", {
+    project.put("/merge_requests/:merge_request_iid/merge", {
       summary:
         "Merge a merge request; 405 if it is a draft or not open, 409 if `sha` is not its head",
       input: {
@@ -352,11 +360,11 @@ export const mergeRequestResource: Resource = {
           now,
         );
         tell(context, "merged", found);
-        await todos.resolve(db, MERGE_REQUEST, found.id, caller?.id ?? 0, now);
+        await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
         return shown(context, found.id);
       },
     }),
-    del("/projects/:id/merge_requests/:merge_request_iid", {
+    project.del("/merge_requests/:merge_request_iid", {
       summary: "Delete a merge request with its notes",
       input: number,
       handle: async (context) => {
@@ -370,7 +378,8 @@ export const mergeRequestResource: Resource = {
       },
     }),
     ...(["subscribe", "unsubscribe"] as const).map((verb) =>
-      post(`/projects/:id/merge_requests/:merge_request_iid/${verb}`, {
+      project.post(`/merge_requests/:merge_request_iid/${verb}`, {
+        whenArchived: "allow",
         summary:
           verb === "subscribe"
             ? "Subscribe to a merge request; 304 if the caller is already subscribed"
@@ -381,7 +390,7 @@ export const mergeRequestResource: Resource = {
           const { db, caller, input } = context;
           const { id } = await findTarget(context, MERGE_REQUEST, input.merge_request_iid);
           const wanted = verb === "subscribe";
-          if (!(await issues.subscribe(db, MERGE_REQUEST, id, caller?.id ?? 0, wanted))) {
+          if (!(await issues.subscribe(db, MERGE_REQUEST, id, caller.id, wanted))) {
             throw notModified();
           }
           return shown(context, id);

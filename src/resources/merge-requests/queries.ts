@@ -15,6 +15,7 @@ export const MERGE_REQUEST: Kind = {
   prefix: "merge_request",
   type: "MergeRequest",
   path: "merge_requests",
+  whenDisabled: "refuse",
   from: `merge_requests mr join projects p on p.id = mr.project_id ${people("mr")}
     left join users mb on mb.id = mr.merged_by_id`,
   visible: visibleMergeRequests,

@@ -1,11 +1,13 @@
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { get, Json, RawReply, type Resource } from "../../core/resource.ts";
+import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
 import { outboxMigrations } from "../../jobs/table.ts";
 import { failedJobs } from "./queries.ts";
 import { migrations } from "./table.ts";
+
+const { get } = routes();
 
 const metadata = {
   version: VERSION,

@@ -2,7 +2,7 @@ import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -53,11 +53,16 @@ async function tell(
   events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
 }
 
-function routes(kind: Source["kind"]) {
-  const presenter = kind === "group" ? groupMilestone : projectMilestone;
+function routesOf(source: SourceKind) {
+  const { del, get, list, post, put } = routes({
+    source,
+    path: "/milestones",
+    features: ["issues", "merge_requests"],
+  });
+  const presenter = source === "group" ? groupMilestone : projectMilestone;
   return [
-    get("", {
-      summary: `List the milestones of a ${kind}, newest first`,
+    list("", {
+      summary: `List the milestones of a ${source}, newest first`,
       input: {
         iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
         state: param.optional(param.choice(["active", "closed"])),
@@ -147,8 +152,5 @@ function routes(kind: Source["kind"]) {
 export const milestoneResource: Resource = {
   name: "Milestones",
   migrations,
-  routes: [
-    ...under("/groups/:id/milestones", routes("group")),
-    ...under("/projects/:id/milestones", routes("project")),
-  ],
+  routes: [...routesOf("group"), ...routesOf("project")],
 };

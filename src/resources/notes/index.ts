@@ -4,7 +4,7 @@ import { forbidden, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, put, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -57,9 +57,15 @@ function requireWriter(
   if (found.author_id !== caller?.id) requireRole(source, "maintainer");
 }
 
-function routes(kind: Kind, what: string) {
+function routesOf(kind: Kind, what: string) {
+  const { del, get, list, post, put } = routes({
+    source: "project",
+    path: `/${kind.path}/:noteable_iid/notes`,
+    features: [kind.path],
+    whenDisabled: kind.whenDisabled,
+  });
   return [
-    get("", {
+    list("", {
       summary: `List the notes of ${what}, newest first`,
       input: {
         ...target,
@@ -90,7 +96,7 @@ function routes(kind: Kind, what: string) {
         const at = instantOf("created_at", input.created_at);
         const found = await findTarget(context, kind, input.noteable_iid);
         if (isLockedOut(source, found)) throw forbidden();
-        const userId = caller?.id ?? 0;
+        const userId = caller.id;
         const id = await notes.insert(
           db,
           kind,
@@ -125,7 +131,7 @@ function routes(kind: Kind, what: string) {
         await updateRow(db, "notes", found.id, { body: input.body }, now);
         const about = { projectId: source.id, id: found.target.id, noteId: found.id };
         const text = { after: [input.body], before: [found.body] };
-        const author = { id: caller?.id ?? 0, today: viewer.today };
+        const author = { id: caller.id, today: viewer.today };
         await todos.mention(db, kind, about, text, author, now);
         return notes.row(db, presenter, found.id);
       },
@@ -149,11 +155,5 @@ function routes(kind: Kind, what: string) {
 export const noteResource: Resource = {
   name: "Notes",
   migrations,
-  routes: [
-    ...under("/projects/:id/issues/:noteable_iid/notes", routes(ISSUE, "an issue")),
-    ...under(
-      "/projects/:id/merge_requests/:noteable_iid/notes",
-      routes(MERGE_REQUEST, "a merge request"),
-    ),
-  ],
+  routes: [...routesOf(ISSUE, "an issue"), ...routesOf(MERGE_REQUEST, "a merge request")],
 };

@@ -1,6 +1,6 @@
 import { ApiError, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, get, Json, put, type Resource, type Tier } from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes, type Tier } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import * as settings from "./queries.ts";
@@ -74,40 +74,42 @@ const sourceExamples = [
 ];
 
 const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
-  get(`/${kind}s/:id/notification_settings`, {
+  routes({ source: kind }).get("/notification_settings", {
     summary: `Get the caller's notification settings for a ${kind}`,
     examples: sourceExamples,
-    handle: (context) => showSource(context, context.caller?.id ?? 0),
+    handle: (context) => showSource(context, context.caller.id),
   }),
-  put(`/${kind}s/:id/notification_settings`, {
+  routes({ source: kind }).put("/notification_settings", {
     summary: `Change the caller's notification settings for a ${kind}`,
     examples: sourceExamples,
     input: changes,
     handle: async (context) => {
       const { db, source, input, tier, now } = context;
-      const userId = context.caller?.id ?? 0;
+      const userId = context.caller.id;
       await change(db, userId, source, input, tier, now);
       return showSource(context, userId);
     },
   }),
 ]);
 
+const { get, put } = routes({ path: "/notification_settings" });
+
 /** Notification settings of the caller: global, and for groups and projects. */
 export const notificationSettingsResource: Resource = {
   name: "Notification settings",
   migrations,
   routes: [
-    get("/notification_settings", {
+    get("", {
       summary: "Get the caller's notification settings",
       examples: globalExamples,
-      handle: ({ db, caller }) => showGlobal(db, caller?.id ?? 0),
+      handle: ({ db, caller }) => showGlobal(db, caller.id),
     }),
-    put("/notification_settings", {
+    put("", {
       summary: "Change the caller's notification settings",
       examples: globalExamples,
       input: { ...changes, notification_email: param.optional(param.anyText()) },
       handle: async ({ db, input, caller, tier, now }) => {
-        const userId = caller?.id ?? 0;
+        const userId = caller.id;
         const { notification_email: email } = input;
         const own = (await users.find(db, userId))?.email;
         if (email !== undefined && email !== own) {

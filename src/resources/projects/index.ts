@@ -5,16 +5,7 @@ import { conflict, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { requirePath } from "../../core/paths.ts";
-import {
-  type Context,
-  del,
-  get,
-  Json,
-  post,
-  put,
-  type Resource,
-  under,
-} from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
@@ -123,12 +114,15 @@ const forkAttributes = {
   visibility: param.optional(param.choice(["private", "internal", "public"])),
 };
 
+const { list, post } = routes({ path: "/projects" });
+const project = routes({ source: "project" });
+
 /** Projects, with stars and forks. */
 export const projectResource: Resource = {
   name: "Projects",
   migrations,
-  routes: under("/projects", [
-    get("", {
+  routes: [
+    list("", {
       summary: "List the projects the caller can see",
       access: "anyone",
       input: {
@@ -184,14 +178,14 @@ export const projectResource: Resource = {
         return shown(context, id);
       },
     }),
-    get("/:id", {
+    project.get("", {
       jobTokens: true,
       summary: "Get a project",
       access: "anyone",
       presenter: ({ caller }) => (caller ? projectWithPermissions : basicProject),
       handle: (context) => shown(context, context.source.id),
     }),
-    put("/:id", {
+    project.put("", {
       summary: "Change a project",
       role: "maintainer",
       input: {
@@ -221,7 +215,7 @@ export const projectResource: Resource = {
         return shown(context, source.id);
       },
     }),
-    del("/:id", {
+    project.del("", {
       summary: "Delete a project",
       role: "owner",
       status: 202,
@@ -232,29 +226,29 @@ export const projectResource: Resource = {
         return new Json({ message: "202 Accepted" });
       },
     }),
-    post("/:id/star", {
+    project.post("/star", {
       summary: "Star a project; 304 if the caller has starred it",
       presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.star),
     }),
-    post("/:id/unstar", {
+    project.post("/unstar", {
       summary: "Remove the caller's star; 304 if there is none",
       presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.unstar),
     }),
-    post("/:id/archive", {
+    project.post("/archive", {
       summary: "Archive a project",
       role: "owner",
       presenter: projectWithPermissions,
       handle: (context) => setArchived(context, 1),
     }),
-    post("/:id/unarchive", {
+    project.post("/unarchive", {
       summary: "Unarchive a project",
       role: "owner",
       presenter: projectWithPermissions,
       handle: (context) => setArchived(context, 0),
     }),
-    post("/:id/fork", {
+    project.post("/fork", {
       summary: "Fork a project: create a new one that refers to its source",
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
@@ -288,7 +282,7 @@ export const projectResource: Resource = {
         return shown(context, id);
       },
     }),
-    get("/:id/forks", {
+    project.list("/forks", {
       summary: "List the forks of a project that the caller can see",
       access: "anyone",
       input: projectListInput,
@@ -303,7 +297,7 @@ export const projectResource: Resource = {
         return projects.list(db, presenter, page, viewer, filter, order);
       },
     }),
-    post("/:id/fork/:forked_from_id", {
+    project.post("/fork/:forked_from_id", {
       summary: "Mark a project as a fork of another",
       access: "admin",
       role: "owner",
@@ -321,7 +315,7 @@ export const projectResource: Resource = {
         return shown(context, fork.id);
       },
     }),
-    del("/:id/fork", {
+    project.del("/fork", {
       summary: "Remove the fork relationship of a project; 304 if it is not a fork",
       role: "owner",
       handle: async ({ db, source, now }) => {
@@ -331,5 +325,5 @@ export const projectResource: Resource = {
         return undefined;
       },
     }),
-  ]),
+  ],
 };

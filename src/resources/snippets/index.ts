@@ -1,5 +1,5 @@
 import { ROLES, type Role } from "../../core/access/roles.ts";
-import { requireRole } from "../../core/access/source.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
 import { type Condition, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -7,13 +7,10 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import {
   type Context,
-  del,
-  get,
-  post,
-  put,
   RawReply,
   type Resource,
-  under,
+  type RouteBuilder,
+  routes,
 } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -57,11 +54,15 @@ const changed = {
 const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;
 const one = { snippet_id: param.recordId() };
 
-type Asking = Pick<Context, "source" | "caller" | "viewer"> & { db: Reader };
+type Asking = Pick<Context, "caller" | "viewer"> & {
+  db: Reader;
+  /** The project, if its snippets are asked for. */
+  source: Source | undefined;
+};
 
 /** The routes of project or personal snippets, and the permissions there. */
 interface Place {
-  prefix: string;
+  routes: RouteBuilder<"/snippets", Source | undefined>;
   /** Who may call the reading routes; {@link Place.readable} decides which snippets they see. */
   reading: { access?: "anyone" };
   /** Who may call the writing routes. */
@@ -76,22 +77,28 @@ const both = (...conditions: Condition[]): Condition => ({
   values: conditions.flatMap(({ values }) => values),
 });
 
+const project = routes({ source: "project", path: "/snippets", features: ["snippets"] });
+
 const ofProjects: Place = {
-  prefix: "/projects/:id/snippets",
+  routes: project,
   reading: { access: "anyone" },
   writing: { role: "guest" },
-  readable: ({ source, viewer }) =>
-    both(
-      { sql: "s.project_id = ?", values: [source.id] },
-      snippets.visibleSnippets(viewer, source.level >= ROLES.guest),
-    ),
+  readable: ({ source, viewer }) => {
+    const { id, level } = source as Source;
+    return both(
+      { sql: "s.project_id = ?", values: [id] },
+      snippets.visibleSnippets(viewer, level >= ROLES.guest),
+    );
+  },
   requireChangeable: ({ source, caller }, found) => {
-    if (found.author_id !== caller?.id) requireRole(source, "maintainer");
+    if (found.author_id !== caller?.id) requireRole(source as Source, "maintainer");
   },
 };
 
+const own = routes({ path: "/snippets" });
+
 const personal: Place = {
-  prefix: "/snippets",
+  routes: own,
   reading: {},
   writing: {},
   readable: ({ viewer }) =>
@@ -114,6 +121,7 @@ async function findSnippet(
 
 /** The routes of a single snippet, the same for both kinds. */
 function routesOfOne(place: Place) {
+  const { get, put, del } = place.routes;
   return [
     get("/:snippet_id", {
       summary: "Get a snippet",
@@ -173,71 +181,68 @@ export const snippetResource: Resource = {
   name: "Snippets",
   migrations,
   routes: [
-    ...under(personal.prefix, [
-      get("", {
-        summary: "List the caller's personal snippets",
-        presenter: snippet,
-        handle: ({ db, presenter, page, caller }) => {
-          const own = {
-            sql: "s.project_id is null and s.author_id = ?",
-            values: [caller?.id ?? 0],
-          };
-          return snippets.list(db, presenter, page, own);
-        },
-      }),
-      get("/public", {
-        summary: "List all public personal snippets",
-        presenter: snippet,
-        handle: ({ db, presenter, page }) => {
-          const open = {
-            sql: "s.project_id is null and s.visibility = ?",
-            values: [VISIBILITIES.public],
-          };
-          return snippets.list(db, presenter, page, open);
-        },
-      }),
-      post("", {
-        summary: "Create a personal snippet",
-        input: created,
-        presenter: snippet,
-        handle: async ({ db, presenter, input, caller, now }) => {
-          const level = VISIBILITIES[input.visibility ?? "internal"];
-          const made = {
-            ...input,
-            visibility: level,
-            author_id: caller?.id ?? 0,
-            project_id: null,
-          };
-          return snippets.row(db, presenter, await snippets.insert(db, made, now));
-        },
-      }),
-      ...routesOfOne(personal),
-    ]),
-    ...under(ofProjects.prefix, [
-      get("", {
-        summary: "List the snippets of a project",
-        access: "anyone",
-        presenter: snippet,
-        handle: (context) =>
-          snippets.list(context.db, context.presenter, context.page, ofProjects.readable(context)),
-      }),
-      post("", {
-        summary: "Create a snippet in a project",
-        role: "reporter",
-        input: created,
-        presenter: snippet,
-        handle: async ({ db, presenter, input, source, caller, now }) => {
-          const level = VISIBILITIES[input.visibility ?? "internal"];
-          const made = {
-            ...input,
-            visibility: level,
-            author_id: caller?.id ?? 0,
-            project_id: source.id,
-          };
-          return snippets.row(db, presenter, await snippets.insert(db, made, now));
-        },
-      }),
-      ...routesOfOne(ofProjects),
-    ]),
+    own.list("", {
+      summary: "List the caller's personal snippets",
+      presenter: snippet,
+      handle: ({ db, presenter, page, caller }) => {
+        const theirs = {
+          sql: "s.project_id is null and s.author_id = ?",
+          values: [caller.id],
+        };
+        return snippets.list(db, presenter, page, theirs);
+      },
+    }),
+    own.list("/public", {
+      summary: "List all public personal snippets",
+      presenter: snippet,
+      handle: ({ db, presenter, page }) => {
+        const open = {
+          sql: "s.project_id is null and s.visibility = ?",
+          values: [VISIBILITIES.public],
+        };
+        return snippets.list(db, presenter, page, open);
+      },
+    }),
+    own.post("", {
+      summary: "Create a personal snippet",
+      input: created,
+      presenter: snippet,
+      handle: async ({ db, presenter, input, caller, now }) => {
+        const level = VISIBILITIES[input.visibility ?? "internal"];
+        const made = {
+          ...input,
+          visibility: level,
+          author_id: caller.id,
+          project_id: null,
+        };
+        return snippets.row(db, presenter, await snippets.insert(db, made, now));
+      },
+    }),
+    ...routesOfOne(personal),
+
+    project.list("", {
+      summary: "List the snippets of a project",
+      access: "anyone",
+      presenter: snippet,
+      handle: (context) =>
+        snippets.list(context.db, context.presenter, context.page, ofProjects.readable(context)),
+    }),
+    project.post("", {
+      summary: "Create a snippet in a project",
+      role: "reporter",
+      input: created,
+      presenter: snippet,
+      handle: async ({ db, presenter, input, source, caller, now }) => {
+        const level = VISIBILITIES[input.visibility ?? "internal"];
+        const made = {
+          ...input,
+          visibility: level,
+          author_id: caller.id,
+          project_id: source.id,
+        };
+        return snippets.row(db, presenter, await snippets.insert(db, made, now));
+      },
+    }),
+    ...routesOfOne(ofProjects),
   ],
 };

@@ -2,7 +2,7 @@ import { notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, get, post, type Resource } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { hideWeight, issue } from "../issues/json.ts";
 import * as issues from "../issues/queries.ts";
@@ -83,14 +83,15 @@ async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
 }
 
 const marking = (kind: issues.Kind, what: string) =>
-  post(`/projects/:id/${kind.path}/:target_iid/todo`, {
+  routes({ source: "project", features: [kind.path] }).post(`/${kind.path}/:target_iid/todo`, {
+    whenArchived: "allow",
     summary: `Create a todo for ${what}; 304 if a pending one exists`,
     input: { target_iid: param.recordId() },
     presenter: todo,
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
       const { id } = await findTarget(context, kind, input.target_iid);
-      const userId = caller?.id ?? 0;
+      const userId = caller.id;
       const about = { projectId: source.id, id, noteId: null };
       const [made] = await todos.add(db, kind, about, [userId], "marked", userId, now);
       if (made === undefined) throw notModified();
@@ -98,12 +99,14 @@ const marking = (kind: issues.Kind, what: string) =>
     },
   });
 
+const { list, post } = routes();
+
 /** The caller's to-do list. */
 export const todoResource: Resource = {
   name: "Todos",
   migrations,
   routes: [
-    get("/todos", {
+    list("/todos", {
       summary: "List the caller's todos, newest first; by default only pending ones",
       input: {
         action: param.optional(param.choice(todos.ACTIONS)),
@@ -132,7 +135,7 @@ export const todoResource: Resource = {
       summary: "Mark all of the caller's todos as done",
       status: 204,
       handle: async ({ db, caller, now }) => {
-        await todos.finishAll(db, caller?.id ?? 0, now);
+        await todos.finishAll(db, caller.id, now);
         return undefined;
       },
     }),
@@ -142,7 +145,7 @@ export const todoResource: Resource = {
       presenter: todo,
       handle: async (context) => {
         const { db, caller, input, now } = context;
-        await todos.finish(db, input.todo_id, caller?.id ?? 0, now);
+        await todos.finish(db, input.todo_id, caller.id, now);
         return shown(context, input.todo_id);
       },
     }),

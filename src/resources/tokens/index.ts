@@ -4,7 +4,7 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, del, get, post, type Resource, under } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { SCOPES, type Scope } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
@@ -178,108 +178,110 @@ const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
     }
   });
 
+const { post } = routes();
+const personal = routes({ path: "/personal_access_tokens" });
+const impersonation = routes({ path: "/users/:user_id/impersonation_tokens" });
+
 /** Personal access tokens. */
 export const personalTokenResource: Resource = {
   name: "Personal access tokens",
   migrations: [],
   routes: [
-    ...under("/personal_access_tokens", [
-      get("", {
-        summary: "List personal access tokens: the caller's own; administrators see all",
-        input: {
-          user_id: param.optional(param.integer()),
-          state: param.optional(param.choice(["active", "inactive"])),
-          revoked: param.optional(param.boolean()),
-          search: param.optional(param.anyText()),
-          created_before: param.optional(param.instant()),
-          created_after: param.optional(param.instant()),
-          last_used_before: param.optional(param.instant()),
-          last_used_after: param.optional(param.instant()),
-          expires_before: param.optional(param.date()),
-          expires_after: param.optional(param.date()),
-          sort: param.optional(param.choice(tokens.SORTS)),
-        },
-        presenter: token,
-        handle: async ({ db, presenter, page, input, viewer, caller }) => {
-          const admin = caller?.admin === true;
-          if (!admin && input.user_id !== undefined && input.user_id !== caller?.id) {
-            throw unauthorized();
-          }
-          if (admin && input.user_id !== undefined && !(await users.find(db, input.user_id))) {
-            throw nothing();
-          }
-          return tokens.list(db, presenter, page, {
-            userId: admin ? input.user_id : caller?.id,
-            // Only administrators see impersonation tokens.
-            impersonation: admin ? undefined : false,
-            state: input.state,
-            revoked: input.revoked,
-            search: input.search,
-            createdBefore: input.created_before,
-            createdAfter: input.created_after,
-            lastUsedBefore: input.last_used_before,
-            lastUsedAfter: input.last_used_after,
-            expiresBefore: input.expires_before,
-            expiresAfter: input.expires_after,
-            sort: input.sort,
-            today: viewer.today,
-          });
-        },
-      }),
-      get("/self", {
-        summary: "Get the token that authenticates the request",
-        scopes: ANY_SCOPE,
-        presenter: token,
-        handle: async (context) =>
-          tokens.row(context.db, context.presenter, (await findSelf(context)).id),
-      }),
-      get("/:token_id", {
-        summary: "Get a personal access token",
-        input: ownId,
-        presenter: token,
-        handle: async (context) =>
-          tokens.row(context.db, context.presenter, (await requireOwn(context)).id),
-      }),
-      post("/self/rotate", {
-        summary:
-          "Rotate the token that authenticates the request; only this response has the new secret",
-        input: rotation,
-        status: 200,
-        presenter: createdToken,
-        onRevoked,
-        handle: async (context) => {
-          const { kind } = (context.caller as Caller).by;
-          if (kind !== "token" && kind !== "impersonation") {
-            throw new ApiError(405, { message: "405 Method Not Allowed" });
-          }
-          return rotate(context, await findSelf(context));
-        },
-      }),
-      post("/:token_id/rotate", {
-        summary: "Rotate a personal access token; only this response has the new secret",
-        input: { ...ownId, ...rotation },
-        status: 200,
-        presenter: createdToken,
-        onRevoked,
-        handle: async (context) => rotate(context, await requireOwn(context)),
-      }),
-      del("/self", {
-        summary: "Revoke the token that authenticates the request",
-        scopes: ANY_SCOPE,
-        handle: async (context) => revoke(context, await findSelf(context)),
-      }),
-      del("/:token_id", {
-        summary: "Revoke a personal access token",
-        input: ownId,
-        handle: async (context) => {
-          const { db, caller, input } = context;
-          const { found, isOwn } = await findOwn(db, caller as Caller, input.token_id);
-          if (!found) throw notFound();
-          if (!isOwn) throw badRequest();
-          return revoke(context, found);
-        },
-      }),
-    ]),
+    personal.list("", {
+      summary: "List personal access tokens: the caller's own; administrators see all",
+      input: {
+        user_id: param.optional(param.integer()),
+        state: param.optional(param.choice(["active", "inactive"])),
+        revoked: param.optional(param.boolean()),
+        search: param.optional(param.anyText()),
+        created_before: param.optional(param.instant()),
+        created_after: param.optional(param.instant()),
+        last_used_before: param.optional(param.instant()),
+        last_used_after: param.optional(param.instant()),
+        expires_before: param.optional(param.date()),
+        expires_after: param.optional(param.date()),
+        sort: param.optional(param.choice(tokens.SORTS)),
+      },
+      presenter: token,
+      handle: async ({ db, presenter, page, input, viewer, caller }) => {
+        const admin = caller?.admin === true;
+        if (!admin && input.user_id !== undefined && input.user_id !== caller?.id) {
+          throw unauthorized();
+        }
+        if (admin && input.user_id !== undefined && !(await users.find(db, input.user_id))) {
+          throw nothing();
+        }
+        return tokens.list(db, presenter, page, {
+          userId: admin ? input.user_id : caller?.id,
+          // Only administrators see impersonation tokens.
+          impersonation: admin ? undefined : false,
+          state: input.state,
+          revoked: input.revoked,
+          search: input.search,
+          createdBefore: input.created_before,
+          createdAfter: input.created_after,
+          lastUsedBefore: input.last_used_before,
+          lastUsedAfter: input.last_used_after,
+          expiresBefore: input.expires_before,
+          expiresAfter: input.expires_after,
+          sort: input.sort,
+          today: viewer.today,
+        });
+      },
+    }),
+    personal.get("/self", {
+      summary: "Get the token that authenticates the request",
+      scopes: ANY_SCOPE,
+      presenter: token,
+      handle: async (context) =>
+        tokens.row(context.db, context.presenter, (await findSelf(context)).id),
+    }),
+    personal.get("/:token_id", {
+      summary: "Get a personal access token",
+      input: ownId,
+      presenter: token,
+      handle: async (context) =>
+        tokens.row(context.db, context.presenter, (await requireOwn(context)).id),
+    }),
+    personal.post("/self/rotate", {
+      summary:
+        "Rotate the token that authenticates the request; only this response has the new secret",
+      input: rotation,
+      status: 200,
+      presenter: createdToken,
+      onRevoked,
+      handle: async (context) => {
+        const { kind } = context.caller.by;
+        if (kind !== "token" && kind !== "impersonation") {
+          throw new ApiError(405, { message: "405 Method Not Allowed" });
+        }
+        return rotate(context, await findSelf(context));
+      },
+    }),
+    personal.post("/:token_id/rotate", {
+      summary: "Rotate a personal access token; only this response has the new secret",
+      input: { ...ownId, ...rotation },
+      status: 200,
+      presenter: createdToken,
+      onRevoked,
+      handle: async (context) => rotate(context, await requireOwn(context)),
+    }),
+    personal.del("/self", {
+      summary: "Revoke the token that authenticates the request",
+      scopes: ANY_SCOPE,
+      handle: async (context) => revoke(context, await findSelf(context)),
+    }),
+    personal.del("/:token_id", {
+      summary: "Revoke a personal access token",
+      input: ownId,
+      handle: async (context) => {
+        const { db, caller, input } = context;
+        const { found, isOwn } = await findOwn(db, caller, input.token_id);
+        if (!found) throw notFound();
+        if (!isOwn) throw badRequest();
+        return revoke(context, found);
+      },
+    }),
     post("/users/:user_id/personal_access_tokens", {
       summary: "Create a personal access token for a user; only this response has its secret",
       access: "admin",
@@ -294,8 +296,8 @@ export const personalTokenResource: Resource = {
 export const impersonationTokenResource: Resource = {
   name: "Impersonation tokens",
   migrations,
-  routes: under("/users/:user_id/impersonation_tokens", [
-    get("", {
+  routes: [
+    impersonation.list("", {
       summary: "List the impersonation tokens of a user",
       access: "admin",
       scopes: USER_SCOPES,
@@ -313,7 +315,7 @@ export const impersonationTokenResource: Resource = {
         });
       },
     }),
-    get("/:token_id", {
+    impersonation.get("/:token_id", {
       summary: "Get an impersonation token",
       access: "admin",
       scopes: USER_SCOPES,
@@ -322,18 +324,18 @@ export const impersonationTokenResource: Resource = {
       handle: async (context) =>
         tokens.row(context.db, context.presenter, (await findImpersonationToken(context)).id),
     }),
-    post("", {
+    impersonation.post("", {
       summary: "Create an impersonation token; only this response has its secret",
       access: "admin",
       input: newToken,
       presenter: createdImpersonationToken,
       handle: (context) => create(context, true),
     }),
-    del("/:token_id", {
+    impersonation.del("/:token_id", {
       summary: "Revoke an impersonation token",
       access: "admin",
       input: tokenId,
       handle: async (context) => revoke(context, await findImpersonationToken(context)),
     }),
-  ]),
+  ],
 };

@@ -2,16 +2,7 @@ import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import {
-  type Context,
-  del,
-  get,
-  Json,
-  post,
-  put,
-  type Resource,
-  under,
-} from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as changes from "./changes.ts";
@@ -78,159 +69,161 @@ async function setState(
   return new Json(true);
 }
 
+const { del, get, list, post, put } = routes({ path: "/users" });
+const own = routes();
+
 /** Users. */
 export const userResource: Resource = {
   name: "Users",
   migrations,
   routes: [
-    get("/user", {
+    own.get("/user", {
       summary: "Get the calling user",
       scopes: ["api", "read_api", "read_user"],
       presenter: ({ caller }) => (caller?.admin ? adminUser : ownUser),
-      handle: async ({ db, presenter, caller }) => users.row(db, presenter, caller?.id ?? 0),
+      handle: async ({ db, presenter, caller }) => users.row(db, presenter, caller.id),
     }),
-    ...under("/users", [
-      get("", {
-        summary: "List users, newest first; anonymous callers must give `username`",
-        access: "anyone",
-        scopes: ["api", "read_api", "read_user"],
-        input: {
-          username: param.optional(param.anyText()),
-          search: param.optional(param.anyText()),
-          active: param.optional(param.boolean()),
-          blocked: param.optional(param.boolean()),
-          external: param.optional(param.boolean()),
-          extern_uid: param.optional(param.anyText()),
-          provider: param.optional(param.anyText()),
-          two_factor: param.optional(param.choice(["enabled", "disabled"])),
-          created_after: param.optional(param.date()),
-          created_before: param.optional(param.date()),
-          order_by: param.optional(
-            param.choice(["id", "name", "username", "created_at", "updated_at"]),
-          ),
-          sort: param.optional(param.choice(["asc", "desc"])),
-        },
-        presenter: ({ caller }) => (caller?.admin ? adminUser : userSummary),
-        handle: ({ db, presenter, page, input, caller }) => {
-          if (!caller && input.username === undefined) {
-            throw forbidden("Not authorized to access /api/v4/users");
-          }
-          const { extern_uid, provider } = input;
-          if (extern_uid !== undefined && provider === undefined) throw missing("provider");
-          if (provider !== undefined && extern_uid === undefined) throw missing("extern_uid");
-          const isForAdmins = input.external !== undefined || extern_uid !== undefined;
-          if (!caller?.admin && isForAdmins) throw forbidden();
-          const admin = caller?.admin === true;
-          return users.list(db, presenter, page, {
-            username: input.username,
-            search: input.search,
-            searcher: caller,
-            active: input.active,
-            blocked: input.blocked,
-            twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
-            external: input.external,
-            identified: extern_uid !== undefined,
-            createdAfter: admin ? startOf(input.created_after) : undefined,
-            createdBefore: admin ? startOf(input.created_before) : undefined,
-            orderBy: (admin ? input.order_by : undefined) ?? "id",
-            sort: (admin ? input.sort : undefined) ?? "desc",
-          });
-        },
+
+    list("", {
+      summary: "List users, newest first; anonymous callers must give `username`",
+      access: "anyone",
+      scopes: ["api", "read_api", "read_user"],
+      input: {
+        username: param.optional(param.anyText()),
+        search: param.optional(param.anyText()),
+        active: param.optional(param.boolean()),
+        blocked: param.optional(param.boolean()),
+        external: param.optional(param.boolean()),
+        extern_uid: param.optional(param.anyText()),
+        provider: param.optional(param.anyText()),
+        two_factor: param.optional(param.choice(["enabled", "disabled"])),
+        created_after: param.optional(param.date()),
+        created_before: param.optional(param.date()),
+        order_by: param.optional(
+          param.choice(["id", "name", "username", "created_at", "updated_at"]),
+        ),
+        sort: param.optional(param.choice(["asc", "desc"])),
+      },
+      presenter: ({ caller }) => (caller?.admin ? adminUser : userSummary),
+      handle: ({ db, presenter, page, input, caller }) => {
+        if (!caller && input.username === undefined) {
+          throw forbidden("Not authorized to access /api/v4/users");
+        }
+        const { extern_uid, provider } = input;
+        if (extern_uid !== undefined && provider === undefined) throw missing("provider");
+        if (provider !== undefined && extern_uid === undefined) throw missing("extern_uid");
+        const isForAdmins = input.external !== undefined || extern_uid !== undefined;
+        if (!caller?.admin && isForAdmins) throw forbidden();
+        const admin = caller?.admin === true;
+        return users.list(db, presenter, page, {
+          username: input.username,
+          search: input.search,
+          searcher: caller,
+          active: input.active,
+          blocked: input.blocked,
+          twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
+          external: input.external,
+          identified: extern_uid !== undefined,
+          createdAfter: admin ? startOf(input.created_after) : undefined,
+          createdBefore: admin ? startOf(input.created_before) : undefined,
+          orderBy: (admin ? input.order_by : undefined) ?? "id",
+          sort: (admin ? input.sort : undefined) ?? "desc",
+        });
+      },
+    }),
+    get("/:user_id", {
+      summary: "Get a user",
+      access: "anyone",
+      scopes: ["api", "read_api", "read_user"],
+      input: { user_id: param.anyText() },
+      presenter: ({ caller, input }) => {
+        if (caller?.admin) return adminUser;
+        return String(caller?.id) === input.user_id ? ownProfile : publicUser;
+      },
+      handle: async ({ db, presenter, input }) => {
+        if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
+        const found = await users.row(db, presenter, Math.min(Number(input.user_id), 2 ** 52));
+        if (!found) throw notFound("User");
+        return found;
+      },
+    }),
+    post("", {
+      summary: "Create a user",
+      access: "admin",
+      input: {
+        ...changes.newUserInput,
+        password: param.optional(param.anyText()),
+        reset_password: param.optional(param.boolean()),
+        force_random_password: param.optional(param.boolean()),
+        admin: param.optional(param.boolean()),
+        skip_confirmation: param.optional(param.boolean()),
+        ...profile,
+      },
+      atLeastOne: ["password", "reset_password", "force_random_password"],
+      presenter: adminUser,
+      prepare: async ({ password }) => ({
+        password_hash: password === undefined ? null : await hashPassword(password),
       }),
-      get("/:user_id", {
-        summary: "Get a user",
-        access: "anyone",
-        scopes: ["api", "read_api", "read_user"],
-        input: { user_id: param.anyText() },
-        presenter: ({ caller, input }) => {
-          if (caller?.admin) return adminUser;
-          return String(caller?.id) === input.user_id ? ownProfile : publicUser;
-        },
-        handle: async ({ db, presenter, input }) => {
-          if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
-          const found = await users.row(db, presenter, Math.min(Number(input.user_id), 2 ** 52));
-          if (!found) throw notFound("User");
-          return found;
-        },
-      }),
-      post("", {
-        summary: "Create a user",
-        access: "admin",
-        input: {
-          ...changes.newUserInput,
-          password: param.optional(param.anyText()),
-          reset_password: param.optional(param.boolean()),
-          force_random_password: param.optional(param.boolean()),
-          admin: param.optional(param.boolean()),
-          skip_confirmation: param.optional(param.boolean()),
-          ...profile,
-        },
-        atLeastOne: ["password", "reset_password", "force_random_password"],
-        presenter: adminUser,
-        prepare: async ({ password }) => ({
-          password_hash: password === undefined ? null : await hashPassword(password),
-        }),
-        handle: async (context) => {
-          const { db, presenter, input, prepared, now } = context;
-          const { email, name, username, admin } = input;
-          const user = { email, name, username, admin, ...prepared };
-          const created = await changes.createUser(db, actorOf(context), user, now);
-          await updateRow(db, "users", created, columnsOf(input), now);
-          return users.row(db, presenter, created);
-        },
-      }),
-      put("/:user_id", {
-        summary: "Change a user",
-        access: "admin",
-        input: {
-          ...id,
-          ...changes.userInput,
-          password: param.optional(param.anyText()),
-          skip_reconfirmation: param.optional(param.boolean()),
-          ...profile,
-        },
-        presenter: adminUser,
-        prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
-        handle: async (context) => {
-          const { db, presenter, input, prepared, now } = context;
-          const found = await findUser(context);
-          const by = actorOf(context);
-          await changes.changeUser(db, by, found, input, now);
-          await updateRow(db, "users", found.id, columnsOf(input), now);
-          if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
-          return users.row(db, presenter, found.id);
-        },
-      }),
-      del("/:user_id", {
-        summary:
-          "Delete a user with their personal projects; the ghost user gets what they wrote elsewhere",
-        access: "admin",
-        input: id,
-        handle: async (context) => {
-          const found = await findUser(context);
-          context.requireUnmodified(found.updated_at);
-          await changes.deleteUser(context.db, actorOf(context), found, context.now);
-          return undefined;
-        },
-      }),
-      post("/:user_id/block", {
-        summary: "Block a user: their tokens and sessions answer 403",
-        access: "admin",
-        input: id,
-        handle: async (context) => {
-          if (context.caller?.id === context.input.user_id) {
-            throw forbidden("You cannot block yourself.");
-          }
-          return setState(context, "blocked");
-        },
-      }),
-      post("/:user_id/unblock", {
-        summary: "Unblock a user",
-        access: "admin",
-        input: id,
-        handle: async (context) => setState(context, "active"),
-      }),
-    ]),
+      handle: async (context) => {
+        const { db, presenter, input, prepared, now } = context;
+        const { email, name, username, admin } = input;
+        const user = { email, name, username, admin, ...prepared };
+        const created = await changes.createUser(db, actorOf(context), user, now);
+        await updateRow(db, "users", created, columnsOf(input), now);
+        return users.row(db, presenter, created);
+      },
+    }),
+    put("/:user_id", {
+      summary: "Change a user",
+      access: "admin",
+      input: {
+        ...id,
+        ...changes.userInput,
+        password: param.optional(param.anyText()),
+        skip_reconfirmation: param.optional(param.boolean()),
+        ...profile,
+      },
+      presenter: adminUser,
+      prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
+      handle: async (context) => {
+        const { db, presenter, input, prepared, now } = context;
+        const found = await findUser(context);
+        const by = actorOf(context);
+        await changes.changeUser(db, by, found, input, now);
+        await updateRow(db, "users", found.id, columnsOf(input), now);
+        if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
+        return users.row(db, presenter, found.id);
+      },
+    }),
+    del("/:user_id", {
+      summary:
+        "Delete a user with their personal projects; the ghost user gets what they wrote elsewhere",
+      access: "admin",
+      input: id,
+      handle: async (context) => {
+        const found = await findUser(context);
+        context.requireUnmodified(found.updated_at);
+        await changes.deleteUser(context.db, actorOf(context), found, context.now);
+        return undefined;
+      },
+    }),
+    post("/:user_id/block", {
+      summary: "Block a user: their tokens and sessions answer 403",
+      access: "admin",
+      input: id,
+      handle: async (context) => {
+        if (context.caller?.id === context.input.user_id) {
+          throw forbidden("You cannot block yourself.");
+        }
+        return setState(context, "blocked");
+      },
+    }),
+    post("/:user_id/unblock", {
+      summary: "Unblock a user",
+      access: "admin",
+      input: id,
+      handle: async (context) => setState(context, "active"),
+    }),
   ],
 };
 

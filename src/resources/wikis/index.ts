@@ -4,17 +4,7 @@ import * as field from "../../core/field.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import {
-  type Context,
-  del,
-  FileReply,
-  get,
-  Json,
-  post,
-  put,
-  type Resource,
-  under,
-} from "../../core/resource.ts";
+import { type Context, FileReply, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as wikis from "./queries.ts";
 import {
@@ -58,8 +48,14 @@ function renamed(page: PageName, title: string | undefined): PageName | undefine
   return name.title === page.title ? undefined : name;
 }
 
-const routes = [
-  get("", {
+const { del, get, list, post, put } = routes({
+  source: "project",
+  path: "/wikis",
+  features: ["wiki"],
+});
+
+const wikiRoutes = [
+  list("", {
     summary: "List the wiki pages of a project by title",
     access: "anyone",
     input: { with_content: param.optional(param.boolean()) },
@@ -189,5 +185,5 @@ const routes = [
 export const wikiResource: Resource = {
   name: "Wikis",
   migrations,
-  routes: under("/projects/:id/wikis", routes),
+  routes: wikiRoutes,
 };
