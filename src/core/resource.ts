@@ -106,7 +106,7 @@ export interface Mount {
 export const API: Mount = { base: "/api/v4", credentials: "token" };
 
 /** Who may call a route: anyone, any signed-in user (else 401), or administrators (else 403). */
-export type Access = "anyone" | "user" | "admin";
+type Access = "anyone" | "user" | "admin";
 
 /** What a route knows about its caller. */
 type CallerOf<Who extends Access> = Who extends "anyone" ? Caller | undefined : Caller;

@@ -6,19 +6,53 @@ import { VERSION } from "../../src/core/version.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Every TypeScript file below a folder, with its imports: packages by name, our files by path from the root. */
-function importsBelow(folder: string): [file: string, imported: string][] {
+/**
+ * Every TypeScript file below a folder, with its imports: packages by name, our files by path from the root.
+ *
+ * @param options `types`: whether imports of types alone count, too
+ */
+function importsBelow(
+  folder: string,
+  options = { types: true },
+): [file: string, imported: string][] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .flatMap((name) => {
       const file = join(folder, name);
-      const text = readFileSync(join(root, file), "utf8");
+      const all = readFileSync(join(root, file), "utf8");
+      const text = options.types ? all : all.replace(/^(?:import|export) type [^;]*;$/gm, "");
       const found = text.matchAll(/(?:\bfrom |\bimport\()"([^"]+)"/g);
       return [...found].map(([, path]): [string, string] => [
         file,
         path?.startsWith(".") ? relative(root, join(root, dirname(file), path)) : (path as string),
       ]);
     });
+}
+
+/** The folders of `src`, and files directly in it, from the bottom to the top: each imports only from those before it. */
+const ORDER = [
+  ["store"],
+  ["core"],
+  ["audit", "jobs"],
+  ["auth"],
+  ["dependencies"],
+  ["resources"],
+  ["notifications"],
+  ["pages"],
+  ["oauth"],
+  ["web"],
+  ["mounts.ts"],
+  ["seed", "database"],
+  ["admin"],
+  ["options.ts", "background.ts", "app.ts"],
+  ["node.ts", "bun.ts", "deno.ts", "index.ts"],
+  ["testing"],
+] as const;
+
+/** A path's place in {@link ORDER}; -1 if it has none. */
+function layerOf(path: string): number {
+  const part = path.split("/")[1] as string;
+  return ORDER.findIndex((parts) => (parts as readonly string[]).includes(part));
 }
 
 /** Imports of our own files that violate the rule. */
@@ -29,44 +63,49 @@ function strays(folder: string, allowed: (imported: string, file: string) => boo
     .map(([file, imported]) => `${file} → ${imported}`);
 }
 
-it("core imports no resource", () => {
-  expect(strays("src/core", (path) => /^src\/(core|store)\/[^/]+$/.test(path))).toEqual([]);
+it("imports run one way, from the top of the order to the bottom", () => {
+  const allowed = (imported: string, file: string) =>
+    layerOf(imported) >= 0 && layerOf(imported) <= layerOf(file);
+  expect(strays("src", allowed)).toEqual([]);
+});
+
+it("folders on the same level do not import each other", () => {
+  const allowed = (imported: string, file: string) =>
+    layerOf(imported) !== layerOf(file) ||
+    layerOf(file) >= ORDER.length - 3 ||
+    imported.split("/")[1] === file.split("/")[1];
+  expect(strays("src", allowed)).toEqual([]);
+});
+
+it("files import each other in no circle", () => {
+  const imports = new Map<string, string[]>();
+  for (const [file, imported] of importsBelow("src", { types: false })) {
+    imports.set(file, [...(imports.get(file) ?? []), imported]);
+  }
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+    if (done.has(file) || path.includes(file)) return;
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  expect(circles).toEqual([]);
 });
 
 it("drivers import the port, each other, and shared helpers", () => {
   const allowed = (path: string) =>
-    /^src\/store\/(kept|port|sqlite|statement-cache|drivers\/[^/]+)\.ts$/.test(path);
+    /^src\/store\/(row-cache|port|sqlite|statement-cache|drivers\/[^/]+)\.ts$/.test(path);
   expect(strays("src/store/drivers", allowed)).toEqual([]);
 });
 
-it("resources import core, the store's helpers, and only the public parts of each other", () => {
+it("resources import no routes of each other", () => {
   const allowed = (path: string, file: string) =>
     path.startsWith(`${dirname(file)}/`) ||
-    /^src\/core\/[^/]+$/.test(path) ||
-    /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
-    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path) ||
-    path === "src/audit/log.ts" ||
-    /^src\/jobs\/(outbox|table)\.ts$/.test(path) ||
+    !/^src\/resources\/[^/]+\/index\.ts$/.test(path) ||
     file === "src/resources/index.ts";
   expect(strays("src/resources", allowed)).toEqual([]);
-});
-
-it("doors import core, the store's helpers, resources' queries and each other", () => {
-  const allowed = (path: string) =>
-    /^src\/(accounts|core|oauth|web)\/[^/]+$/.test(path) ||
-    /^src\/store\/(migrate|patterns|placeholders|port|update)\.ts$/.test(path) ||
-    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
-  for (const folder of ["src/accounts", "src/oauth", "src/web"])
-    expect(strays(folder, allowed)).toEqual([]);
-});
-
-it("jobs import only the store, notifications also resources and jobs", () => {
-  expect(strays("src/jobs", (path) => /^src\/(jobs|store)\/[^/]+$/.test(path))).toEqual([]);
-  const allowed = (path: string) =>
-    /^src\/(core|jobs|notifications)\/[^/]+$/.test(path) ||
-    /^src\/store\/(placeholders|port)\.ts$/.test(path) ||
-    /^src\/resources\/[^/]+\/(json|queries|rules)\.ts$/.test(path);
-  expect(strays("src/notifications", allowed)).toEqual([]);
 });
 
 it("the CLI imports only the public API", () => {

@@ -1,4 +1,5 @@
-import type { Value } from "../../store/port.ts";
+import type { Condition } from "../../store/conditions.ts";
+
 import type { Person } from "./caller.ts";
 import { ROLES, type Role } from "./roles.ts";
 import type { Source } from "./source.ts";
@@ -37,12 +38,6 @@ export function floorOf({ caller }: Viewer): number {
 /** Whether the caller can read a group or project, including its code, without membership. */
 export function isOpenTo(viewer: Viewer, { visibility }: Pick<Source, "visibility">): boolean {
   return visibility > floorOf(viewer);
-}
-
-/** A piece of SQL with the values of its placeholders. */
-export interface Condition {
-  sql: string;
-  values: Value[];
 }
 
 /** The viewer's id, as SQL. */

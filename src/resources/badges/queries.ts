@@ -2,6 +2,7 @@ import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
 /** The columns of a badge that handlers use. */
@@ -93,12 +94,14 @@ export async function insert(
   badge: { name?: string | null | undefined; link_url: string; image_url: string },
   now: number,
 ): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into badges (${owner.column}, name, link_url, image_url, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?) returning id`,
-    [owner.id, badge.name ?? null, badge.link_url, badge.image_url, now, now],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "badges", {
+    [owner.column]: owner.id,
+    name: badge.name ?? null,
+    link_url: badge.link_url,
+    image_url: badge.image_url,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
 /** Removes a badge. */

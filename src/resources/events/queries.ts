@@ -1,5 +1,4 @@
 import {
-  type Condition,
   memberProjects,
   type Viewer,
   visibleCode,
@@ -14,6 +13,7 @@ import {
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { announce, announceLast } from "../../jobs/outbox.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { visibleIssues } from "../issues/queries.ts";

@@ -1,12 +1,8 @@
 import type { Role } from "../../core/access/roles.ts";
-import {
-  type Condition,
-  memberGroups,
-  type Viewer,
-  visibleGroups,
-} from "../../core/access/visibility.ts";
+import { memberGroups, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";

@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
 import {
-  type Condition,
   type EachUser,
   idOf,
   memberProjects,
@@ -10,6 +9,7 @@ import {
 import type { View } from "../../core/field.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";

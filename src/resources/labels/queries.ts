@@ -1,7 +1,8 @@
 import type { Source } from "../../core/access/source.ts";
-import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";

@@ -1,7 +1,8 @@
 import type { Source } from "../../core/access/source.ts";
-import type { Condition, Viewer } from "../../core/access/visibility.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 

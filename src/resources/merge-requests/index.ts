@@ -189,7 +189,7 @@ export const mergeRequestResource: Resource = {
       presenter: presenterFor,
       handle: (context) => listed(context, { groupId: context.source.id }),
     }),
-    project.get("/merge_requests", {
+    project.list("/merge_requests", {
       jobTokens: true,
       summary: "List the merge requests of a project",
       access: "anyone",

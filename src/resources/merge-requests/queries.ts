@@ -1,9 +1,5 @@
-import {
-  type Condition,
-  type EachUser,
-  type Viewer,
-  visibleCode,
-} from "../../core/access/visibility.ts";
+import { type EachUser, type Viewer, visibleCode } from "../../core/access/visibility.ts";
+import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { type Kind, people } from "../issues/queries.ts";
 

@@ -1,10 +1,5 @@
 import type { Role } from "../../core/access/roles.ts";
-import {
-  type Condition,
-  memberProjects,
-  type Viewer,
-  visibleProjects,
-} from "../../core/access/visibility.ts";
+import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import {
   type KeysetPage,
   type ListQuery,
@@ -14,6 +9,7 @@ import {
   type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";

@@ -1,6 +1,6 @@
 import { ROLES, type Role } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
-import { type Condition, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -12,6 +12,7 @@ import {
   type RouteBuilder,
   routes,
 } from "../../core/resource.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -72,11 +73,6 @@ interface Place {
   requireChangeable(context: Asking, found: snippets.Snippet): void;
 }
 
-const both = (...conditions: Condition[]): Condition => ({
-  sql: conditions.map(({ sql }) => sql).join(" and "),
-  values: conditions.flatMap(({ values }) => values),
-});
-
 const project = routes({ source: "project", path: "/snippets", features: ["snippets"] });
 
 const ofProjects: Place = {
@@ -85,10 +81,10 @@ const ofProjects: Place = {
   writing: { role: "guest" },
   readable: ({ source, viewer }) => {
     const { id, level } = source as Source;
-    return both(
+    return all([
       { sql: "s.project_id = ?", values: [id] },
       snippets.visibleSnippets(viewer, level >= ROLES.guest),
-    );
+    ]);
   },
   requireChangeable: ({ source, caller }, found) => {
     if (found.author_id !== caller?.id) requireRole(source as Source, "maintainer");
@@ -102,7 +98,7 @@ const personal: Place = {
   reading: {},
   writing: {},
   readable: ({ viewer }) =>
-    both({ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)),
+    all([{ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)]),
   // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");

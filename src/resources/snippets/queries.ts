@@ -1,6 +1,7 @@
-import { type Condition, floorOf, type Viewer } from "../../core/access/visibility.ts";
+import { floorOf, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
 const SNIPPETS = `snippets s join users u on u.id = s.author_id

@@ -1,7 +1,8 @@
-import { type Condition, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { mentionsIn } from "../../core/mentions.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as issues from "../issues/queries.ts";
 import { MERGE_REQUEST } from "../merge-requests/queries.ts";

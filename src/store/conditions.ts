@@ -1,0 +1,38 @@
+import type { Value } from "./port.ts";
+
+/** A piece of SQL with the values of its placeholders. */
+export interface Condition {
+  sql: string;
+  values: Value[];
+}
+
+/** The condition that holds if all of the given ones do; those that are `undefined` are left out. */
+export function all(conditions: readonly (Condition | undefined)[]): Condition {
+  const given = conditions.filter((condition) => condition !== undefined);
+  if (given.length === 0) return { sql: "1 = 1", values: [] };
+  return {
+    sql: given.map(({ sql }) => sql).join(" and "),
+    values: given.flatMap(({ values }) => values),
+  };
+}
+
+/**
+ * The condition under which a namespace is a group or below it.
+ *
+ * @param column the column with the namespace's id, such as `p.namespace_id`
+ * @param groupId the group's id
+ */
+export function belowGroup(column: string, groupId: number): Condition {
+  return {
+    sql: `${column} in (select namespace_id from namespace_ancestors where ancestor_id = ?)`,
+    values: [groupId],
+  };
+}
+
+/** The condition under which a namespace is another one or above it. */
+export function aboveNamespace(column: string, namespaceId: number): Condition {
+  return {
+    sql: `${column} in (select ancestor_id from namespace_ancestors where namespace_id = ?)`,
+    values: [namespaceId],
+  };
+}
