@@ -607,9 +607,7 @@ async function answerWith(
     const result = given instanceof Committed ? await given.read(store.reader()) : given;
     if (!route.immediate) settings.outages.succeeded();
     upload?.keep((input as Record<string, unknown>)[upload.part]);
-    const answer = reply(route, result, present ?? NOTHING, view, page, incoming);
-    if (!isPartOfPage(result)) return answer;
-    return { ...answer, body: writeParts(result, rest, present ?? NOTHING, view) };
+    return reply(route, result, rest, present ?? NOTHING, view, page, incoming);
   } finally {
     turn?.end();
   }
@@ -632,22 +630,47 @@ function writeParts(
   present: Shape,
   view: View,
 ): Bytes {
-  let text: string | undefined = writeList(first.rows, present, view).slice(0, -1);
+  let rows: Listed["rows"] | undefined = first.rows;
   let next: number | undefined = first.read;
-  let isEmpty = first.rows.length === 0;
+  let before = "[";
   return partByPart(async () => {
-    if (text === undefined && next !== undefined) {
-      const result = (await rest(next)) as Listed;
-      const written = writeList(result.rows, present, view).slice(1, -1);
-      text = `${isEmpty || written === "" ? "" : ","}${written}`;
-      isEmpty &&= written === "";
-      next = result.read;
-      if (next === undefined) text += "]";
+    if (!rows) {
+      if (next === undefined) return undefined;
+      ({ rows, read: next } = (await rest(next)) as Listed);
     }
-    const part = text;
-    text = undefined;
+    const start = before;
+    if (rows.length > 0) before = ",";
+    const end = next !== undefined ? "" : before === "[" ? "[]" : "]";
+    const part = { bytes: bytesOf(rows), texts: piecesOf(rows, start, end, present, view) };
+    rows = undefined;
     return part;
   });
+}
+
+function* piecesOf(
+  rows: Listed["rows"],
+  start: string,
+  end: string,
+  present: Shape,
+  view: View,
+): Generator<string> {
+  let before = start;
+  for (const row of rows) {
+    yield before;
+    yield* present.pieces(row, view);
+    before = ",";
+  }
+  yield end;
+}
+
+/** The most memory that rows take. */
+function bytesOf(rows: Listed["rows"]): number {
+  let bytes = 0;
+  for (const value of rows.flat()) {
+    if (typeof value === "string") bytes += 2 * value.length;
+    else if (value instanceof Uint8Array) bytes += value.length;
+  }
+  return bytes;
 }
 
 /** The caller, found before the body is read: by headers, query or the embedding app. */
@@ -853,6 +876,7 @@ function requireUnmodified(incoming: Incoming, updatedAt: number): void {
 function reply(
   route: Route,
   result: Result,
+  rest: (skip: number) => Promise<Result>,
   present: Shape,
   view: View,
   page: Page,
@@ -876,7 +900,10 @@ function reply(
     headers,
     "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as Listed, at),
   );
-  return { status, headers, body: writeList(result.rows, present, view) };
+  const body = isPartOfPage(result)
+    ? writeParts(result, rest, present, view)
+    : writeList(result.rows, present, view);
+  return { status, headers, body };
 }
 
 function replyOfAnswer({ status, headers, body }: Answer): Reply {
