@@ -59,6 +59,7 @@ import {
   keysetHeaders,
   type Listed,
   LONGEST_QUERY,
+  nextPart,
   type Page,
   type PageLimits,
   pageHeaders,
@@ -585,12 +586,12 @@ async function answerWith(
     return route.handle(context);
   };
   const { turns } = settings;
-  const rest = async (skip: number): Promise<Result> => {
+  const rest = async (left: Page): Promise<Result> => {
     const turn = turns.begin(incoming.ip);
     try {
       await turn?.ready;
       // Only writing routes return a `Committed`.
-      return (await run(store.reader() as Database, { ...page, skip })) as Result;
+      return (await run(store.reader() as Database, left)) as Result;
     } catch (error) {
       settings.outages.failed(error);
       throw error;
@@ -626,21 +627,24 @@ function isPartOfPage(result: Result): result is PartOfPage {
  */
 function writeParts(
   first: PartOfPage,
-  rest: (skip: number) => Promise<Result>,
+  page: Page,
+  rest: (left: Page) => Promise<Result>,
   present: Shape,
   view: View,
 ): Bytes {
   let rows: Listed["rows"] | undefined = first.rows;
-  let next: number | undefined = first.read;
+  let left = nextPart(page, first);
   let before = "[";
   return partByPart(async () => {
     if (!rows) {
-      if (next === undefined) return undefined;
-      ({ rows, read: next } = (await rest(next)) as Listed);
+      if (!left) return undefined;
+      const result = (await rest(left)) as Listed;
+      left = nextPart(page, result);
+      rows = result.rows;
     }
     const start = before;
     if (rows.length > 0) before = ",";
-    const end = next !== undefined ? "" : before === "[" ? "[]" : "]";
+    const end = left ? "" : before === "[" ? "[]" : "]";
     const part = { bytes: bytesOf(rows), texts: piecesOf(rows, start, end, present, view) };
     rows = undefined;
     return part;
@@ -876,7 +880,7 @@ function requireUnmodified(incoming: Incoming, updatedAt: number): void {
 function reply(
   route: Route,
   result: Result,
-  rest: (skip: number) => Promise<Result>,
+  rest: (left: Page) => Promise<Result>,
   present: Shape,
   view: View,
   page: Page,
@@ -901,7 +905,7 @@ function reply(
     "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as Listed, at),
   );
   const body = isPartOfPage(result)
-    ? writeParts(result, rest, present, view)
+    ? writeParts(result, page, rest, present, view)
     : writeList(result.rows, present, view);
   return { status, headers, body };
 }
