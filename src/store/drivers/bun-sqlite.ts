@@ -1,6 +1,7 @@
 import type { Statement as Native } from "bun:sqlite";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
+import { renamed } from "./renamed.ts";
 
 // With an `import`, bundlers for other runtimes would look for the module.
 const { Database } = process.getBuiltinModule("bun:sqlite");
@@ -12,26 +13,52 @@ export const connect: Connect = (file, readonly) => {
     get inTransaction() {
       return db.inTransaction;
     },
-    prepare: (sql) => new Prepared(db.prepare(sql)),
+    prepare: (sql) => new Prepared(db, sql),
     close: () => db.close(),
   };
 };
 
 class Prepared implements Statement {
   readonly columns: readonly string[];
+  readonly #db: InstanceType<typeof Database>;
+  readonly #sql: string;
   readonly #native: Native;
+  /** The statement for reading rows one by one; `null` if there is none. */
+  #single: Native | null | undefined;
 
-  constructor(native: Native) {
-    this.#native = native;
-    this.columns = native.columnNames;
+  constructor(db: InstanceType<typeof Database>, sql: string) {
+    this.#db = db;
+    this.#sql = sql;
+    this.#native = db.prepare(sql);
+    this.columns = this.#native.columnNames;
   }
 
   rows(values: readonly Value[]): Value[][] {
     return this.#native.values(...values.map(whole));
   }
 
-  iterate(values: readonly Value[]): Value[][] {
-    return this.rows(values);
+  *iterate(values: readonly Value[]): Iterable<Value[]> {
+    if (this.#single === undefined) this.#single = this.#prepareSingle();
+    if (this.#single === null) yield* this.rows(values);
+    else for (const row of this.#single.iterate(...values.map(whole))) yield Object.values(row);
+  }
+
+  /** The library reads single rows only as objects, which need a name for each column. */
+  #prepareSingle(): Native | null {
+    const sql = renamed(
+      this.#sql,
+      this.columns,
+      (names) => names,
+      (plan, values) => {
+        const explained = this.#db.prepare(plan);
+        try {
+          return explained.values(...values).map((row) => row.at(-1) as string);
+        } finally {
+          explained.finalize();
+        }
+      },
+    );
+    return sql === undefined ? null : this.#db.prepare(sql);
   }
 
   run(values: readonly Value[]): number {
@@ -40,6 +67,7 @@ class Prepared implements Statement {
 
   finalize(): void {
     this.#native.finalize();
+    this.#single?.finalize();
   }
 }
 
