@@ -23,8 +23,10 @@ class Prepared implements Statement {
   readonly #db: InstanceType<typeof Database>;
   readonly #sql: string;
   readonly #native: Native;
-  /** The statement for reading rows one by one; `null` if there is none. */
-  #single: Native | null | undefined;
+  /** Whether not all rows were wanted once: only then they are read one by one, which takes longer. */
+  #wasCut = false;
+  /** The statement for reading rows one by one. */
+  #single: Native | undefined;
 
   constructor(db: InstanceType<typeof Database>, sql: string) {
     this.#db = db;
@@ -38,13 +40,23 @@ class Prepared implements Statement {
   }
 
   *iterate(values: readonly Value[]): Iterable<Value[]> {
-    if (this.#single === undefined) this.#single = this.#prepareSingle();
-    if (this.#single === null) yield* this.rows(values);
-    else for (const row of this.#single.iterate(...values.map(whole))) yield Object.values(row);
+    if (this.#wasCut) this.#single ??= this.#prepareSingle();
+    if (this.#single) {
+      for (const row of this.#single.iterate(...values.map(whole))) yield Object.values(row);
+      return;
+    }
+    const rows = this.rows(values);
+    let isCut = true;
+    try {
+      yield* rows;
+      isCut = false;
+    } finally {
+      this.#wasCut ||= isCut;
+    }
   }
 
   /** The library reads single rows only as objects, which need a name for each column. */
-  #prepareSingle(): Native | null {
+  #prepareSingle(): Native | undefined {
     const sql = renamed(
       this.#sql,
       this.columns,
@@ -58,7 +70,7 @@ class Prepared implements Statement {
         }
       },
     );
-    return sql === undefined ? null : this.#db.prepare(sql);
+    return sql === undefined ? undefined : this.#db.prepare(sql);
   }
 
   run(values: readonly Value[]): number {
