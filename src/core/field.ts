@@ -13,7 +13,7 @@ export interface View {
 }
 
 /** Turns a row into JSON text. */
-export type Writer = (row: readonly Value[], view: View) => string;
+type Writer = (row: readonly Value[], view: View) => string;
 
 /** One value of a JSON object: its columns in SQL and how they become JSON text. */
 export interface Field {
