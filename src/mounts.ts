@@ -1,4 +1,4 @@
-import { accountsResource } from "./audit/index.ts";
+import { migrations } from "./auth/table.ts";
 import type { Resource } from "./core/resource.ts";
 import { oauth } from "./oauth/index.ts";
 import type { Flows } from "./oauth/rules.ts";
@@ -13,7 +13,8 @@ export interface MountOptions {
 
 /** Everything with routes or tables: the API's resources and the other mounts. Tables exist whatever is chosen. */
 export function mounts(chosen: MountOptions): readonly Resource[] {
-  return [...resources, accountsResource, ...oauth(chosen.flows), ...pages(chosen.pages)];
+  const auth: Resource = { name: "Authentication", migrations, routes: [] };
+  return [...resources, auth, ...oauth(chosen.flows), ...pages(chosen.pages)];
 }
 
 /** {@link mounts} with all optional parts enabled. */

@@ -1,0 +1,40 @@
+import type { Database, Reader } from "../store/port.ts";
+import { updateRow } from "../store/update.ts";
+import * as sessions from "./sessions.ts";
+
+/** The part of a user's record that signing in needs. */
+export interface Account {
+  readonly id: number;
+  readonly username: string;
+  /** Only active users may sign in. */
+  readonly state: string;
+  /** `null` if they have no password. */
+  readonly password_hash: string | null;
+}
+
+/** A user's account by user name or e-mail address, ignoring case, or `undefined`. */
+export async function findByLogin(db: Reader, login: string): Promise<Account | undefined> {
+  const column = login.includes("@") ? "email" : "username";
+  return db.one<Account>(
+    `select id, username, state, password_hash from users where lower(${column}) = lower(?)`,
+    [login],
+  );
+}
+
+/** The hash of a user's password; `null` if they have none. */
+export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
+  const [found] = await db.rows("select password_hash from users where id = ?", [userId]);
+  return (found?.[0] ?? null) as string | null;
+}
+
+/** Changes a user's password. Their sessions end, and links to set one stop working. */
+export async function setPassword(
+  db: Database,
+  userId: number,
+  hash: string,
+  now: number,
+): Promise<void> {
+  await updateRow(db, "users", userId, { password_hash: hash }, now);
+  await db.run("delete from invitations where user_id = ?", [userId]);
+  await sessions.endAll(db, userId);
+}
