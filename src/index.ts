@@ -9,7 +9,7 @@ export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
-export type { SecretsState } from "./auth/reseal.ts";
+export type { SecretsState } from "./auth/two-factor-secrets.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
 export type { Visibility } from "./core/access/visibility.ts";

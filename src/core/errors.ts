@@ -3,7 +3,10 @@ export type AttributeErrors = Record<string, string[]>;
 
 /** An error answer. It can be thrown anywhere below the pipeline, which turns it into the response. */
 export class ApiError extends Error {
-  override readonly name = "ApiError";
+  // A getter: classes with fields lose their own name in the CommonJS build.
+  override get name() {
+    return "ApiError" as const;
+  }
   /**
    * @param status the HTTP status
    * @param body the JSON body, in one of GitLab's formats (docs/errors.md)

@@ -16,7 +16,9 @@ export interface TextFile {
 
 /** A dependency file or report can't be used; the message names the file and the mistake. */
 export class DependencyError extends Error {
-  override readonly name = "DependencyError";
+  override get name() {
+    return "DependencyError" as const;
+  }
 }
 
 /** The size of the largest file that is read, in characters. */

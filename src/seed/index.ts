@@ -69,7 +69,9 @@ export interface Seeded {
 
 /** A seed that can't be used; the message says what is wrong and where. */
 export class SeedError extends Error {
-  override readonly name = "SeedError";
+  override get name() {
+    return "SeedError" as const;
+  }
 }
 
 /** Called with the progress: records done, and records in total. */

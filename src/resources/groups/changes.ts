@@ -1,4 +1,4 @@
-import { type Actor, record } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, invalid } from "../../core/errors.ts";
@@ -35,7 +35,7 @@ export const groupInput = {
  */
 export async function createGroup(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   group: param.Input<typeof newGroupInput> & {
     parent?: groups.Namespace | undefined;
     ownerId: number | undefined;
@@ -57,8 +57,7 @@ export async function createGroup(
     };
     await members.insert(db, { column: "namespace_id", id }, owner, now);
     const target = `${parent ? `${parent.full_path}/${path}` : path} (owner)`;
-    const added = { action: "member added", author: by, userId: ownerId, target } as const;
-    await record(db, { ...added, ip: by.ip }, now);
+    await audit.log({ db, by, now }, "member added", { userId: ownerId, target });
   }
   return id;
 }
