@@ -1,8 +1,8 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { DependencyFile, PackageManager } from "../../dependencies/types.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { DependencyFile, PackageManager } from "./rules.ts";
 
 /**
  * The dependencies of a project, ordered by name.
