@@ -5,6 +5,7 @@ import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
 import * as projects from "../projects/queries.ts";
 import * as users from "../users/queries.ts";
@@ -86,7 +87,7 @@ export const groupResource: Resource = {
         const { db, input, viewer, now } = context;
         const caller = await requireCreator(db, viewer, input.parent_id);
         const parent =
-          input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
+          input.parent_id === undefined ? undefined : await namespaces.find(db, input.parent_id);
         const group = { ...input, parent, ownerId: caller };
         const id = await createGroup(db, actorOf(context), group, now);
         return shown(context, id);
@@ -111,7 +112,12 @@ export const groupResource: Resource = {
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
-        await changeGroup(db, (await groups.find(db, source.id)) as groups.Namespace, input, now);
+        await changeGroup(
+          db,
+          (await namespaces.find(db, source.id)) as namespaces.Namespace,
+          input,
+          now,
+        );
         return shown(context, source.id);
       },
     }),
@@ -120,9 +126,9 @@ export const groupResource: Resource = {
       role: "owner",
       status: 202,
       handle: async ({ db, source, requireUnmodified }) => {
-        const found = (await groups.find(db, source.id)) as groups.Namespace;
+        const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;
         requireUnmodified(found.updated_at);
-        await groups.remove(db, source.id);
+        await namespaces.remove(db, source.id);
         return new Json({ message: "202 Accepted" });
       },
     }),

@@ -9,8 +9,8 @@ import { type Context, Json, type Resource, routes } from "../../core/resource.t
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
-import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import { basicProject, projectFilter, projectListInput, projectWithPermissions } from "./json.ts";
 import * as projects from "./queries.ts";
 import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
@@ -88,7 +88,7 @@ async function setArchived(
 /** Completes a new project: records its event, and adds the owner of a personal namespace as a member. */
 async function settle(
   { db, caller, now }: Pick<Context, "caller" | "now"> & { db: Database },
-  namespace: groups.Namespace,
+  namespace: namespaces.Namespace,
   projectId: number,
   name: string,
 ): Promise<void> {
@@ -200,7 +200,7 @@ export const projectResource: Resource = {
         const { name, path } = input;
         if ((name ?? path ?? input.visibility) !== undefined) requireRole(source, "owner");
         const found = (await projects.find(db, source.id)) as projects.Project;
-        const namespace = (await groups.find(db, found.namespace_id)) as groups.Namespace;
+        const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
         requireVisibility(namespace, input.visibility && VISIBILITIES[input.visibility]);
         if (path !== undefined) requirePath(path);
         await requireFree(db, namespace, { name, path }, found);

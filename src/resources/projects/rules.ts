@@ -4,7 +4,7 @@ import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import * as groups from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "../users/queries.ts";
 import * as projects from "./queries.ts";
 
@@ -25,7 +25,7 @@ export function pathOf(name: string): string {
  */
 export async function requireFree(
   db: Reader,
-  namespace: groups.Namespace,
+  namespace: namespaces.Namespace,
   wanted: { name?: string | undefined; path?: string | undefined },
   except?: projects.Project,
 ): Promise<void> {
@@ -36,7 +36,9 @@ export async function requireFree(
     name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
   const samePath = path?.toLowerCase() === except?.path.toLowerCase();
   const pathTaken =
-    path !== undefined && !samePath && (await groups.isTaken(db, `${namespace.full_path}/${path}`));
+    path !== undefined &&
+    !samePath &&
+    (await namespaces.isTaken(db, `${namespace.full_path}/${path}`));
   if (nameTaken || pathTaken) {
     throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
   }
@@ -47,7 +49,10 @@ export async function requireFree(
  *
  * @throws ApiError 400
  */
-export function requireVisibility(namespace: groups.Namespace, level: number | undefined): void {
+export function requireVisibility(
+  namespace: namespaces.Namespace,
+  level: number | undefined,
+): void {
   if (level !== undefined && namespace.kind === "group" && level > namespace.visibility) {
     const [wanted, allowed] = [VISIBILITY_WORDS[level], VISIBILITY_WORDS[namespace.visibility]];
     throw invalid({ visibility_level: [`${wanted} is not allowed in a ${allowed} group.`] });
@@ -64,11 +69,11 @@ type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
 export async function targetNamespace(
   context: Making,
   namespaceId: number | undefined,
-): Promise<groups.Namespace> {
+): Promise<namespaces.Namespace> {
   const namespace =
     namespaceId === undefined
-      ? await groups.findPersonal(context.db, context.caller?.id ?? 0)
-      : await groups.find(context.db, namespaceId);
+      ? await namespaces.findPersonal(context.db, context.caller?.id ?? 0)
+      : await namespaces.find(context.db, namespaceId);
   if (!namespace || !(await mayMakeIn(context, namespace))) {
     throw invalid({ namespace: ["is not valid"] });
   }
@@ -83,11 +88,11 @@ export async function targetNamespace(
 export async function forkTarget(
   context: Making,
   named: string | number | undefined,
-): Promise<groups.Namespace> {
+): Promise<namespaces.Namespace> {
   if (named === undefined) return targetNamespace(context, undefined);
   const namespace = /^\d{1,15}$/.test(String(named))
-    ? await groups.find(context.db, Number(named))
-    : await groups.findByPath(context.db, String(named));
+    ? await namespaces.find(context.db, Number(named))
+    : await namespaces.findByPath(context.db, String(named));
   if (!namespace || !(await mayMakeIn(context, namespace))) throw notFound("Target Namespace");
   return namespace;
 }
@@ -95,10 +100,10 @@ export async function forkTarget(
 /** @throws ApiError 403 if it is the caller's own and their project limit is reached */
 async function mayMakeIn(
   { db, caller, viewer }: Making,
-  namespace: groups.Namespace,
+  namespace: namespaces.Namespace,
 ): Promise<boolean> {
   const callerId = caller?.id ?? 0;
-  const level = await groups.levelIn(db, namespace.id, callerId, viewer.today);
+  const level = await namespaces.levelIn(db, namespace.id, callerId, viewer.today);
   if (!caller?.admin && (level ?? 0) < ROLES.maintainer) return false;
   if (namespace.owner_id === callerId) {
     const user = await users.find(db, callerId);
