@@ -12,7 +12,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** Projects joined with their namespace, and with its owner if it is personal. */
 const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
@@ -257,9 +257,8 @@ const PROJECT =
   "select id, namespace_id, name, path, full_path, description, default_branch, forked_from_project_id, star_count, updated_at from projects";
 
 /** A project by id, or `undefined`. */
-export async function find(db: Reader, projectId: number): Promise<Project | undefined> {
-  const found = await db.one<Project>(`${PROJECT} where id = ?`, [projectId]);
-  return found;
+export function find(db: Reader, projectId: number): Awaitable<Project | undefined> {
+  return db.one<Project>(`${PROJECT} where id = ?`, [projectId]);
 }
 
 /** The number of projects in a user's personal namespace. */
