@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
@@ -46,10 +46,7 @@ export function list(
   projectId: number,
   name: string | undefined,
 ): Promise<RowPage> {
-  const where = all([
-    within(source),
-    name === undefined ? undefined : { sql: "b.name = ?", values: [name] },
-  ]);
+  const where = all([within(source), when("b.name = ?", name)]);
   return paginate(db, presenter, page, {
     from: `${BADGES} where ${where.sql}`,
     values: [projectId, ...where.values],

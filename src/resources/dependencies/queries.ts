@@ -1,7 +1,7 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { DependencyFile, PackageManager } from "../../dependencies/types.ts";
-import { all } from "../../store/conditions.ts";
+import { all, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -19,8 +19,8 @@ export function list(
 ): Promise<RowPage> {
   const wanted = managers.length > 0 ? placeholders(managers) : undefined;
   const where = all([
-    { sql: "d.project_id = ?", values: [projectId] },
-    wanted && { sql: `d.package_manager in (${wanted.sql})`, values: wanted.values },
+    when("d.project_id = ?", projectId),
+    wanted && when(`d.package_manager in (${wanted.sql})`, ...wanted.values),
   ]);
   return paginate(db, presenter, page, {
     from: `dependencies d where ${where.sql}`,

@@ -2,7 +2,7 @@ import type { Role } from "../../core/access/roles.ts";
 import { memberGroups, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -42,11 +42,11 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
   const { parentId, search, skip = [], role, member } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
   return all([
-    { sql: "n.kind = 'group'", values: [] },
+    when("n.kind = 'group'"),
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
-    parentId === undefined ? undefined : { sql: "n.parent_id = ?", values: [parentId] },
+    when("n.parent_id = ?", parentId),
     search ? contains(["n.name", "n.path"], search) : undefined,
-    skipped && { sql: `n.id not in (${skipped.sql})`, values: skipped.values },
+    skipped && when(`n.id not in (${skipped.sql})`, ...skipped.values),
   ]);
 }
 

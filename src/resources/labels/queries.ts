@@ -9,7 +9,7 @@ import {
 } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, belowGroup, type Condition } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -84,15 +84,15 @@ async function embedCounts(
   if (rows.length === 0) return;
   const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
-  const labelled = { sql: `x.label_id in (${among.sql})`, values: among.values };
+  const labelled = when(`x.label_id in (${among.sql})`, ...among.values);
   const projects =
     source.kind === "project"
-      ? { sql: "p.id = ?", values: [source.id] }
+      ? when("p.id = ?", source.id)
       : all([belowGroup("p.namespace_id", source.id), visibleProjects(viewer)]);
   const issues = all([labelled, projects, visibleIssues(viewer)]);
   const requests = all([
     labelled,
-    { sql: "mr.state = 'opened'", values: [] },
+    when("mr.state = 'opened'"),
     projects,
     visibleMergeRequests(viewer),
   ]);

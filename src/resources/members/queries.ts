@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -181,10 +181,7 @@ export interface MemberDetails {
 
 /** All direct members of a group or project, or one of them, in the order they were added. */
 export function listDetails(db: Reader, owner: Owner, userId?: number): Awaitable<MemberDetails[]> {
-  const where = all([
-    ownedBy("m", owner),
-    userId === undefined ? undefined : { sql: "m.user_id = ?", values: [userId] },
-  ]);
+  const where = all([ownedBy("m", owner), when("m.user_id = ?", userId)]);
   return db.all<MemberDetails>(
     `select u.username, u.name, m.access_level, m.expires_at from ${MEMBERS}
      where ${where.sql} order by m.id`,

@@ -1,7 +1,7 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all } from "../../store/conditions.ts";
+import { all, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -41,9 +41,9 @@ export function list(
   const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
   const where = all([
     ownedBy("m", owner),
-    state && { sql: "m.state = ?", values: [state] },
-    title === undefined ? undefined : { sql: "m.title = ?", values: [title] },
-    numbers && { sql: `m.iid in (${numbers.sql})`, values: numbers.values },
+    when("m.state = ?", state),
+    when("m.title = ?", title),
+    numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
     search ? contains(["m.title", "m.description"], search) : undefined,
   ]);
   return paginate(db, presenter, page, {

@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
@@ -59,7 +60,7 @@ export function requireVisibility(
   }
 }
 
-type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
+type In = Pick<Context, "viewer"> & { db: Reader; caller: Caller };
 
 /**
  * The namespace of a new project: the caller's own, or a group where they are at least a maintainer.
@@ -67,14 +68,14 @@ type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
  * @throws ApiError 400 for other namespaces, 403 if the caller's project limit is reached
  */
 export async function targetNamespace(
-  context: Making,
+  context: In,
   namespaceId: number | undefined,
 ): Promise<namespaces.Namespace> {
   const namespace =
     namespaceId === undefined
-      ? await namespaces.findPersonal(context.db, context.caller?.id ?? 0)
+      ? await namespaces.findPersonal(context.db, context.caller.id)
       : await namespaces.find(context.db, namespaceId);
-  if (!namespace || !(await mayMakeIn(context, namespace))) {
+  if (!namespace || !(await canCreateIn(context, namespace))) {
     throw invalid({ namespace: ["is not valid"] });
   }
   return namespace;
@@ -86,28 +87,27 @@ export async function targetNamespace(
  * @throws ApiError 404 if the caller may not create projects there, 403 if their project limit is reached
  */
 export async function forkTarget(
-  context: Making,
+  context: In,
   named: string | number | undefined,
 ): Promise<namespaces.Namespace> {
   if (named === undefined) return targetNamespace(context, undefined);
   const namespace = /^\d{1,15}$/.test(String(named))
     ? await namespaces.find(context.db, Number(named))
     : await namespaces.findByPath(context.db, String(named));
-  if (!namespace || !(await mayMakeIn(context, namespace))) throw notFound("Target Namespace");
+  if (!namespace || !(await canCreateIn(context, namespace))) throw notFound("Target Namespace");
   return namespace;
 }
 
-/** @throws ApiError 403 if it is the caller's own and their project limit is reached */
-async function mayMakeIn(
-  { db, caller, viewer }: Making,
+/** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
+async function canCreateIn(
+  { db, caller, viewer }: In,
   namespace: namespaces.Namespace,
 ): Promise<boolean> {
-  const callerId = caller?.id ?? 0;
-  const level = await namespaces.levelIn(db, namespace.id, callerId, viewer.today);
-  if (!caller?.admin && (level ?? 0) < ROLES.maintainer) return false;
-  if (namespace.owner_id === callerId) {
-    const user = await users.find(db, callerId);
-    if (user && (await projects.countPersonal(db, callerId)) >= user.projects_limit) {
+  const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
+  if (!caller.admin && level < ROLES.maintainer) return false;
+  if (namespace.owner_id === caller.id) {
+    const user = await users.find(db, caller.id);
+    if (user && (await projects.countPersonal(db, caller.id)) >= user.projects_limit) {
       throw forbidden("Your project limit is reached.");
     }
   }

@@ -12,7 +12,7 @@ import {
   type RouteBuilder,
   routes,
 } from "../../core/resource.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -82,7 +82,7 @@ const ofProjects: Place = {
   readable: ({ source, viewer }) => {
     const { id, level } = source as Source;
     return all([
-      { sql: "s.project_id = ?", values: [id] },
+      when("s.project_id = ?", id),
       snippets.visibleSnippets(viewer, level >= ROLES.guest),
     ]);
   },
@@ -98,7 +98,7 @@ const personal: Place = {
   reading: {},
   writing: {},
   readable: ({ viewer }) =>
-    all([{ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)]),
+    all([when("s.project_id is null"), snippets.visibleSnippets(viewer, false)]),
   // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
