@@ -74,8 +74,8 @@ async function findList(
   return found;
 }
 
-/** A board with its lists, as {@link board} shows it. */
-async function shown(
+/** A board with its lists as a row of {@link board}. */
+async function rowWithLists(
   { db, presenter, view }: Pick<Context, "presenter" | "view"> & { db: Reader },
   boardId: number,
 ): Promise<Value[]> {
@@ -128,7 +128,7 @@ export const boardResource: Resource = {
       summary: "Get a board",
       input: untyped,
       presenter: board,
-      handle: async (context) => shown(context, (await findBoard(context)).id),
+      handle: async (context) => rowWithLists(context, (await findBoard(context)).id),
     }),
     post("", {
       summary: "Create a board",
