@@ -7,6 +7,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
 import * as labels from "../labels/queries.ts";
+import { labelsNamed } from "../labels/rules.ts";
 import { groupMilestoneFields } from "../milestones/json.ts";
 import * as milestones from "../milestones/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -84,30 +85,6 @@ async function rowWithLists(
   return row;
 }
 
-/** The ids of the labels with these names. Missing labels are created in the group. */
-async function labelsNamed(
-  db: Database,
-  groupId: number,
-  names: readonly string[],
-  now: number,
-): Promise<number[]> {
-  const ids: number[] = [];
-  for (const name of names) {
-    const problems = labels.nameProblems(name);
-    if (problems) throw invalid({ labels: problems });
-    ids.push(
-      (await labels.findInherited(db, groupId, { name }))?.id ??
-        (await labels.insert(
-          db,
-          { column: "namespace_id", id: groupId },
-          { name, color: labels.DEFAULT_COLOR },
-          now,
-        )),
-    );
-  }
-  return ids;
-}
-
 const { del, get, list, post, put } = routes({ source: "group", path: "/boards" });
 
 /** Group issue boards and their lists. */
@@ -168,7 +145,7 @@ export const boardResource: Resource = {
           now,
         );
         if (input.labels !== undefined) {
-          const labelIds = await labelsNamed(db, source.id, input.labels ?? [], now);
+          const labelIds = await labelsNamed(db, source, input.labels ?? [], now);
           await boards.replaceLabels(db, id, labelIds);
         }
         const row = await boards.row(db, presenter, id);
