@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
 import * as labels from "../labels/queries.ts";
