@@ -32,7 +32,8 @@ export {
   removeDatabase,
   restoreDatabase,
 } from "./database/index.ts";
-export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
+export { DEPENDENCY_FILES, DependencyError } from "./dependencies/index.ts";
+export type { TextFile } from "./dependencies/types.ts";
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";

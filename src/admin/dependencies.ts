@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { optionsOf, readArgument, readOptions } from "../core/options.ts";
-import { readDependencyFiles, readDependencyReport, type TextFile } from "../dependencies/index.ts";
+import { readDependencyFiles, readDependencyReport } from "../dependencies/index.ts";
+import type { DependencyFile, TextFile } from "../dependencies/types.ts";
 import * as dependencies from "../resources/dependencies/queries.ts";
-import type { DependencyFile } from "../resources/dependencies/rules.ts";
 import { type AdminContext, findSourceAsOperator, reference } from "./context.ts";
 
 /** The result of reading dependency files or a report. */

@@ -94,14 +94,14 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
     return found;
   };
   const recordOf = async (db: Reader, of: Source, userId: number): Promise<MemberRecord> => {
-    const [found] = await members.all(db, of, userId);
+    const [found] = await members.listDetails(db, of, userId);
     return memberRecord(found as members.MemberDetails);
   };
 
   return {
     async listMembers(given) {
       const of = await find("listMembers", store, readOptions("listMembers", SOURCE, given));
-      return (await members.all(store, of)).map(memberRecord);
+      return (await members.listDetails(store, of)).map(memberRecord);
     },
     async addMember(given) {
       const input = readOptions("addMember", NEW_MEMBER, given);

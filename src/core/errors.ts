@@ -122,17 +122,12 @@ export function unverified(): ApiError {
   return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
 }
 
-/** 503 for a request beyond the current capacity. */
-export function overloaded(): ApiError {
-  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
-}
-
 /** 500, which reveals nothing about what went wrong. */
 export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });
 }
 
-/** 503 while the database can't be used; a retry in a second may succeed. */
+/** 503 while the server is too busy, or its database can't be used; a retry in a second may succeed. */
 export function unavailable(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }

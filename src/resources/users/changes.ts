@@ -6,7 +6,7 @@ import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "./queries.ts";
 import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";

@@ -7,7 +7,7 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 
 /** A user as stored. */
 export interface User {

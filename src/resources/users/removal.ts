@@ -1,5 +1,5 @@
 import type { Database } from "../../store/port.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as projects from "../projects/queries.ts";
 import { insert, isEmailTaken } from "./queries.ts";
 

@@ -2,7 +2,7 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { conflict, invalid, notFound } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "./queries.ts";
 
 /** A user by id. @throws ApiError 404 */
