@@ -162,8 +162,9 @@ async function embedForkSources(
   presenter: Presenter,
   viewer: Viewer,
 ): Promise<void> {
+  if (!("forked_from_project" in presenter.fields)) return;
   const at = presenter.at("forked_from_project");
-  const forks = at < 0 ? [] : rows.filter((row) => row[at] !== null);
+  const forks = rows.filter((row) => row[at] !== null);
   if (forks.length === 0) return;
   const among = placeholders([...new Set(forks.map((row) => row[at] as Value))]);
   const visible = visibleProjects(viewer);
@@ -199,8 +200,8 @@ async function embedForkSources(
  * with issues disabled have no count.
  */
 async function embedOpenIssues(db: Reader, rows: Value[][], presenter: Presenter): Promise<void> {
+  if (!("open_issues_count" in presenter.fields)) return;
   const at = presenter.at("open_issues_count");
-  if (at < 0) return;
   const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
   const counted = await db.rows(
@@ -222,8 +223,8 @@ async function embedPermissions(
   presenter: Presenter,
   { caller, today }: Viewer,
 ): Promise<void> {
+  if (!("permissions" in presenter.fields) || !caller) return;
   const permissionsAt = presenter.at("permissions");
-  if (permissionsAt < 0 || !caller) return;
   const [idAt, namespaceAt] = [presenter.at("id"), presenter.at("namespace")];
   const own = placeholders(rows.map((row) => row[idAt] as Value));
   const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
