@@ -17,7 +17,9 @@ export { ApiError } from "./core/errors.ts";
 export type { HostRequest } from "./core/http/incoming.ts";
 export type { LogEntry } from "./core/http/pipeline.ts";
 export { OptionError } from "./core/options.ts";
+export type { Progress } from "./core/progress.ts";
 export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
+export { SeedError } from "./core/seeding.ts";
 export {
   type Backup,
   backupDatabase,
@@ -37,6 +39,7 @@ export { type MailChange, type MailOptions, sendTestMail } from "./notifications
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
-export { type Progress, type Seed, SeedError, type Seeded } from "./seed/index.ts";
+export type { Seeded } from "./seed/index.ts";
+export type { Seed } from "./seed/input.ts";
 export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

@@ -5,12 +5,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "../admin/index.ts";
 import { type App, type AppOptions, createApp } from "../app.ts";
 import type { Incoming, Reply, Respond } from "../core/http/incoming.ts";
+import { SeedError } from "../core/seeding.ts";
 import { serve } from "../node.ts";
 import { checkFault, checkTestServerOptions } from "../options.ts";
-import { type Seed, SeedError, type Seeded } from "../seed/index.ts";
+import type { Seeded } from "../seed/index.ts";
+import type { Seed } from "../seed/input.ts";
 
 export { OptionError } from "../core/options.ts";
-export { type Seed, SeedError } from "../seed/index.ts";
+export { SeedError } from "../core/seeding.ts";
+export type { Seed } from "../seed/input.ts";
 
 /** An instant: a date, an ISO 8601 text, or epoch milliseconds. */
 export type Instant = Date | string | number;
