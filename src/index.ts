@@ -8,7 +8,7 @@ export type { MemberRecord, MemberSource } from "./admin/members.ts";
 export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
-export { type App, type AppOptions, createApp } from "./app.ts";
+export { type App, createApp } from "./app.ts";
 export type { SecretsState } from "./auth/reseal.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
@@ -38,6 +38,7 @@ export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
+export type { AppOptions } from "./options.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
 export type { Seeded } from "./seed/index.ts";
 export type { Seed } from "./seed/input.ts";
