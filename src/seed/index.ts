@@ -65,6 +65,9 @@ const inSeed = {
   projects: personalProjectsPart(inProject),
 } satisfies SeedParts<undefined>;
 
+/** Schemas of attributes that occur in several places, by a name for each. */
+export const definitions = schemasOf({ ...inProject, ...inIssuable, groups: inSeed.groups });
+
 /** What is counted, in the order of reports. */
 const COUNTED = [
   "users",
@@ -92,8 +95,11 @@ export interface Seeded extends Record<(typeof COUNTED)[number], number> {
 }
 
 /** Checks a seed and fills in defaults. */
-export const SeedSchema = optionsOf(schemasOf(inSeed)) as v.GenericSchema<
-  GivenParts<typeof inSeed>,
+export const SeedSchema = optionsOf({
+  ...schemasOf(inSeed),
+  $schema: v.optional(v.string()),
+}) as unknown as v.GenericSchema<
+  GivenParts<typeof inSeed> & { $schema?: string | undefined },
   Record<string, unknown>
 >;
 

@@ -23,6 +23,8 @@ export interface Seed {
   groups?: FullGroup[] | undefined;
   /** Users' own projects; `namespace` is the user name. */
   projects?: (FullProject & { namespace: string })[] | undefined;
+  /** The path or address of the JSON Schema of seeds (docs/seed.schema.json), for editors. */
+  $schema?: string | undefined;
 }
 
 /** A user with tokens and settings. */

@@ -14,7 +14,7 @@ export interface LabelSeed {
 export const labelsPart = seedList({
   entries: {
     name: v.string(),
-    color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i)), labels.DEFAULT_COLOR),
+    color: v.optional(v.pipe(v.string(), v.regex(/^#[0-9a-fA-F]{6}$/)), labels.DEFAULT_COLOR),
     description: v.optional(v.string()),
   },
   counted: "labels",
