@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
+import type { Progress } from "../core/progress.ts";
 import * as jobs from "../resources/meta/queries.ts";
-import { type Progress, type Seed, type Seeded, seed } from "../seed/index.ts";
+import { type Seeded, seed } from "../seed/index.ts";
+import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
 import {
   isAge,
