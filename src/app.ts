@@ -189,7 +189,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const running = new Running();
+  const running = new Running(onError);
   const pipeline = createPipeline({
     store,
     resources,

@@ -12,7 +12,7 @@ export function isWritable(source: Source, feature: Feature): boolean {
 
 /** What a route declares about the features of projects. */
 interface FeatureRules {
-  readonly method: string;
+  readonly isReading: boolean;
   readonly features?: readonly Feature[];
   readonly whenDisabled?: "refuse" | "leave out";
   readonly whenArchived?: "refuse" | "allow";
@@ -25,12 +25,11 @@ interface FeatureRules {
  * @throws ApiError 403
  */
 export function requireFeature(source: Source, route: FeatureRules): void {
-  const { method, features, whenDisabled, whenArchived } = route;
+  const { isReading, features, whenDisabled, whenArchived } = route;
   if (!features) return;
-  const reads = method === "GET";
   const isOn =
-    (reads && whenDisabled === "leave out") ||
+    (isReading && whenDisabled === "leave out") ||
     features.some((feature) => source.features.includes(feature));
-  const isFrozen = source.archived && !reads && whenArchived !== "allow";
+  const isFrozen = source.archived && !isReading && whenArchived !== "allow";
   if (!isOn || isFrozen) throw forbidden();
 }

@@ -5,6 +5,14 @@ const MOST_UNREAD = 32 * 1024 * 1024;
 /** Bytes passed to a connection at a time. */
 const PIECE = 64 * 1024;
 
+/** An answer was aborted, since its client did not read it. */
+export class SlowReaderError extends Error {
+  override readonly name = "SlowReaderError";
+  constructor() {
+    super("the client reads too slowly");
+  }
+}
+
 interface Unread {
   bytes: Uint8Array | undefined;
 }
@@ -14,8 +22,8 @@ const unread = new Set<Unread>();
 let unreadBytes = 0;
 
 /** Sends a complete answer in pieces. */
-export function inPieces(text: string): Bytes {
-  const bytes = Buffer.from(text);
+export function inPieces(body: string | Uint8Array): Bytes {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   return { length: bytes.length, chunks: () => piecesOf({ bytes }) };
 }
 
@@ -46,7 +54,7 @@ async function* piecesOf(part: Unread): AsyncGenerator<Uint8Array> {
   add(part);
   try {
     for (let at = 0; at < length; at += PIECE) {
-      if (!part.bytes) throw new Error("the client reads too slowly");
+      if (!part.bytes) throw new SlowReaderError();
       // Move it to the end: its client has just read.
       unread.delete(part);
       unread.add(part);

@@ -58,7 +58,6 @@ import {
   AfterCommit,
   API,
   type Context,
-  FileReply,
   Json,
   type Method,
   type Mount,
@@ -75,10 +74,11 @@ import {
 import type { Scope } from "../scopes.ts";
 import { SecretKeyError, type Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
-import { type BodyLimits, readBody } from "./body.ts";
-import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
+import { type BodyLimits, readBody, uncut } from "./body.ts";
+import { type Bytes, type Incoming, isStreamed, type Reply, type Respond } from "./incoming.ts";
 import { inPieces, partByPart } from "./large-replies.ts";
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
+import { RawBody } from "./raw-body.ts";
 import {
   csrfTokenOf,
   isVerified,
@@ -156,6 +156,8 @@ interface Exchange {
   /** The methods of paths that matched but lack the request's method. */
   allowed?: string[];
   reply?: Reply;
+  /** The body, if the route takes it as bytes or as a stream. */
+  body?: RawBody;
   caller?: Caller | undefined;
   /** Usage of the request limit, if there is one. */
   usage?: QuotaUsage | undefined;
@@ -422,7 +424,7 @@ function endpoint(route: Route, mount: Mount): Endpoint {
     route,
     mount,
     read: inputReader(route.input ?? {}, route.atLeastOne),
-    scopes: route.scopes ?? (route.method === "GET" ? READ_SCOPES : WRITE_SCOPES),
+    scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
     beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
   };
 }
@@ -435,6 +437,7 @@ function endpoint(route: Route, mount: Mount): Endpoint {
 function requireConsistent(route: Route, mount: Mount): void {
   const wrong = (problem: string) =>
     new TypeError(`${route.method} ${mount.base}${route.path}: ${problem}`);
+  if (route.body === "stream" && !route.prepare) throw wrong("only prepare can read its body");
   const attributes = Object.keys(route.input ?? {});
   const parameters = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   for (const name of route.source ? parameters.slice(1) : parameters) {
@@ -521,13 +524,17 @@ async function answerWith(
 ): Promise<Reply> {
   const { incoming } = exchange;
   if (isReading(incoming) && incoming.query.length > LONGEST_QUERY) throw queryTooLong();
+  if (route.body === "bytes" || route.body === "stream") {
+    exchange.body = new RawBody(incoming, route.maxBodyBytes ?? settings.body.bytes);
+  }
   const today = dayOf(now);
   const identified = isReading(incoming)
     ? undefined
     : await identify(settings, route, mount, scopes, exchange, now);
-  const parameters = isReading(incoming)
-    ? parseQuery(incoming.query, settings.body)
-    : await readParameters(settings, route, mount, incoming, identified, upload);
+  const parameters =
+    isReading(incoming) || exchange.body
+      ? parseQuery(incoming.query, settings.body)
+      : await readParameters(settings, route, mount, incoming, identified, upload);
   // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
@@ -551,14 +558,27 @@ async function answerWith(
   const input = read(parameters);
   const page = readPage(parameters, settings.pages);
   const { store, signIns } = settings;
-  const preparing = { store, request: incoming, caller, signIns, now };
+  const viewer: Viewer = { caller, today };
+  const { body: raw } = exchange;
+  let target: Source | undefined;
+  if (raw) {
+    raw.requireReadable();
+    // What can be checked before a body is read, so that none is read in vain.
+    target =
+      route.source && (await findSource(reader, route.source, parameters["id"] as string, viewer));
+    requireOwnProject(caller, target);
+    if (target && typeof route.role === "string") requireRoleOf(caller, target, route.role);
+    if (target) requireFeature(target, route);
+  }
+  const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
+  const body = bytes ?? raw?.chunks();
+  const preparing = { store, request: incoming, caller, signIns, now, body, source: target };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
-  const viewer: Viewer = { caller, today };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
   const presenter =
     typeof route.presenter === "function" ? route.presenter({ caller, input }) : route.presenter;
-  const isWriting = route.method !== "GET";
+  const isWriting = !route.isReading;
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
     const source =
       route.source && (await findSource(db, route.source, parameters["id"] as string, viewer));
@@ -569,6 +589,7 @@ async function answerWith(
     const context: Context<Attributes, Database> = {
       db,
       input,
+      body: bytes,
       prepared,
       source: source as Source,
       caller: caller as Caller,
@@ -746,18 +767,6 @@ async function readParameters(
   }
 }
 
-/** Reports a truncated body as the client's error, not as a failure of the server. */
-function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8Array> | undefined {
-  if (!body) return undefined;
-  return (async function* () {
-    try {
-      yield* body;
-    } catch {
-      throw unreadable("message body was cut short");
-    }
-  })();
-}
-
 async function callerByToken(
   settings: PipelineSettings,
   db: Reader,
@@ -871,12 +880,9 @@ function reply(
   incoming: Incoming,
 ): Reply {
   if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
-  const status = route.status ?? (route.method === "POST" ? 201 : 200);
+  const status = route.status ?? (route.method === "POST" && !route.isReading ? 201 : 200);
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (result instanceof RawReply) return replyOfAnswer(result);
-  if (result instanceof FileReply) {
-    return { status, headers: { ...result.headers }, body: result.body };
-  }
   if (result instanceof Json) return { status, headers, body: JSON.stringify(result.value) };
   if (Array.isArray(result)) return { status, headers, body: presenter.write(result, view) };
 
@@ -941,11 +947,8 @@ function knownAs(error: unknown): unknown {
 }
 
 /** Adds the headers of every answer, and handles conditional GET. */
-function finish(
-  reply: Reply,
-  { incoming, mount, requestId, session, usage }: Exchange,
-  url: string | undefined,
-): void {
+function finish(reply: Reply, exchange: Exchange, url: string | undefined): void {
+  const { incoming, mount, requestId, session, usage } = exchange;
   const { headers } = reply;
   if (usage) Object.assign(headers, usageHeaders(usage));
   headers["x-request-id"] = requestId;
@@ -961,7 +964,7 @@ function finish(
   }
 
   if (isReading(incoming) && reply.status === 200 && reply.body !== null) {
-    if (typeof reply.body === "string" && headers["cache-control"] !== "no-store") {
+    if (!isStreamed(reply.body) && headers["cache-control"] !== "no-store") {
       headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
     }
     const etag = headers["etag"];
@@ -971,9 +974,11 @@ function finish(
       delete headers["content-type"];
     }
   }
+  if (exchange.body?.isUnread) headers["connection"] = "close";
+  const { body } = reply;
   // HEAD needs only the length.
-  if (typeof reply.body === "string" && reply.body.length > LARGE && incoming.method !== "HEAD") {
-    reply.body = inPieces(reply.body);
+  if (body && !isStreamed(body) && body.length > LARGE && incoming.method !== "HEAD") {
+    reply.body = inPieces(body);
   }
 }
 
