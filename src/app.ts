@@ -2,16 +2,17 @@ import { existsSync, realpathSync } from "node:fs";
 import type { HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin/index.ts";
 import { record } from "./audit/log.ts";
-import type { Authenticate } from "./auth/authenticate.ts";
 import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { reseal } from "./auth/reseal.ts";
 import { recordUsage } from "./auth/token-usage.ts";
 import { type Swept, sweepInBackground } from "./background.ts";
+import type { LogEntry } from "./core/http/access-log.ts";
+import type { Authenticate } from "./core/http/authenticator.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { HostRequest, Respond } from "./core/http/incoming.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
-import { createPipeline, type LogEntry } from "./core/http/pipeline.ts";
+import { createPipeline } from "./core/http/pipeline.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
@@ -163,13 +164,13 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const resources = mounts({ flows: { implicit, password }, pages: site.pages });
+  const mounted = mounts({ flows: { implicit, password }, pages: site.pages });
   const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
   await migrate(
     store,
-    resources.flatMap((resource) => resource.migrations),
+    mounted.flatMap(({ resources }) => resources).flatMap(({ migrations }) => migrations),
     now(),
   );
   const path = existsSync(database) ? realpathSync(database) : database;
@@ -192,7 +193,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
   const running = new Running(onError);
   const pipeline = createPipeline({
     store,
-    resources,
+    mounts: mounted,
     site,
     secrets,
     isClosing: running.isClosing,

@@ -14,8 +14,8 @@ export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
 export type { Visibility } from "./core/access/visibility.ts";
 export { ApiError } from "./core/errors.ts";
+export type { LogEntry } from "./core/http/access-log.ts";
 export type { HostRequest } from "./core/http/incoming.ts";
-export type { LogEntry } from "./core/http/pipeline.ts";
 export { OptionError } from "./core/options.ts";
 export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
 export {

@@ -1,8 +1,16 @@
-import { accountsResource } from "./audit/index.ts";
+import { auditEventResource } from "./audit/index.ts";
+import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
-import { oauth } from "./oauth/index.ts";
+import { applicationApi } from "./oauth/api.ts";
+import { authorizationEndpoint } from "./oauth/authorize.ts";
+import { OAUTH } from "./oauth/errors.ts";
+import { oauthResources } from "./oauth/index.ts";
+import { metadata } from "./oauth/metadata.ts";
 import type { Flows } from "./oauth/rules.ts";
+import { WEB } from "./pages/mount.ts";
 import { resources } from "./resources/index.ts";
+import { healthResource } from "./resources/meta/index.ts";
+import { API } from "./resources/mount.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
 /** Which optional pages and OAuth flows are enabled. */
@@ -11,13 +19,29 @@ export interface MountOptions {
   pages: readonly PageName[];
 }
 
-/** Everything with routes or tables: the API's resources and the other mounts. Tables exist whatever is chosen. */
-export function mounts(chosen: MountOptions): readonly Resource[] {
-  return [...resources, accountsResource, ...oauth(chosen.flows), ...pages(chosen.pages)];
+/** What anyone may call: health checks, and what clients look up before they know anything else. */
+const OPEN: Omit<Mount, "resources"> = {
+  name: "Operation",
+  base: "",
+  authenticators: [],
+  allowsOrigins: true,
+};
+
+/** Everything that answers requests or has tables, and where. A new mount is added here. */
+export function mounts(chosen: MountOptions): readonly Mount[] {
+  return [
+    { ...API, resources: [...resources, auditEventResource, applicationApi] },
+    { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
+    { ...OAUTH, resources: oauthResources(chosen.flows) },
+    { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
+  ];
 }
 
 /** {@link mounts} with all optional parts enabled. */
-export const allMounts: readonly Resource[] = mounts({
+export const allMounts: readonly Mount[] = mounts({
   flows: { implicit: true, password: true },
   pages: PAGE_NAMES,
 });
+
+/** All resources, of all mounts: they have the same tables whatever is enabled. */
+export const allResources: readonly Resource[] = allMounts.flatMap(({ resources: own }) => own);

@@ -1,5 +1,5 @@
 // Determines which columns are never null, from the schema created by the migrations.
-import { allMounts } from "../../src/mounts.ts";
+import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 
@@ -31,7 +31,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
 const store = await openStore(":memory:");
 await migrate(
   store,
-  allMounts.flatMap(({ migrations }) => migrations),
+  allResources.flatMap(({ migrations }) => migrations),
   0,
 );
 const tables = new Map<string, Map<string, boolean>>();

@@ -1,14 +1,21 @@
 // Derives a route's documentation from the route.
 import type { Caller } from "../../src/core/access/caller.ts";
+import type { Mount } from "../../src/core/http/mount.ts";
 import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
 
+/** A resource with its mount. */
+export interface Described extends Resource {
+  mount: Mount;
+}
+
 /** The resources for programs; pages are for people. */
-export const described: readonly Resource[] = allMounts.filter(
-  ({ mount, routes }) => mount?.credentials !== "session" && routes.length > 0,
-);
+export const described: readonly Described[] = allMounts
+  .filter(({ hasForms }) => !hasForms)
+  .flatMap((mount) => mount.resources.map((resource) => ({ ...resource, mount })))
+  .filter(({ routes }) => routes.length > 0);
 
 /** An attribute of a route: where it is sent and its possible values. */
 export interface Parameter {
@@ -42,7 +49,7 @@ const ID: AttributeNotes = {
 };
 
 /** Documents a route. */
-export function documented({ mount }: Resource, route: Route): Documented {
+export function documented({ mount }: Described, route: Route): Documented {
   return {
     route,
     operationId: operationIdOf(route),
@@ -51,7 +58,7 @@ export function documented({ mount }: Resource, route: Route): Documented {
     status:
       route.status ?? { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 }[route.method],
     answers: answersOf(route),
-    takesTokens: mount?.credentials !== "none",
+    takesTokens: mount.authenticators.length > 0,
   };
 }
 

@@ -1,22 +1,27 @@
 // The reference for machines.
 
 import type { Presenter } from "../../src/core/presenter.ts";
-import type { Resource } from "../../src/core/resource.ts";
 import { VERSION } from "../../src/core/version.ts";
-import { type Documented, described, documented, type Parameter } from "./documented.ts";
+import {
+  type Described,
+  type Documented,
+  described,
+  documented,
+  type Parameter,
+} from "./documented.ts";
 import { rights } from "./reference.ts";
 import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 
 /** The reference as an OpenAPI 3.1 document. */
-export function openapi(of: readonly Resource[] = described): Json {
+export function openapi(of: readonly Described[] = described): Json {
   const schemas: Json = {};
   const names = new Map<Presenter, string>();
   const paths: Record<string, Json> = {};
   for (const resource of of) {
     for (const route of resource.routes) {
       const path = route.path.replace(/:(\w+)\*?/g, "{$1}");
-      paths[path] ??= resource.mount?.base === "" ? { servers: [{ url: "/" }] } : {};
+      paths[path] ??= resource.mount.base === "" ? { servers: [{ url: "/" }] } : {};
       paths[path][route.method.toLowerCase()] = operation(
         resource,
         documented(resource, route),
@@ -71,7 +76,7 @@ const ERROR: Json = {
 };
 
 /** `Issue` for a resource's first shape, `IssueDetails` for the next, then the operation's id with `Answer`. */
-function nameOf({ name }: Resource, id: string, taken: Json): string {
+function nameOf({ name }: Described, id: string, taken: Json): string {
   const words = name.replace(/^Group issue /, "").split(/\W+/);
   const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
   const one = camel.replace(/ies$/, "y").replace(/([^s])s$/, "$1");
@@ -104,7 +109,7 @@ function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof p
 const queryParameter = (name: string, schema: Json): Json => ({ name, in: "query", schema });
 
 function operation(
-  resource: Resource,
+  resource: Described,
   of: Documented,
   schemaOf: (shape: Presenter, operationId: string) => Json,
 ): Json {

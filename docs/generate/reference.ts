@@ -3,11 +3,16 @@
 import type { Fields } from "../../src/core/field.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
-import type { Resource } from "../../src/core/resource.ts";
-import { type Documented, described, documented, type Parameter } from "./documented.ts";
+import {
+  type Described,
+  type Documented,
+  described,
+  documented,
+  type Parameter,
+} from "./documented.ts";
 
 /** The reference for people, in Markdown. */
-export function reference(of: readonly Resource[] = described): string {
+export function reference(of: readonly Described[] = described): string {
   const known = new Map<Presenter, string>();
   return [
     "<!-- Generated from the routes by `npm run docs`: do not edit. -->",

@@ -25,8 +25,8 @@ const auditEvent = presenter({
   created_at: field.instant("a.created_at"),
 });
 
-/** Tables shared by all mounts (sessions, attempts, audit log), and the audit log's routes. */
-export const accountsResource: Resource = {
+/** The audit log, and the tables of sign-in. */
+export const auditEventResource: Resource = {
   name: "Audit events",
   migrations,
   routes: [

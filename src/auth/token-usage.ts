@@ -1,8 +1,8 @@
+import type { TokenUsage } from "../core/http/authenticator.ts";
 import { networkOf } from "../core/http/network.ts";
 import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Store } from "../store/port.ts";
-import type { TokenUsage } from "./authenticate.ts";
 import * as sessions from "./sessions.ts";
 import { attempt } from "./throttle.ts";
 

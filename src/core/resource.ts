@@ -5,7 +5,6 @@ import type { Feature } from "./access/features.ts";
 import type { Role } from "./access/roles.ts";
 import type { Source } from "./access/source.ts";
 import type { Viewer } from "./access/visibility.ts";
-import type { ApiError } from "./errors.ts";
 import type { View } from "./field.ts";
 import type { Bytes, Incoming } from "./http/incoming.ts";
 import type { UploadSpec } from "./http/upload.ts";
@@ -103,24 +102,6 @@ export interface Site {
   /** The embedding app's own sign-in page, if it has one. */
   readonly signInUrl: string | undefined;
 }
-
-/**
- * A group of routes sharing a base path, accepted credentials and an error format. The API is one; pages are another.
- */
-export interface Mount {
-  /** The prefix of its routes' paths: `""` for none. */
-  readonly base: string;
-  /**
-   * `"token"`: all credentials of the API (docs/authentication.md). `"session"`: only the session cookie, and unsafe
-   * methods need the CSRF token. `"none"`: the routes authenticate callers themselves.
-   */
-  readonly credentials: "token" | "session" | "none";
-  /** Turns an error into an answer. Default: its JSON body. */
-  readonly showError?: (error: ApiError, visit: PageContext) => RawReply;
-}
-
-/** The API itself. */
-export const API: Mount = { base: "/api/v4", credentials: "token" };
 
 /** Who may call a route: anyone, any signed-in user (else 401), or administrators (else 403). */
 type Access = "anyone" | "user" | "admin";
@@ -255,7 +236,7 @@ export interface Route
   readonly whenDisabled?: "refuse" | "leave out";
   /** Whether it answers a page of a list. */
   readonly isList: boolean;
-  /** Whether it can only read: it gets no transaction. */
+  /** Whether it only reads: every GET, and a POST declared by `query`. It runs in no transaction. */
   readonly isReading: boolean;
 }
 
@@ -263,8 +244,6 @@ export interface Route
 export interface Resource {
   /** Its heading in the reference. */
   readonly name: string;
-  /** Default: {@link API}. */
-  readonly mount?: Mount;
   readonly migrations: readonly Migration[];
   readonly routes: readonly Route[];
 }
@@ -306,8 +285,8 @@ export interface RouteBuilder<Prefix extends string, S extends Source | undefine
   readonly get: Declare<Prefix, Reader, S>;
   /** A reading route that answers a page of a list. */
   readonly list: Declare<Prefix, Reader, S>;
-  /** A reading route that gets what it needs in a body: a POST. */
-  readonly read: Declare<Prefix, Reader, S>;
+  /** A POST that only reads, such as a search whose conditions are in the body. */
+  readonly query: Declare<Prefix, Reader, S>;
   /** A creating route, or an action. */
   readonly post: Declare<Prefix, Database, S>;
   /** A replacing or changing route. */
@@ -352,25 +331,24 @@ export function routes({
   path: prefix = "",
   ...rest
 }: Partial<SharedOfSource<string>> = {}): unknown {
-  const declare = (method: Method, kind: Partial<Route> = {}) => {
-    const { isList = false, isReading = false } = kind;
-    return (path: string, spec: object) => ({
+  const declare =
+    (method: Method, kind: Pick<Route, "isList" | "isReading">) =>
+    (path: string, spec: object) => ({
       ...spec,
       ...(source && { source }),
       ...rest,
       method,
-      isList,
-      isReading,
+      ...kind,
       path: `${source ? `/${source}s/:id` : ""}${prefix}${path}`,
     });
-  };
+  const writing = { isList: false, isReading: false };
   return {
-    get: declare("GET", { isReading: true }),
-    list: declare("GET", { isReading: true, isList: true }),
-    read: declare("POST", { isReading: true }),
-    post: declare("POST"),
-    put: declare("PUT"),
-    patch: declare("PATCH"),
-    del: declare("DELETE"),
+    get: declare("GET", { isList: false, isReading: true }),
+    list: declare("GET", { isList: true, isReading: true }),
+    query: declare("POST", { isList: false, isReading: true }),
+    post: declare("POST", writing),
+    put: declare("PUT", writing),
+    patch: declare("PATCH", writing),
+    del: declare("DELETE", writing),
   };
 }

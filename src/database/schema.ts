@@ -1,10 +1,10 @@
-import { allMounts } from "../mounts.ts";
+import { allResources } from "../mounts.ts";
 import { migrate } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/port.ts";
 
 /** Every step of the schema. */
-export const migrations = allMounts.flatMap((resource) => resource.migrations);
+export const migrations = allResources.flatMap((resource) => resource.migrations);
 
 /** A table, described for both engines. */
 export interface Table {

@@ -10,7 +10,6 @@ import {
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { WEB } from "../pages/mount.ts";
 import { page } from "../pages/page.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { type Application, findByUid } from "./applications.ts";
@@ -81,7 +80,6 @@ export function authorizationEndpoint(flows: Flows): Resource {
   };
   return {
     name: "OAuth2 authorization",
-    mount: WEB,
     migrations: [],
     routes: [
       get(PATH, {

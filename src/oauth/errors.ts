@@ -1,5 +1,6 @@
 import { ApiError } from "../core/errors.ts";
-import { type Mount, RawReply } from "../core/resource.ts";
+import type { Mount } from "../core/http/mount.ts";
+import { RawReply } from "../core/resource.ts";
 
 /** Descriptions of the error codes of RFC 6749 §4.1.2.1 and §5.2, in GitLab's words. */
 const MEANINGS = {
@@ -78,4 +79,10 @@ function codeOf(status: number): Problem["error"] {
 }
 
 /** Endpoints that applications call without a user: errors are RFC 6749's, and each endpoint checks credentials. */
-export const OAUTH: Mount = { base: "", credentials: "none", showError };
+export const OAUTH: Omit<Mount, "resources"> = {
+  name: "OAuth2",
+  base: "",
+  authenticators: [],
+  allowsOrigins: true,
+  showError,
+};

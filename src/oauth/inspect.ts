@@ -1,10 +1,10 @@
-import { bearerOf } from "../auth/authenticate.ts";
+import { bearerOf } from "../auth/credentials.ts";
 import { type Resource, routes } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
 import { authenticateClient, clientInput } from "./client.ts";
-import { answer, missing, OAUTH, problem, refusal } from "./errors.ts";
+import { answer, missing, problem, refusal } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { parameter } from "./rules.ts";
 
@@ -19,7 +19,6 @@ const tokenInput = {
 /** Token info, introspection and revocation. */
 export const tokenInspection: Resource = {
   name: "OAuth2 token inspection",
-  mount: OAUTH,
   migrations: [],
   routes: [
     get("/oauth/token/info", {

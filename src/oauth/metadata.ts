@@ -9,7 +9,6 @@ const { get } = routes();
 export function metadata(flows: Flows): Resource {
   return {
     name: "OAuth2 metadata",
-    mount: { base: "", credentials: "none" },
     migrations: [],
     routes: [
       get("/.well-known/oauth-authorization-server", {

@@ -7,7 +7,7 @@ import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import type { Application } from "./applications.ts";
 import { authenticateClient, clientInput } from "./client.ts";
-import { answer, missing, OAUTH, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
+import { answer, missing, type Problem, problem, refusal, refusalAnswer } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { answers } from "./pkce.ts";
 import { type Flows, grantableScopes, parameter } from "./rules.ts";
@@ -48,7 +48,6 @@ export function tokenEndpoint(flows: Flows): Resource {
   };
   return {
     name: "OAuth2 tokens",
-    mount: OAUTH,
     migrations: [],
     routes: [
       post("/oauth/token", {

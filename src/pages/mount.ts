@@ -1,11 +1,21 @@
+import { hostSignIn } from "../auth/authenticators/host.ts";
+import { sessionCookie } from "../auth/authenticators/session.ts";
 import type { ApiError } from "../core/errors.ts";
-import type { Mount, PageContext, RawReply } from "../core/resource.ts";
+import type { Mount } from "../core/http/mount.ts";
+import type { PageContext, RawReply } from "../core/resource.ts";
 import { html } from "./html.ts";
 import { homeOf, mountOf } from "./navigation.ts";
 import { page, redirect } from "./page.ts";
 
 /** Pages for people, who are identified by the session cookie or by the embedding app. */
-export const WEB: Mount = { base: "", credentials: "session", showError };
+export const WEB: Omit<Mount, "resources"> = {
+  name: "Pages",
+  base: "",
+  authenticators: [hostSignIn, sessionCookie],
+  hasForms: true,
+  answersBrowsers: true,
+  showError,
+};
 
 const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
   400: {

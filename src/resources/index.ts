@@ -9,7 +9,7 @@ import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
-import { healthResource, metaResource } from "./meta/index.ts";
+import { metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
@@ -20,7 +20,7 @@ import { impersonationTokenResource, personalTokenResource } from "./tokens/inde
 import { userResource } from "./users/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
-/** All resources, by folder name. A new resource is added here. */
+/** All resources of the REST API, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
   awardEmojiResource,
   badgeResource,
@@ -32,7 +32,6 @@ export const resources: readonly Resource[] = [
   labelResource,
   memberResource,
   mergeRequestResource,
-  healthResource,
   metaResource,
   milestoneResource,
   noteResource,

@@ -17,7 +17,6 @@ import { type ApplicationData, readLines } from "../oauth/rules.ts";
 import { choices, confirmed, field, form, tried, typed } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
-import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
@@ -39,7 +38,6 @@ const applicationId = { application_id: param.untypedId() };
 /** OAuth2 applications: those the user registered, and those they authorized. */
 export const applicationPages: Resource = {
   name: "Applications",
-  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {

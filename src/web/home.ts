@@ -1,5 +1,4 @@
 import { type Resource, routes } from "../core/resource.ts";
-import { WEB } from "../pages/mount.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { redirect } from "../pages/page.ts";
 
@@ -8,7 +7,6 @@ const { get } = routes();
 /** A standalone server's `/`, which people open first. It redirects to the first page. */
 export const home: Resource = {
   name: "Home",
-  mount: WEB,
   migrations: [],
   routes: [
     get("/", {

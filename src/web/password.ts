@@ -14,7 +14,6 @@ import {
 } from "../core/resource.ts";
 import { field, form, type Tried, tried, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
@@ -27,7 +26,6 @@ const EDIT = `${PATH}/edit`;
 /** The page to change a password. */
 export const passwordPages: Resource = {
   name: "Password",
-  mount: WEB,
   migrations: [],
   routes: [
     get(EDIT, {

@@ -1,6 +1,5 @@
 import { type Resource, routes } from "../core/resource.ts";
 import { html } from "../pages/html.ts";
-import { WEB } from "../pages/mount.ts";
 import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
@@ -18,7 +17,6 @@ const ABOUT: Readonly<Partial<Record<NavigationItem["page"], string>>> = {
 /** The start page of signed-in users. */
 export const profilePages: Resource = {
   name: "Account",
-  mount: WEB,
   migrations: [],
   routes: [
     get("/-/profile", {

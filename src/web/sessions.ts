@@ -7,7 +7,6 @@ import { type Resource, routes } from "../core/resource.ts";
 import { confirmed, form } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
-import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { browser, instant } from "../pages/words.ts";
@@ -19,7 +18,6 @@ const PATH = "/-/user_settings/active_sessions";
 /** The user's active sessions. */
 export const sessionPages: Resource = {
   name: "Active sessions",
-  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {

@@ -16,7 +16,6 @@ import {
 } from "../core/resource.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { WEB } from "../pages/mount.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
@@ -33,7 +32,6 @@ const returnTo = { return_to: param.optional(typed) };
 /** Signing in and out, and setting the password for it. */
 export const signInPages: Resource = {
   name: "Signing in",
-  mount: WEB,
   migrations: [],
   routes: [
     get(SIGN_IN, {

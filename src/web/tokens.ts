@@ -10,7 +10,6 @@ import { dayOf } from "../core/time.ts";
 import { choices, confirmed, field, form, readForm, typed } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
-import { WEB } from "../pages/mount.ts";
 import { page } from "../pages/page.ts";
 import { day, instant } from "../pages/words.ts";
 import * as tokens from "../resources/tokens/queries.ts";
@@ -26,7 +25,6 @@ const PROPOSED_DAYS = 30;
 /** The page of personal access tokens. */
 export const tokenPages: Resource = {
   name: "Personal access tokens",
-  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, {

@@ -6,7 +6,6 @@ import { type PageContext, type RawReply, type Resource, routes } from "../core/
 import type { Secrets } from "../core/secrets.ts";
 import { field, form, typed } from "../pages/form.ts";
 import { Html, html } from "../pages/html.ts";
-import { WEB } from "../pages/mount.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { instant } from "../pages/words.ts";
@@ -22,7 +21,6 @@ const password = { password: typed };
 /** The page to set up and remove the second factor. */
 export const twoFactorPages: Resource = {
   name: "Two-factor authentication",
-  mount: WEB,
   migrations: [],
   routes: [
     get(PATH, { summary: "Two-factor page", handle: (context) => twoFactorPage(context) }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
-import { allMounts } from "../../src/mounts.ts";
+import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 
@@ -132,7 +132,7 @@ it("are reassigned in databases of older versions too", async () => {
     await db.run("drop index users_ghost");
     await db.run("delete from schema_migrations where id like '20261122-70-%'");
   });
-  const migrations = allMounts.flatMap((resource) => resource.migrations);
+  const migrations = allResources.flatMap((resource) => resource.migrations);
   await migrate(app.store, migrations, Date.now());
   const issue = await ok(app, `GET ${site}/issues/1`, "owner");
   const ghost = { username: "ghost1", name: "Ghost User" };

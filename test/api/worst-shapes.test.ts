@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
-import { allMounts } from "../../src/mounts.ts";
+import { allMounts, allResources } from "../../src/mounts.ts";
 import { openStore } from "../../src/store/open.ts";
 import {
   type CallOptions,
@@ -65,7 +65,8 @@ function shaped(shape: number, length: number): string {
 const withOAuth: readonly Route[] = [
   ...routes,
   ...allMounts
-    .filter(({ mount }) => mount?.credentials === "none")
+    .filter(({ authenticators }) => authenticators.length === 0)
+    .flatMap(({ resources }) => resources)
     .flatMap((resource) => resource.routes),
 ];
 
@@ -190,7 +191,7 @@ describe("the worst texts at the largest size", () => {
   });
 
   it("every text is bounded", () => {
-    const unbounded = allMounts.flatMap((resource) =>
+    const unbounded = allResources.flatMap((resource) =>
       resource.routes.flatMap((route) =>
         Object.entries(route.input ?? {})
           .map(([name, schema]) => ({ name, ...notesOf(schema) }))

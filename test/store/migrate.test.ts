@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { allMounts } from "../../src/mounts.ts";
+import { allResources } from "../../src/mounts.ts";
 import { type Migration, migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Store, StoreError } from "../../src/store/port.ts";
@@ -72,7 +72,7 @@ const FROZEN: Record<string, string> = {
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
 };
 
-const released = allMounts.flatMap(({ migrations }) => migrations);
+const released = allResources.flatMap(({ migrations }) => migrations);
 
 let database: TestDatabase;
 let store: Store;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as outbox from "../../src/jobs/outbox.ts";
-import { allMounts } from "../../src/mounts.ts";
+import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/port.ts";
@@ -21,7 +21,7 @@ beforeEach(async () => {
   store = await opened();
   await migrate(
     store,
-    allMounts.flatMap(({ migrations }) => migrations),
+    allResources.flatMap(({ migrations }) => migrations),
     now,
   );
 });

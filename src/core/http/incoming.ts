@@ -39,6 +39,11 @@ export interface Incoming {
  */
 export type HostRequest = IncomingMessage | Request;
 
+/** Whether a request's method only reads (RFC 9110 §9.2.1). */
+export function isSafe({ method }: Pick<Incoming, "method">): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
 /** An answer, before an adapter turns it into a response. */
 export interface Reply {
   status: number;

@@ -71,10 +71,15 @@ export function isVerified(
   return hasCsrfToken(incoming, session, given) && !isCrossSite(incoming, url);
 }
 
-function hasCsrfToken(
+/**
+ * Whether a request has the CSRF token of a session cookie.
+ *
+ * @param given the token of the form, used without an `X-CSRF-Token` header
+ */
+export function hasCsrfToken(
   incoming: Pick<Incoming, "header">,
   session: string,
-  given: unknown,
+  given?: unknown,
 ): boolean {
   const sent = incoming.header("x-csrf-token") ?? given;
   if (typeof sent !== "string") return false;

@@ -39,7 +39,6 @@ export const metaResource: Resource = {
 /** Routes outside the API: health checks, and the generated avatars that responses link to. */
 export const healthResource: Resource = {
   name: "Health",
-  mount: { base: "", credentials: "none" },
   migrations: outboxMigrations,
   routes: [
     get("/-/health", {

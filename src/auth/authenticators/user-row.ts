@@ -1,0 +1,30 @@
+import type { Caller, Proof } from "../../core/access/caller.ts";
+import { forbidden } from "../../core/errors.ts";
+import type { Scope } from "../../core/scopes.ts";
+
+/** The columns of a user that {@link callerOf} needs, of the table's alias `u`. */
+export const USER_COLUMNS = "u.id, u.username, u.admin, u.external, u.state";
+
+/** A row of them. */
+export interface UserRow {
+  id: number;
+  username: string;
+  admin: number;
+  external: number;
+  state: string;
+}
+
+/** Signed-in users may do everything but act as others; so may CI jobs on routes that accept their tokens. */
+export const SESSION_SCOPES: readonly Scope[] = ["api"];
+
+/**
+ * The caller whose credential was found.
+ *
+ * @throws ApiError 403 for a blocked user
+ */
+export function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
+  if (row.state !== "active") throw forbidden("Your account has been blocked.");
+  // Not spread: spreading a row takes longer than finding it.
+  const { id, username, admin, external } = row;
+  return { id, username, admin: admin === 1, external: external === 1, scopes, by };
+}

@@ -1,0 +1,43 @@
+import type { Exchange } from "./exchange.ts";
+
+/** A request and its answer, for a log. It contains no secrets: no query, no headers. */
+export interface LogEntry {
+  /** When it was logged, as an ISO 8601 instant. */
+  time: string;
+  method: string;
+  path: string;
+  status: number;
+  /** Milliseconds until the answer was ready. */
+  duration: number;
+  ip: string;
+  request_id: string;
+  /** The caller's user name, if there is a caller; with sudo the user they act as. */
+  user?: string;
+  /** The administrator who acts as `user` by sudo. */
+  sudoer?: string;
+}
+
+/**
+ * Describes a request and its answer.
+ *
+ * @param took milliseconds until the answer was ready
+ * @param now epoch milliseconds
+ */
+export function logEntryOf(
+  { incoming, requestId, caller }: Exchange,
+  status: number,
+  took: number,
+  now: number,
+): LogEntry {
+  return {
+    time: new Date(now).toISOString(),
+    method: incoming.method,
+    path: incoming.path,
+    status,
+    duration: Math.round(took * 100) / 100,
+    ip: incoming.ip,
+    request_id: requestId,
+    ...(caller ? { user: caller.username } : {}),
+    ...(caller?.sudoer ? { sudoer: caller.sudoer.username } : {}),
+  };
+}

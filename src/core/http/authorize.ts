@@ -1,0 +1,249 @@
+import type { Reader, Store } from "../../store/port.ts";
+import type { Caller } from "../access/caller.ts";
+import { requireScope } from "../access/caller.ts";
+import { requireFeature } from "../access/features.ts";
+import type { Role } from "../access/roles.ts";
+import { findSource, requireRole, type Source } from "../access/source.ts";
+import type { Viewer } from "../access/visibility.ts";
+import { ApiError, forbidden, unauthorized, unverified } from "../errors.ts";
+import type { QuotaUsage } from "../rate-limits.ts";
+import { type Route, TIERS, type Tier } from "../resource.ts";
+import {
+  type AuthSettings,
+  areSame,
+  type Credentials,
+  credentialsOf,
+  findCaller,
+  RevokedToken,
+} from "./authenticator.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import { isSafe } from "./incoming.ts";
+import type { Parameters } from "./parameters.ts";
+import { identifiesFirst } from "./request.ts";
+import { isVerified, newSessionToken, sessionOf } from "./session-cookie.ts";
+
+/** What authorization needs of the application. */
+export interface AuthorizationSettings extends AuthSettings {
+  store: Store;
+  tier: Tier;
+  /** Counts a request; `undefined` if requests are not limited. @throws ApiError 429 */
+  limitRequests:
+    | ((caller: Caller | undefined, ip: string, now: number) => Promise<QuotaUsage | undefined>)
+    | undefined;
+}
+
+/** The caller, found before the body is read: by headers, query or the embedding app. */
+export interface Identified {
+  readonly caller: Caller | undefined;
+  readonly credentials: Credentials;
+}
+
+/**
+ * Finds the caller before the body is read, so that no large body is read in vain.
+ *
+ * @param query the parameters of the query
+ * @param now epoch milliseconds
+ * @returns `undefined` if the mount needs the body first
+ * @throws ApiError as {@link authorizeCaller}
+ */
+export async function identify(
+  settings: AuthorizationSettings,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  query: Parameters,
+  now: number,
+): Promise<Identified | undefined> {
+  const { mount } = endpoint;
+  if (!identifiesFirst(mount)) return undefined;
+  const { incoming } = exchange;
+  const db = settings.store.reader();
+  const found = await find(settings, db, endpoint, exchange, query, now);
+  const { caller } = found;
+  if (!caller) return found;
+  exchange.caller = caller;
+  await countRequest(settings, endpoint, exchange, caller, now);
+  // With sudo the other user's rights count, and the body may ask for sudo.
+  if (!caller.scopes.includes("sudo") && !mount.impersonation?.isAsked(incoming, query)) {
+    requireAccess(endpoint, caller);
+  }
+  return found;
+}
+
+/**
+ * Decides whether the caller may use a route at all: who they are, whether they have requests left, and whether the
+ * route is open to them and their credential's scopes.
+ *
+ * @param parameters query and body
+ * @param identified what {@link identify} found
+ * @param now epoch milliseconds
+ * @throws ApiError 401, 403, 422 without the CSRF token of a form, or 429
+ */
+export async function authorizeCaller(
+  settings: AuthorizationSettings,
+  db: Reader,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  parameters: Parameters,
+  now: number,
+  identified?: Identified,
+): Promise<Caller | undefined> {
+  const { mount } = endpoint;
+  const caller = mount.hasForms
+    ? await findVisitor(settings, db, endpoint, exchange, parameters, now)
+    : await findAgain(settings, db, endpoint, exchange, parameters, now, identified);
+  const acting = mount.impersonation
+    ? await mount.impersonation.actAs(db, caller, exchange.incoming, parameters)
+    : caller;
+  exchange.caller = acting;
+  await countRequest(settings, endpoint, exchange, acting, now);
+  requireAccess(endpoint, acting);
+  return acting;
+}
+
+/**
+ * Finds the group or project of a route; the caller may read it, and a CI job stays in its project.
+ *
+ * @param id the path's `:id`, decoded
+ * @returns `undefined` for routes without a source
+ * @throws ApiError 403 or 404
+ */
+export async function findRouteSource(
+  db: Reader,
+  { source: kind }: Route,
+  id: string,
+  viewer: Viewer,
+  caller: Caller | undefined,
+): Promise<Source | undefined> {
+  if (!kind) return undefined;
+  const source = await findSource(db, kind, id, viewer);
+  requireOwnProject(caller, source);
+  return source;
+}
+
+/**
+ * Decides whether the caller may do what the route does: by their role, the project's features, and the tier.
+ *
+ * @param role the role the route needs in its source, if any
+ * @throws ApiError 401 for anonymous callers where a role is needed, otherwise 403
+ */
+export function requirePermission(
+  route: Route,
+  role: Role | undefined,
+  source: Source | undefined,
+  caller: Caller | undefined,
+  tier: Tier,
+): void {
+  if (source) {
+    if (role) requireRoleOf(caller, source, role);
+    requireFeature(source, route);
+  }
+  if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(tier)) throw forbidden();
+}
+
+async function find(
+  settings: AuthorizationSettings,
+  db: Reader,
+  { route, mount }: Endpoint,
+  { incoming }: Exchange,
+  parameters: Parameters,
+  now: number,
+  isVerified = false,
+): Promise<Identified> {
+  const { authenticators } = mount;
+  const request = { incoming, parameters, route, isVerified };
+  const credentials = credentialsOf(authenticators, request, settings);
+  try {
+    const caller = await findCaller(authenticators, credentials, db, incoming, now, settings);
+    return { caller, credentials };
+  } catch (error) {
+    if (error instanceof RevokedToken) await route.onRevoked?.(settings.store, error.tokenId, now);
+    throw error;
+  }
+}
+
+/** The caller as {@link identify} found them, unless the body has other credentials. */
+async function findAgain(
+  settings: AuthorizationSettings,
+  db: Reader,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  parameters: Parameters,
+  now: number,
+  identified: Identified | undefined,
+): Promise<Caller | undefined> {
+  if (identified) {
+    const { route, mount } = endpoint;
+    const request = { incoming: exchange.incoming, parameters, route, isVerified: false };
+    const credentials = credentialsOf(mount.authenticators, request, settings);
+    if (areSame(credentials, identified.credentials)) return identified.caller;
+  }
+  return (await find(settings, db, endpoint, exchange, parameters, now)).caller;
+}
+
+/** The visitor of a mount with forms, whose unsafe requests must come from one of our own forms. */
+async function findVisitor(
+  settings: AuthorizationSettings,
+  db: Reader,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  parameters: Parameters,
+  now: number,
+): Promise<Caller | undefined> {
+  const { incoming } = exchange;
+  const session = sessionOf(incoming) ?? newSessionToken();
+  exchange.session = session;
+  const token = parameters["authenticity_token"];
+  if (!isSafe(incoming) && !isVerified(incoming, session, settings.url, token)) throw unverified();
+  try {
+    return (await find(settings, db, endpoint, exchange, parameters, now, true)).caller;
+  } catch (error) {
+    // A refused user gets a new cookie: otherwise they could not sign in as someone else.
+    if (error instanceof ApiError) exchange.session = newSessionToken();
+    throw error;
+  }
+}
+
+async function countRequest(
+  { limitRequests }: AuthorizationSettings,
+  { mount }: Endpoint,
+  exchange: Exchange,
+  caller: Caller | undefined,
+  now: number,
+): Promise<void> {
+  if (!limitRequests || !mount.countsRequests) return;
+  exchange.usage ??= await limitRequests(caller, exchange.incoming.ip, now);
+}
+
+function requireAccess({ route, scopes }: Endpoint, caller: Caller | undefined): void {
+  if (!caller) {
+    if (route.access === "anyone") return;
+    throw unauthorized();
+  }
+  requireScope(caller, scopes);
+  if (route.access === "admin" && !caller.admin) throw forbidden();
+}
+
+/** Checks the role. Anonymous callers get 401 instead of 403. */
+function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
+  if (!caller) throw unauthorized();
+  requireRole(source, role);
+}
+
+/**
+ * Checks that a CI job stays in its project.
+ *
+ * @throws ApiError 403
+ */
+function requireOwnProject(caller: Caller | undefined, source: Source | undefined): void {
+  if (
+    caller?.by.kind !== "job" ||
+    (source?.kind === "project" && source.id === caller.by.projectId)
+  ) {
+    return;
+  }
+  const { projectPath } = caller.by;
+  throw forbidden(
+    `Authentication by CI/CD job token not allowed from ${projectPath} to ${source?.fullPath}.`,
+  );
+}

@@ -1,0 +1,249 @@
+/*! Contains @hattip/compose and @hattip/router, (c) 2022 Fatih Aygün, under the MIT licence. */
+import { composePartial, type RequestContext } from "@hattip/compose";
+import { createRouter } from "@hattip/router";
+import { methodNotAllowed, notAcceptable, unreadable } from "../errors.ts";
+import { notesOf } from "../input.ts";
+import type { Method } from "../resource.ts";
+import { type Endpoint, endpointOf } from "./endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Incoming, isSafe, type Reply } from "./incoming.ts";
+import { type Mount, ownsPath, unknownIn } from "./mount.ts";
+
+/** Answers a matched request. */
+type Answer = (endpoint: Endpoint, exchange: Exchange) => Promise<Reply>;
+
+/** Which paths are ours, and which endpoint answers them. */
+export interface Router {
+  /** Whether a path may be ours; others are the embedding app's. */
+  mayOwn(incoming: Incoming): boolean;
+  /**
+   * Finds the endpoint and answers with it.
+   *
+   * @returns `undefined` if the path is not ours
+   * @throws ApiError 404, 405, 406, and whatever `answer` throws
+   */
+  route(exchange: Exchange): Promise<Reply | undefined>;
+}
+
+/** What hattip needs to match, and what it found. No URL or Request is created. */
+interface Matching {
+  readonly url: { readonly pathname: string };
+  readonly method: string;
+  readonly next: () => Promise<undefined>;
+  params: Record<string, string>;
+  readonly exchange: Exchange;
+  /** The methods of paths that matched but lack the request's method. */
+  allowed?: string[];
+  reply?: Reply;
+}
+
+/**
+ * Stands for the reply stored beside it, so that no Response is created if the adapter needs none. It is not an
+ * instance of `Response` either: hattip would check for the global one, which a host may have replaced since.
+ */
+const ANSWERED = { toResponse: () => NO_RESPONSE };
+const NO_RESPONSE = Promise.resolve(undefined as unknown as Response);
+const NO_PARAMS: Record<string, string> = {};
+const NOBODY_NEXT = () => Promise.resolve(undefined);
+
+/** Creates the router. hattip finds the path, with one entry for each; the entry finds the method. */
+export function createMountRouter(mounts: readonly Mount[], answer: Answer): Router {
+  const byPath = new Map<string, Map<Method, Endpoint>>();
+  for (const mount of mounts) {
+    for (const route of mount.resources.flatMap(({ routes }) => routes)) {
+      const path = mount.base + route.path;
+      const methods = byPath.get(path) ?? new Map<Method, Endpoint>();
+      methods.set(route.method, endpointOf(route, mount));
+      byPath.set(path, methods);
+    }
+  }
+  const paths = [...byPath.keys()].sort(byPrecedence);
+  const hattip = createRouter();
+  for (const path of paths) {
+    const methods = byPath.get(path) as Map<Method, Endpoint>;
+    const find = finderOf(methods);
+    hattip.use(matcherOf(path, takesFormat(path, methods)), async (context) => {
+      const matching = context as unknown as Matching;
+      const endpoint = find(matching);
+      if (!endpoint) return undefined;
+      const { exchange } = matching;
+      exchange.endpoint = endpoint;
+      exchange.mount = endpoint.mount;
+      exchange.params = matching.params;
+      requireFormat(endpoint, exchange);
+      matching.reply = await answer(endpoint, exchange);
+      return ANSWERED;
+    });
+  }
+  const matchersOf = grouped(paths, hattip.handlers);
+  const words = new Set(paths.map(firstSegment).filter((word) => word !== ""));
+  return {
+    mayOwn: (incoming) => {
+      const { path } = incoming;
+      if (path === "/") return incoming.ownsRoot || (isMounted(incoming) && wantsPage(incoming));
+      return words.has(firstSegment(path)) || mounts.some((mount) => ownsPath(mount, path));
+    },
+    route: async (exchange) => {
+      const { incoming } = exchange;
+      if (incoming.base === undefined) throw unreadable("malformed Host header");
+      const matching: Matching = {
+        url: { pathname: withoutEndingSlashes(incoming.path) },
+        method: incoming.method,
+        next: NOBODY_NEXT,
+        params: NO_PARAMS,
+        exchange,
+      };
+      await matchersOf(incoming.path)(matching as unknown as RequestContext);
+      if (matching.reply) return matching.reply;
+      if (matching.allowed) return replyToOtherMethod(incoming, matching.allowed);
+      const owner = mounts.find((mount) => ownsPath(mount, incoming.path));
+      if (!owner) return undefined;
+      exchange.mount = owner;
+      throw unknownIn(owner, incoming.path);
+    },
+  };
+}
+
+/** Whether a browser asks for a page; programs accept JSON or anything. */
+export function wantsPage(incoming: Incoming): boolean {
+  return isSafe(incoming) && /\btext\/html\b/i.test(incoming.header("accept") ?? "");
+}
+
+/** Whether a host mounts us below a prefix, so that no one else needs `/` there. */
+function isMounted({ base }: Incoming): boolean {
+  return base !== undefined && base.indexOf("/", base.indexOf("://") + 3) >= 0;
+}
+
+function firstSegment(path: string): string {
+  return path.split("/", 2)[1] as string;
+}
+
+function replyToOtherMethod({ method }: Incoming, allowed: readonly string[]): Reply {
+  const allow = [...new Set(["OPTIONS", ...allowed])].sort().join(", ");
+  if (method !== "OPTIONS") throw methodNotAllowed(allow);
+  return { status: 204, headers: { allow }, body: null };
+}
+
+/** Finds the endpoint for the method; else another path may match, as `/wikis/:slug*` after `/wikis/attachments`. */
+function finderOf(methods: ReadonlyMap<Method, Endpoint>) {
+  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
+  return (matching: Matching): Endpoint | undefined => {
+    const { method } = matching.exchange.incoming;
+    const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
+    if (!found) matching.allowed = [...(matching.allowed ?? []), ...allow];
+    return found;
+  };
+}
+
+type Match = ReturnType<typeof composePartial>;
+
+/**
+ * hattip tries hundreds of patterns one by one, so each path only gets those that fit the two segments that distinguish
+ * most of them: `/api/v4/projects/:id/labels` by its third and fifth.
+ */
+function grouped(
+  paths: readonly string[],
+  handlers: ReturnType<typeof createRouter>["handlers"],
+): (path: string) => Match {
+  const keyOf = (third: string | undefined, fifth: string | undefined) =>
+    `${third ?? ""}/${fifth ?? ""}`;
+  const fixed = paths.map((path) => [fixedSegment(path, 3), fixedSegment(path, 5)] as const);
+  const words = new Set(fixed.flat());
+  const known = (segment: string | undefined) => {
+    const word = segment?.split(".", 1)[0];
+    return words.has(word) ? word : undefined;
+  };
+  const groups = new Map<string, Match>();
+  return (path) => {
+    const segments = path.split("/", 6);
+    const [third, fifth] = [known(segments[3]), known(segments[5])];
+    const key = keyOf(third, fifth);
+    let match = groups.get(key);
+    if (!match) {
+      match = composePartial(
+        handlers.filter((_, index) => {
+          const [ownThird, ownFifth] = fixed[index] as (typeof fixed)[number];
+          return (
+            (ownThird === undefined || ownThird === third) &&
+            (ownFifth === undefined || ownFifth === fifth)
+          );
+        }),
+      );
+      groups.set(key, match);
+    }
+    return match;
+  };
+}
+
+/** A pattern's segment if it is a fixed word; `undefined` if it is a parameter or missing. */
+function fixedSegment(pattern: string, at: number): string | undefined {
+  const segments = pattern.split("/").slice(0, at + 1);
+  const word = segments[at];
+  if (segments.some((one) => one.includes("*"))) return undefined;
+  return word && /^[\w-]+$/.test(word) ? word : undefined;
+}
+
+/** Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id. */
+function byPrecedence(a: string, b: string): number {
+  const rank = (path: string) => path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~");
+  return rank(a) < rank(b) ? -1 : 1;
+}
+
+/** Trailing slashes are ignored. */
+function withoutEndingSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end -= 1;
+  return path.slice(0, end);
+}
+
+/**
+ * Whether a path may end in a format, such as `.json`: only if its last segment is a word or a number, since names may
+ * contain dots.
+ */
+function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): boolean {
+  const endpoints = [...methods.values()];
+  if (!endpoints.some(({ mount }) => mount.takesFormat)) return false;
+  const name = /:(\w+\*?)$/.exec(path)?.[1];
+  return (
+    name === undefined ||
+    endpoints.some(({ route }) => {
+      const schema = route.input?.[name];
+      return schema !== undefined && notesOf(schema).type === "integer";
+    })
+  );
+}
+
+/** Replaces hattip's patterns, which are tried twice and have no named parameters with slashes, such as `:slug*`. */
+function matcherOf(
+  path: string,
+  format: boolean,
+): (matching: unknown) => Record<string, string> | undefined {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+)")
+    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
+  const matcher = new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
+  return (given) => {
+    const { url, exchange } = given as Matching;
+    const match = matcher.exec(url.pathname);
+    if (!match) return undefined;
+    // Another pattern may have matched before, for other methods.
+    exchange.format = format ? match.groups?.["format"] : undefined;
+    if (!format || !match.groups) return match.groups ?? NO_PARAMS;
+    const { format: _, ...params } = match.groups;
+    return params;
+  };
+}
+
+/**
+ * Checks that the requested format, if there is one, is JSON: after the path's last dot, or as the parameter `format`.
+ *
+ * @throws ApiError 406
+ */
+function requireFormat({ route, mount }: Endpoint, { incoming, format }: Exchange): void {
+  if (!mount.takesFormat || (format === undefined && incoming.query === "")) return;
+  const isAttribute = route.input !== undefined && "format" in route.input;
+  const asked =
+    format ?? (isAttribute ? undefined : /(?:^|&)format=([^&]*)/.exec(incoming.query)?.[1]);
+  if (asked !== undefined && asked !== "" && asked !== "json") throw notAcceptable(asked);
+}
