@@ -1,4 +1,5 @@
 import type { Value } from "../store/port.ts";
+import { slicesOf } from "./slices.ts";
 import { isoInstant } from "./time.ts";
 
 /** What a presenter gets besides its row. */
@@ -29,6 +30,8 @@ export interface Field {
   readonly either?: readonly Fields[];
   /** Whether the field is left out if it is null. */
   readonly omitted?: true;
+  /** Whether its column is a text as it is, which may be long. */
+  readonly isText?: true;
 }
 
 /** Fields by name, in the order of the JSON. */
@@ -36,8 +39,17 @@ export type Fields = Readonly<Record<string, Field>>;
 
 const UNESCAPED = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
+/** Characters of a text from which on it is written in pieces. */
+const LONG = 1024;
+
 function quote(text: string): string {
   return text.length < 100 && UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function* quoteInPieces(text: string): Generator<string> {
+  yield '"';
+  for (const slice of slicesOf(text)) yield JSON.stringify(slice).slice(1, -1);
+  yield '"';
 }
 
 function scalar(column: string, type: string, write: (value: NonNullable<Value>) => string): Field {
@@ -57,8 +69,10 @@ function scalar(column: string, type: string, write: (value: NonNullable<Value>)
 export const integer = (column: string): Field => scalar(column, "integer", String);
 
 /** Text as it is. */
-export const text = (column: string): Field =>
-  scalar(column, "string", (value) => quote(value as string));
+export const text = (column: string): Field => ({
+  ...scalar(column, "string", (value) => quote(value as string)),
+  isText: true,
+});
 
 /** 0 or 1 as a boolean. */
 export const flag = (column: string): Field =>
@@ -150,7 +164,7 @@ export const nested = (fields: Fields): Field => ({
   type: "object",
   fields,
   bind: (at) => {
-    const write = bindAll(fields, at);
+    const { write } = bindAll(fields, at);
     const first = at[0];
     return first === undefined
       ? write
@@ -161,14 +175,22 @@ export const nested = (fields: Fields): Field => ({
 /** A field that is left out of the object if it is null. */
 export const omittedIfNull = (field: Field): Field => ({ ...field, omitted: true });
 
+/** Turns a row into JSON text, at once or in pieces. */
+export interface Writers {
+  readonly write: Writer;
+  /** The same in pieces, for rows with long texts: their JSON can be six times as long. */
+  pieces(row: readonly Value[], view: View): Iterable<string>;
+}
+
 /**
- * Creates the writer of an object. Keys and constants between two values are joined beforehand, since a list writes
+ * Creates the writers of an object. Keys and constants between two values are joined beforehand, since a list writes
  * them thousands of times.
  *
  * @param at the row index of each column of each field, in their order
  */
-export function bindAll(fields: Fields, at: readonly number[]): Writer {
+export function bindAll(fields: Fields, at: readonly number[]): Writers {
   const parts: { before: string; key: string; write: Writer; omitted: boolean }[] = [];
+  const texts: { part: number; column: number }[] = [];
   let taken = 0;
   let before = "{";
   for (const [name, field] of Object.entries(fields)) {
@@ -180,6 +202,7 @@ export function bindAll(fields: Fields, at: readonly number[]): Writer {
       before += key + field.type;
       continue;
     }
+    if (field.isText) texts.push({ part: parts.length, column: own[0] as number });
     parts.push({
       before: omitted ? before : before + key,
       key: omitted ? key : "",
@@ -189,15 +212,30 @@ export function bindAll(fields: Fields, at: readonly number[]): Writer {
     before = "";
   }
   const after = `${before}}`;
-  return (row, view) => {
+  const between = (row: readonly Value[], view: View, start: number, end: number) => {
     let out = "";
-    for (let index = 0; index < parts.length; index += 1) {
+    for (let index = start; index < end; index += 1) {
       const part = parts[index] as (typeof parts)[number];
       const value = part.write(row, view);
       out += part.before;
       if (!part.omitted) out += value;
       else if (value !== "null") out += part.key + value;
     }
-    return out + after;
+    return out;
+  };
+  return {
+    write: (row, view) => between(row, view, 0, parts.length) + after,
+    *pieces(row, view) {
+      let written = 0;
+      for (const { part, column } of texts) {
+        const text = row[column];
+        if (typeof text !== "string" || text.length < LONG) continue;
+        const { before, key } = parts[part] as (typeof parts)[number];
+        yield between(row, view, written, part) + before + key;
+        yield* quoteInPieces(text);
+        written = part + 1;
+      }
+      yield between(row, view, written, parts.length) + after;
+    },
   };
 }

@@ -21,6 +21,8 @@ export interface Page {
   readonly size: number;
   /** How many of its rows have been read already; above 0 for the later parts of a page too large to read at once. */
   readonly skip: number;
+  /** How many of its rows to read at most: the size, except for later parts. */
+  readonly most: number;
   readonly limits: PageLimits;
 }
 
@@ -37,6 +39,16 @@ export interface RowPage {
   total: number | undefined;
   /** Set if the page is too large to read at once: how many of its rows have been read so far. */
   read?: number;
+}
+
+/**
+ * What to read of a page after a part of it; `undefined` at its end. These are few rows, since some drivers read all
+ * rows of a statement at once, and they are likely to be as large as those before.
+ */
+export function nextPart(page: Page, { rows, read }: RowPage): Page | undefined {
+  return read === undefined
+    ? undefined
+    : { ...page, skip: read, most: Math.max(1, 2 * rows.length) };
 }
 
 /** Characters after which reading pauses: a row may have a megabyte, and a page a hundred of those. */
@@ -58,10 +70,12 @@ export function readPage(input: Readonly<Record<string, unknown>>, limits: PageL
   const number = wholeNumber("page", input["page"]);
   const size = wholeNumber("per_page", input["per_page"]);
   if (size === 0) throw invalid({ per_page: ["has a value not allowed"] });
+  const asked = size === undefined || size < 0 ? limits.perPage : Math.min(size, limits.maxPerPage);
   return {
     number: number === undefined || number < 1 ? 1 : number,
-    size: size === undefined || size < 0 ? limits.perPage : Math.min(size, limits.maxPerPage),
+    size: asked,
     skip: 0,
+    most: asked,
     limits,
   };
 }
@@ -106,17 +120,19 @@ export async function paginate(
 ): Promise<RowPage> {
   const offset = offsetOf(page);
   const left = page.size - page.skip;
-  const within = limited(page, left + 1, offset + page.skip);
-  const { rows, more } = await db.slice(
+  const wanted = Math.min(left, page.most);
+  const within = limited(page, wanted + 1, offset + page.skip);
+  const slice = await db.slice(
     `select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...within.values],
     MOST_AT_ONCE,
   );
-  if (more && rows.length < left) {
+  const { rows } = slice;
+  const hasNext = slice.more || rows.length > wanted;
+  if (rows.length > wanted) rows.pop();
+  if (hasNext && rows.length < left) {
     return { ...(await placeOf(db, page, query)), rows, read: page.skip + rows.length };
   }
-  const hasNext = more || rows.length > left;
-  if (rows.length > left) rows.pop();
   // The headers were sent with the first part of the page.
   if (page.skip > 0) return { rows, hasNext, total: undefined };
   if (!hasNext && (rows.length > 0 || offset === 0)) {

@@ -1,15 +1,14 @@
-import type { Fields, Writer } from "./field.ts";
+import type { Fields, Writers } from "./field.ts";
 import { bindAll } from "./field.ts";
 
 /**
  * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never create row objects,
  * which would cost more than everything else (docs/performance.md).
  */
-export interface Presenter {
+export interface Presenter extends Writers {
   /** For the `select` list. */
   readonly columns: string;
   readonly fields: Fields;
-  readonly write: Writer;
   /** The index in a row of a top-level field's first column: for children loaded by a separate query. */
   at(name: string): number;
 }
@@ -25,7 +24,7 @@ export function presenter(fields: Fields): Presenter {
   return {
     columns: columns.join(", "),
     fields,
-    write: bindAll(fields, at),
+    ...bindAll(fields, at),
     at: (name) => columns.indexOf(fields[name]?.columns[0] as string),
   };
 }

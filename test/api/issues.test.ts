@@ -697,7 +697,7 @@ it("a list takes as many queries for many issues as for one", async () => {
     };
     const caller = { id: 1, username: "ada", admin: true, external: false };
     const viewer = { caller, today: "2026-11-21" };
-    const page = { number: 1, size, skip: 0, limits: PAGE_LIMITS };
+    const page = { number: 1, size, skip: 0, most: size, limits: PAGE_LIMITS };
     const order = { orderBy: "created_at", sort: "desc" } as const;
     const listed = await list(counting, ISSUE, shownIssue, page, viewer, order);
     const view = { base: "", host: "", now: 0 };

@@ -55,6 +55,23 @@ describe("a page too large to be read at once", () => {
     expect([head.status, head.text, head.headers.get("x-total")]).toEqual([200, "", "23"]);
   });
 
+  it("has the texts as they were stored, whatever characters they consist of", async () => {
+    const project = "/projects/acme%2Fteam%2Fcore";
+    const characters = '\\"\u0001\n\u{1f600}é\u2028'.repeat(40_000);
+    const texts = ["", "a", "ab", "abc"].map((start) => start + characters);
+    for (const [at, content] of texts.entries()) {
+      const json = { title: `text-${at}`, content };
+      const { status } = await app.call(`POST ${project}/wikis`, { as: "owner", json });
+      expect(status).toBe(201);
+    }
+    const path = `GET ${project}/wikis?with_content=true`;
+    const { json, text, headers } = await app.call(path, { as: "owner" });
+    expect(headers.get("etag")).toBeNull();
+    expect(json.map(({ content }: { content: string }) => content)).toEqual(texts);
+    // No character was torn apart.
+    expect(text).toBe(JSON.stringify(json));
+  });
+
   it("of events continues after the last event read", async () => {
     const { json } = await app.call(`GET ${PROJECT}/events?action=commented&per_page=6`);
     const lasts = json.map(({ note }: { note: { body: string } }) => note.body.slice(140_000));

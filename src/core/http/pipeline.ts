@@ -22,7 +22,6 @@ import type { BodyLimits } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { isSafe, type Reply, type Respond } from "./incoming.ts";
-import { isPartOfPage, writeParts } from "./large-page.ts";
 import type { Mount } from "./mount.ts";
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
 import { RawBody, takesRawBody } from "./raw-body.ts";
@@ -255,15 +254,12 @@ async function answerWith(
     }
     return route.handle(context);
   };
-  const rest = async (skip: number): Promise<Result> => {
+  const rest = async (left: Page): Promise<Result> => {
     const turn = turns.begin(incoming.ip);
     try {
       await turn?.ready;
       // Only writing routes return an `AfterCommit`.
-      return (await run(store.reader() as Database, { ...page, skip })) as Result;
-    } catch (error) {
-      settings.outages.failed(error);
-      throw error;
+      return (await run(store.reader() as Database, left)) as Result;
     } finally {
       turn?.end();
     }
@@ -277,9 +273,7 @@ async function answerWith(
     const result = given instanceof AfterCommit ? await given.read(store.reader()) : given;
     if (!route.immediate) settings.outages.succeeded();
     upload?.keep((input as Record<string, unknown>)[upload.part]);
-    const reply = replyOf(endpoint, result, present, view, page, incoming);
-    if (!isPartOfPage(result)) return reply;
-    return { ...reply, body: writeParts(result, rest, present, view) };
+    return replyOf(endpoint, result, rest, present, view, page, incoming);
   } finally {
     turn?.end();
   }

@@ -11,6 +11,7 @@ import { SecretKeyError } from "../secrets.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Incoming, isSafe, isStreamed, type Reply } from "./incoming.ts";
+import { isPartOfPage, writeParts } from "./large-page.ts";
 import { inPieces } from "./large-replies.ts";
 import { viewOf } from "./request.ts";
 import { csrfTokenOf, sessionCookie, sessionOf } from "./session-cookie.ts";
@@ -32,10 +33,15 @@ export interface ReplySettings {
   outages: Outages;
 }
 
-/** Turns what a handler returned into a reply. */
+/**
+ * Turns what a handler returned into a reply.
+ *
+ * @param rest runs the handler again for the part of the page that is left
+ */
 export function replyOf(
   { route, mount }: Endpoint,
   result: Result,
+  rest: (left: Page) => Promise<Result>,
   presenter: Presenter,
   view: View,
   page: Page,
@@ -56,15 +62,17 @@ export function replyOf(
     headers,
     "next" in result ? keysetHeaders(result, at) : pageHeaders(page, result as RowPage, at),
   );
-  return { status, headers, body: writeList(result.rows, presenter, view) };
+  const body = isPartOfPage(result)
+    ? writeParts(result, page, rest, presenter, view)
+    : writeList(result.rows, presenter, view);
+  return { status, headers, body };
 }
 
 function replyOfAnswer({ status, headers, body }: RawReply): Reply {
   return { status, headers: { ...headers }, body };
 }
 
-/** Writes a page of rows as a JSON array. */
-export function writeList(rows: RowPage["rows"], presenter: Presenter, view: View): string {
+function writeList(rows: RowPage["rows"], presenter: Presenter, view: View): string {
   let body = "[";
   for (let index = 0; index < rows.length; index += 1) {
     if (index > 0) body += ",";

@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import type { Value } from "../port.ts";
 import type { Connect, Statement } from "../sqlite.ts";
+import { renamed } from "./renamed.ts";
 
 const Database = load();
 // Fails here, and not with the first database, if the binary is missing or built for another Node.
@@ -51,10 +52,6 @@ const WIDE = 16;
 /**
  * For a statement with wide rows, returns one that reads each row as a JSON text: values are copied from SQLite one at
  * a time, and a text is only one value (docs/performance.md).
- *
- * The rows keep the order of the inner statement if SQLite merges the two or takes the inner rows one at a time
- * (https://sqlite.org/optoverview.html, "Subquery Flattening" and "Subquery Co-routines"), and nothing else is done to
- * them: an aggregate such as `group_concat` gets its rows in arbitrary order.
  */
 function asTexts(
   db: BetterSqlite3.Database,
@@ -64,13 +61,17 @@ function asTexts(
   // JSON has no bytes.
   if (columns.length < WIDE || columns.some(({ type }) => type?.toLowerCase() === "blob"))
     return undefined;
-  const names = columns.map((_, at) => `c${at}`).join();
-  const texts = `with r(${names}) as (${sql}) select json_array(${names}) from r`;
-  const values = Array<null>(sql.split("?").length - 1).fill(null);
-  const plan = db
-    .prepare<unknown[], { detail: string }>(`explain query plan ${texts}`)
-    .all(...values);
-  return plan.some(({ detail }) => detail === "MATERIALIZE r") ? undefined : db.prepare(texts);
+  const texts = renamed(
+    sql,
+    columns,
+    (names) => `json_array(${names})`,
+    (plan, values) =>
+      db
+        .prepare<unknown[], { detail: string }>(plan)
+        .all(...values)
+        .map(({ detail }) => detail),
+  );
+  return texts === undefined ? undefined : db.prepare(texts);
 }
 
 class Prepared implements Statement {

@@ -12,6 +12,7 @@ declare module "bun:sqlite" {
   export interface Statement {
     readonly columnNames: string[];
     values(...values: Value[]): Value[][];
+    iterate(...values: Value[]): Iterable<Record<string, Value>>;
     run(...values: Value[]): { changes: number };
     finalize(): void;
   }
