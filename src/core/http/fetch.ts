@@ -134,7 +134,7 @@ function responseOf(
     body === null || request.method === "HEAD"
       ? null
       : headers["connection"] === "close" && request.body
-        ? lingering(body, request.body)
+        ? lingering(body, request.body, outgoing)
         : body;
   return new Response(sent as BodyInit | null, { status, headers });
 }
@@ -149,18 +149,24 @@ const LINGER = 1000;
 function lingering(
   body: string | Uint8Array,
   upload: ReadableStream<Uint8Array>,
+  outgoing: ServerResponse | undefined,
 ): ReadableStream<Uint8Array> {
   const readPast = async () => {
     for await (const _ of upload);
   };
   return new ReadableStream({
-    async start(controller) {
+    start(controller) {
       controller.enqueue(typeof body === "string" ? new TextEncoder().encode(body) : body);
+    },
+    // Called when the body has been taken.
+    async pull(controller) {
       await Promise.race([
         readPast().catch(() => undefined),
         sleep(LINGER, undefined, { ref: false }),
       ]);
       controller.close();
+      // hattip's adapter for Node sends nothing more once the request has been read.
+      outgoing?.end();
     },
   });
 }

@@ -76,34 +76,45 @@ export class RawBody {
   }
 }
 
+/** Decompresses chunk by chunk. Not a pipe: it would close the connection of a broken body before the answer is sent. */
 async function* gunzipped(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
-  const closed = new Promise((resolve) => gunzip.once("close", resolve));
-  let failure: unknown;
-  const feed = async () => {
-    for await (const chunk of body) {
-      if (gunzip.destroyed) return;
-      if (!gunzip.write(chunk)) {
-        await Promise.race([new Promise((resolve) => gunzip.once("drain", resolve)), closed]);
+  let isBroken = false;
+  let wake = () => {};
+  gunzip.on("readable", () => wake());
+  gunzip.on("end", () => wake());
+  gunzip.on("error", () => {
+    isBroken = true;
+    wake();
+  });
+  async function* outputUntil(isDone: () => boolean) {
+    for (;;) {
+      const chunk = gunzip.read() as Uint8Array | null;
+      if (isBroken) throw unreadable("message body is not valid gzip");
+      if (chunk) yield chunk;
+      else if (isDone()) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       }
     }
-    gunzip.end();
-  };
-  // Not a pipe: it would destroy the connection along with a broken body, before the answer is sent.
-  feed().catch((error) => {
-    failure = error;
-    gunzip.destroy();
-  });
+  }
   try {
-    yield* gunzip;
-  } catch (error) {
-    if (failure !== undefined) throw failure;
-    throw isZlibs(error) ? unreadable("message body is not valid gzip") : error;
+    for await (const chunk of body) {
+      let isTaken = false;
+      gunzip.write(chunk, () => {
+        isTaken = true;
+        wake();
+      });
+      yield* outputUntil(() => isTaken);
+    }
+    gunzip.end();
+    yield* outputUntil(() => gunzip.readableEnded);
+  } finally {
+    gunzip.destroy();
   }
 }
-
-const isZlibs = (error: unknown) =>
-  error instanceof Error && "code" in error && String(error.code).startsWith("Z_");
 
 /** Whether the client sends a body (RFC 9112 §6.3). */
 function isSent(incoming: Incoming): boolean {

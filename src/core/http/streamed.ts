@@ -66,6 +66,7 @@ class Pieces implements AsyncIterator<Uint8Array> {
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
+    if (this.#isCancelled) return { done: true, value: undefined };
     this.#isCancelled = true;
     try {
       await Promise.all([this.#source.return?.(), this.#rest?.return?.()]);
