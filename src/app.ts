@@ -1,11 +1,11 @@
 import { existsSync, realpathSync } from "node:fs";
 import type { HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin/index.ts";
-import { record } from "./audit/log.ts";
+import * as audit from "./audit/log.ts";
 import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
-import { reseal } from "./auth/reseal.ts";
 import { recordUsage } from "./auth/token-usage.ts";
+import { reencrypt } from "./auth/two-factor-secrets.ts";
 import { type Swept, sweepInBackground } from "./background.ts";
 import type { LogEntry } from "./core/http/access-log.ts";
 import type { Authenticate } from "./core/http/authenticator.ts";
@@ -186,7 +186,7 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
   // A database in memory is new, so it holds no unencrypted secrets.
   if (database !== ":memory:" && secrets.mayEncrypt) {
-    await reseal(store, secrets, { plainOnly: true });
+    await reencrypt(store, secrets, { plainOnly: true });
   }
   const {
     bodyBytes = MEBIBYTE,
@@ -215,8 +215,8 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {
-      const author = { id: sudoer.id, name: sudoer.username };
-      return record(db, { action: "acted by sudo", author, userId, target: what, ip }, at);
+      const by = { id: sudoer.id, name: sudoer.username, ip };
+      return audit.log({ db, by, now: at }, "acted by sudo", { userId, target: what });
     },
     url,
     pages: { ...PAGE_LIMITS, ...pages },

@@ -9,7 +9,7 @@ export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, type AppOptions, createApp } from "./app.ts";
-export type { SecretsState } from "./auth/reseal.ts";
+export type { SecretsState } from "./auth/two-factor-secrets.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
 export type { Visibility } from "./core/access/visibility.ts";
@@ -32,7 +32,8 @@ export {
   removeDatabase,
   restoreDatabase,
 } from "./database/index.ts";
-export { DEPENDENCY_FILES, DependencyError, type TextFile } from "./dependencies/index.ts";
+export { DEPENDENCY_FILES, DependencyError } from "./dependencies/index.ts";
+export type { TextFile } from "./dependencies/types.ts";
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";

@@ -1,4 +1,4 @@
-import { auditEventResource } from "./audit/index.ts";
+import { migrations } from "./auth/table.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
 import { applicationApi } from "./oauth/api.ts";
@@ -27,10 +27,13 @@ const OPEN: Omit<Mount, "resources"> = {
   allowsOrigins: true,
 };
 
+/** The tables of sign-in, which all mounts share. */
+const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [] };
+
 /** Everything that answers requests or has tables, and where. A new mount is added here. */
 export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
-    { ...API, resources: [...resources, auditEventResource, applicationApi] },
+    { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },

@@ -159,7 +159,10 @@ export interface TestApp extends App {
   readonly store: Store;
   /** SQL texts sent since this array was last emptied. */
   readonly statements: string[];
-  /** Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`; paths are below `/api/v4` by default. */
+  /**
+   * Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`; paths are below `/api/v4` by default, and URLs are
+   * sent as they are.
+   */
   call(request: string, options?: CallOptions): Promise<Answer>;
   /** Another application on the same database, like a second server; `options` override the first one's. */
   another(options?: AppOptions): Promise<App & Pick<TestApp, "call">>;
@@ -170,13 +173,21 @@ export interface TestApp extends App {
 /** The key that encrypts secrets, on both engines. */
 export const SECRET_KEY = "00".repeat(32);
 
+let instant = 0;
+
+/** The real time as a clock that never returns the same millisecond twice, so that what is written later is newer. */
+export function clock(): number {
+  instant = Math.max(Date.now(), instant + 1);
+  return instant;
+}
+
 /** Creates an application on the engine under test, filled with {@link baseSeed} or another seed. */
 export async function testApp(
   options: AppOptions & { seed?: Seed; extra?: readonly Mount[] } = {},
 ): Promise<TestApp> {
   const { seed = baseSeed, extra, ...given } = options;
   const { database, drop } = await newDatabase();
-  const appOptions = { database, secretKey: SECRET_KEY, background: false, ...given };
+  const appOptions = { database, secretKey: SECRET_KEY, background: false, now: clock, ...given };
   const store = await openStore(database);
   const statements: string[] = [];
   const app = await createAppOn(watched(store, statements), appOptions, extra);
@@ -255,7 +266,8 @@ export async function call(
     all.set("content-type", "application/x-www-form-urlencoded");
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
-  const url = `http://pm.test${/^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4"}${path}`;
+  const prefix = /^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4";
+  const url = path.startsWith("http:") ? path : `http://pm.test${prefix}${path}`;
   const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
   const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();

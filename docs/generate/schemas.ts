@@ -37,8 +37,8 @@ const aliasOf = (field: Field | undefined) => /^(\w+)\.\w+$/.exec(field?.columns
 
 /** @param own the query's alias of the object's own table; columns of outer-joined tables may be null */
 function fieldSchema(field: Field, own: string | undefined): Json {
-  const { type, columns } = field;
-  if (columns.length === 0 && !field.fields) return { const: JSON.parse(type) };
+  const { type, columns, constant } = field;
+  if (constant !== undefined) return { const: JSON.parse(constant) };
   const schema = valueSchema(field);
   const isOwn = columns.every((column) => !column.includes(".") || column.startsWith(`${own}.`));
   const filled =

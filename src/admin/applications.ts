@@ -87,9 +87,14 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
       return store.transaction(async (db) => {
         const user = await findUser(db, username);
         const data = { name, redirectUris: redirect_uris, scopes, confidential, trusted };
-        const made = await applications.register(db, OPERATOR, { ...data, userId: user.id }, now());
-        const found = await findApplication(db, made.id);
-        return { ...applicationRecord(found), client_secret: made.secret };
+        const registered = await applications.register(
+          db,
+          OPERATOR,
+          { ...data, userId: user.id },
+          now(),
+        );
+        const found = await findApplication(db, registered.id);
+        return { ...applicationRecord(found), client_secret: registered.secret };
       });
     },
     checkRedirectUri(given) {
@@ -100,7 +105,7 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
     async listApplications(given = {}) {
       const { user: username } = readOptions("listApplications", FILTER, given);
       const user = username === undefined ? undefined : await findUser(store, username);
-      return (await applications.all(store, user?.id)).map(applicationRecord);
+      return (await applications.listAll(store, user?.id)).map(applicationRecord);
     },
     async renewApplicationSecret(application) {
       const name = readArgument("renewApplicationSecret", "application", reference, application);

@@ -1,4 +1,4 @@
-import { type AuditAction, OPERATOR, record } from "../audit/log.ts";
+import { OPERATOR } from "../audit/log.ts";
 import { findSource, type Source } from "../core/access/source.ts";
 import type { Viewer } from "../core/access/visibility.ts";
 import { notFound } from "../core/errors.ts";
@@ -6,7 +6,7 @@ import * as param from "../core/input.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import * as users from "../resources/users/queries.ts";
-import type { Database, Reader, Store } from "../store/port.ts";
+import type { Reader, Store } from "../store/port.ts";
 
 /** What the operators' methods use. */
 export interface AdminContext {
@@ -27,17 +27,6 @@ export const reference = param.text();
 /** A filter by user name. */
 export const byUser = { user: param.optional(param.text()) };
 
-/** Records an operator's action on an account in the audit log. */
-export function recordFor(
-  db: Database,
-  action: AuditAction,
-  userId: number,
-  now: number,
-  target?: string,
-): Promise<void> {
-  return record(db, { action, author: OPERATOR, userId, target, ip: "" }, now);
-}
-
 /** A user by user name. @throws ApiError 404 */
 export async function findUser(db: Reader, username: string): Promise<users.User> {
   const found = await users.findByUsername(db, username);
@@ -46,7 +35,7 @@ export async function findUser(db: Reader, username: string): Promise<users.User
 }
 
 /** A group or project; operators can see all of them. @throws ApiError 404 */
-export function findAny(
+export function findSourceAsOperator(
   db: Reader,
   kind: Source["kind"],
   idOrPath: string,

@@ -3,9 +3,9 @@ import { VISIBILITY_WORDS, type Visibility } from "../core/access/visibility.ts"
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as changes from "../resources/groups/changes.ts";
-import * as groups from "../resources/groups/queries.ts";
+import * as namespaces from "../resources/namespaces/queries.ts";
 import type { Reader } from "../store/port.ts";
-import { type AdminContext, findAny, findUser, reference } from "./context.ts";
+import { type AdminContext, findSourceAsOperator, findUser, reference } from "./context.ts";
 
 /** A group as operators see it. */
 export interface GroupRecord {
@@ -69,12 +69,12 @@ const CHANGE = inputOf(changes.groupInput);
 export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
   const named = (where: string, group: string) => readArgument(where, "group", reference, group);
   const find = async (db: Reader, group: string) => {
-    const { id } = await findAny(db, "group", group, now());
-    return (await groups.find(db, id)) as groups.Namespace;
+    const { id } = await findSourceAsOperator(db, "group", group, now());
+    return (await namespaces.find(db, id)) as namespaces.Namespace;
   };
   return {
     getGroup: async (group) => groupRecord(await find(store, named("getGroup", group))),
-    listGroups: async () => (await groups.all(store)).map(groupRecord),
+    listGroups: async () => (await namespaces.allGroups(store)).map(groupRecord),
     async createGroup(given) {
       const input = readOptions("createGroup", NEW_GROUP, given);
       return store.transaction(async (db) => {
@@ -82,7 +82,7 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
         const ownerId =
           input.owner === undefined ? undefined : (await findUser(db, input.owner)).id;
         const id = await changes.createGroup(db, OPERATOR, { ...input, parent, ownerId }, now());
-        return groupRecord((await groups.find(db, id)) as groups.Namespace);
+        return groupRecord((await namespaces.find(db, id)) as namespaces.Namespace);
       });
     },
     async updateGroup(group, given) {
@@ -91,21 +91,21 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
       return store.transaction(async (db) => {
         const found = await find(db, name);
         await changes.changeGroup(db, found, input, now());
-        return groupRecord((await groups.find(db, found.id)) as groups.Namespace);
+        return groupRecord((await namespaces.find(db, found.id)) as namespaces.Namespace);
       });
     },
     async deleteGroup(group) {
       const name = named("deleteGroup", group);
       return store.transaction(async (db) => {
         const found = await find(db, name);
-        await groups.remove(db, found.id);
+        await namespaces.remove(db, found.id);
         return groupRecord(found);
       });
     },
   };
 }
 
-function groupRecord(found: groups.Namespace): GroupRecord {
+function groupRecord(found: namespaces.Namespace): GroupRecord {
   const { id, name, path, full_path, visibility, parent_id } = found;
   return {
     id,

@@ -8,7 +8,7 @@ import { dayOf } from "../core/time.ts";
 import * as changes from "../resources/members/changes.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { type AdminContext, findAny, findUser } from "./context.ts";
+import { type AdminContext, findSourceAsOperator, findUser } from "./context.ts";
 
 /** The group or project of a membership, by full path or id. */
 export type MemberSource =
@@ -80,8 +80,8 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
       throw new OptionError(where, "", "give either group or project, as a full path or an id");
     }
     return group === undefined
-      ? findAny(db, "project", project as string, now())
-      : findAny(db, "group", group, now());
+      ? findSourceAsOperator(db, "project", project as string, now())
+      : findSourceAsOperator(db, "group", group, now());
   };
   const changeOf = (db: Database, of: Source): changes.MemberChange => {
     const today = dayOf(now());
@@ -94,14 +94,14 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
     return found;
   };
   const recordOf = async (db: Reader, of: Source, userId: number): Promise<MemberRecord> => {
-    const [found] = await members.all(db, of, userId);
+    const [found] = await members.listDetails(db, of, userId);
     return memberRecord(found as members.MemberDetails);
   };
 
   return {
     async listMembers(given) {
       const of = await find("listMembers", store, readOptions("listMembers", SOURCE, given));
-      return (await members.all(store, of)).map(memberRecord);
+      return (await members.listDetails(store, of)).map(memberRecord);
     },
     async addMember(given) {
       const input = readOptions("addMember", NEW_MEMBER, given);

@@ -1,6 +1,6 @@
 import { OPERATOR } from "../audit/log.ts";
-import type { SecretsState } from "../auth/reseal.ts";
-import * as sealed from "../auth/reseal.ts";
+import type { SecretsState } from "../auth/two-factor-secrets.ts";
+import * as twoFactorSecrets from "../auth/two-factor-secrets.ts";
 import type { AdminContext } from "./context.ts";
 
 /** Secrets encrypted at rest (docs/configuration.md). */
@@ -21,13 +21,15 @@ export interface SecretAdmin {
 /** Creates {@link SecretAdmin}. */
 export function secretAdmin({ store, now, secrets }: AdminContext): SecretAdmin {
   return {
-    checkSecrets: () => sealed.stateOf(store, secrets),
+    checkSecrets: () => twoFactorSecrets.stateOf(store, secrets),
     async rotateSecrets() {
-      const resealed = await sealed.rotate(store, secrets);
-      return { secrets: resealed, key: secrets.keyIds()[0] ?? null };
+      const encrypted = await twoFactorSecrets.rotateKey(store, secrets);
+      return { secrets: encrypted, key: secrets.keyIds()[0] ?? null };
     },
     removeLostSecrets: async () => ({
-      users: await store.transaction((db) => sealed.removeLost(db, secrets, OPERATOR, now())),
+      users: await store.transaction((db) =>
+        twoFactorSecrets.removeLost(db, secrets, OPERATOR, now()),
+      ),
     }),
   };
 }

@@ -1,3 +1,4 @@
+import * as audit from "../audit/log.ts";
 import { newSecret } from "../auth/token-secrets.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
@@ -7,7 +8,7 @@ import { dayOf } from "../core/time.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import { requireScopes } from "../resources/tokens/rules.ts";
 import type { Database } from "../store/port.ts";
-import { type AdminContext, byUser, findAny, findUser, recordFor } from "./context.ts";
+import { type AdminContext, byUser, findSourceAsOperator, findUser } from "./context.ts";
 
 /** A token as operators see it. */
 export interface TokenRecord {
@@ -71,7 +72,7 @@ export interface TokenAdmin {
 }
 
 /** A month, in seconds. */
-const LONGEST_JOB = 30 * 86_400;
+const MAX_JOB_LIFETIME = 30 * 86_400;
 
 const NEW_TOKEN = inputOf({
   user: param.text(),
@@ -84,7 +85,7 @@ const FILTER = inputOf(byUser);
 const NEW_JOB_TOKEN = inputOf({
   project: param.text(),
   user: param.text(),
-  lifetime: param.optional(param.integer({ min: 1, max: LONGEST_JOB })),
+  lifetime: param.optional(param.integer({ min: 1, max: MAX_JOB_LIFETIME })),
 });
 
 /** Creates {@link TokenAdmin}. */
@@ -103,14 +104,19 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
           now(),
         );
         const target = impersonation ? `${name} (impersonation)` : name;
-        await recordFor(db, "token made", user.id, now(), target);
+        await audit.log({ db, by: audit.OPERATOR, now: now() }, "token made", {
+          userId: user.id,
+          target,
+        });
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
     async listTokens(given = {}) {
       const { user: username } = readOptions("listTokens", FILTER, given);
       const user = username === undefined ? undefined : await findUser(store, username);
-      return (await tokens.all(store, user?.id)).map((row) => recordOf(row, now()));
+      return (await tokens.listDetails(store, { userId: user?.id })).map((row) =>
+        recordOf(row, now()),
+      );
     },
     async revokeToken(given) {
       const id = readArgument("revokeToken", "id", param.integer(), given);
@@ -118,7 +124,10 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
         const { name } = await tokenRecord(db, id, now());
         const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
         if (await tokens.revoke(db, id, now())) {
-          await recordFor(db, "token revoked", userId, now(), name);
+          await audit.log({ db, by: audit.OPERATOR, now: now() }, "token revoked", {
+            userId,
+            target: name,
+          });
         }
         return tokenRecord(db, id, now());
       });
@@ -128,12 +137,13 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
       const { project: name, user: username, lifetime = 3600 } = read;
       const { secret, digest } = newSecret();
       return store.transaction(async (db) => {
-        const project = await findAny(db, "project", name, now());
+        const project = await findSourceAsOperator(db, "project", name, now());
         const user = await findUser(db, username);
         const expires_at = now() + lifetime * 1000;
-        const of = { user_id: user.id, project_id: project.id, digest, expires_at };
-        const id = await tokens.insertJobToken(db, of, now());
-        await recordFor(db, "job token made", user.id, now(), project.fullPath);
+        const values = { user_id: user.id, project_id: project.id, digest, expires_at };
+        const id = await tokens.insertJobToken(db, values, now());
+        const about = { userId: user.id, target: project.fullPath };
+        await audit.log({ db, by: audit.OPERATOR, now: now() }, "job token made", about);
         return {
           id,
           username: user.username,
@@ -147,7 +157,7 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
 }
 
 async function tokenRecord(db: Database, id: number, now: number): Promise<TokenRecord> {
-  const [row] = await tokens.all(db, undefined, id);
+  const [row] = await tokens.listDetails(db, { tokenId: id });
   if (!row) throw notFound("Token");
   return recordOf(row, now);
 }

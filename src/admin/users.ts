@@ -1,14 +1,15 @@
-import { OPERATOR } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import * as invitations from "../auth/invitations.ts";
 import { hashPassword, requirePassword } from "../auth/passwords.ts";
 import * as twoFactor from "../auth/two-factor.ts";
+import { USER_STATES, type UserState } from "../core/access/caller.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as changes from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
 import { requireFree } from "../resources/users/rules.ts";
 import type { Database } from "../store/port.ts";
-import { type AdminContext, findUser, recordFor, reference } from "./context.ts";
+import { type AdminContext, findUser, reference } from "./context.ts";
 
 /** A user as operators see them. */
 export interface UserRecord {
@@ -16,7 +17,7 @@ export interface UserRecord {
   username: string;
   name: string;
   email: string;
-  state: "active" | "blocked";
+  state: UserState;
   admin: boolean;
 }
 
@@ -38,7 +39,7 @@ export interface UserChange {
   /** Whether they are an administrator. */
   admin?: boolean;
   /** `"blocked"` refuses their tokens and sessions; `"active"` accepts their tokens again. */
-  state?: "active" | "blocked";
+  state?: UserState;
 }
 
 /** A link by which a user sets their password, once. */
@@ -114,17 +115,17 @@ export interface UserAdmin {
 
 /** A week and a year, in seconds. */
 const LINK_LIFETIME = 7 * 86_400;
-const LONGEST_LINK = 365 * 86_400;
+const MAX_LINK_LIFETIME = 365 * 86_400;
 
-const lifetime = { lifetime: param.optional(param.integer({ min: 1, max: LONGEST_LINK })) };
+const lifetime = { lifetime: param.optional(param.integer({ min: 1, max: MAX_LINK_LIFETIME })) };
 const account = { ...changes.newUserInput, admin: param.optional(param.boolean()) };
 const NEW_USER = inputOf({ ...account, password: param.optional(param.anyText()) });
-const PART = inputOf({ ...changes.userInput, password: param.optional(param.anyText()) });
-const INVITED = inputOf({ ...account, ...lifetime });
+const PARTIAL_USER = inputOf({ ...changes.userInput, password: param.optional(param.anyText()) });
+const NEW_INVITATION = inputOf({ ...account, ...lifetime });
 const LINK = inputOf(lifetime);
 const CHANGE = inputOf({
   ...changes.userInput,
-  state: param.optional(param.choice(["active", "blocked"])),
+  state: param.optional(param.choice(USER_STATES)),
 });
 
 /** Creates {@link UserAdmin}. */
@@ -147,7 +148,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
   ): Promise<PasswordLink> => {
     const expiresAt = now() + seconds * 1000;
     const secret = await invitations.create(db, user.id, expiresAt, now());
-    await recordFor(db, "user invited", user.id, now());
+    await audit.log({ db, by: audit.OPERATOR, now: now() }, "user invited", { userId: user.id });
     const path = `/users/password/edit?reset_password_token=${secret}`;
     return {
       username: user.username,
@@ -162,16 +163,16 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       const { password, ...user } = readOptions("createUser", NEW_USER, given);
       const password_hash = password === undefined ? null : await hashPassword(password);
       return store.transaction(async (db) => {
-        const id = await changes.createUser(db, OPERATOR, { ...user, password_hash }, now());
+        const id = await changes.createUser(db, audit.OPERATOR, { ...user, password_hash }, now());
         return userRecord((await users.find(db, id)) as users.User);
       });
     },
     async inviteUser(given) {
-      const { lifetime: seconds, ...user } = readOptions("inviteUser", INVITED, given);
+      const { lifetime: seconds, ...user } = readOptions("inviteUser", NEW_INVITATION, given);
       return store.transaction(async (db) => {
-        const id = await changes.createUser(db, OPERATOR, user, now());
-        const made = userRecord((await users.find(db, id)) as users.User);
-        return { ...made, invitation: await linkFor(db, made, seconds) };
+        const id = await changes.createUser(db, audit.OPERATOR, user, now());
+        const created = userRecord((await users.find(db, id)) as users.User);
+        return { ...created, invitation: await linkFor(db, created, seconds) };
       });
     },
     async createPasswordLink(username, options = {}) {
@@ -180,49 +181,53 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       return store.transaction(async (db) => linkFor(db, await findUser(db, name), seconds));
     },
     async checkUser(given) {
-      const { password, ...user } = readOptions("checkUser", PART, given);
+      const { password, ...user } = readOptions("checkUser", PARTIAL_USER, given);
       if (password !== undefined) requirePassword(password);
       await requireFree(store, user);
     },
     getUser: async (username) => userRecord(await findUser(store, named("getUser", username))),
-    hasUsers: async () => users.isAnybody(store),
-    listUsers: async () => (await users.all(store)).map(userRecord),
+    hasUsers: async () => users.exist(store),
+    listUsers: async () => (await users.listAll(store)).map(userRecord),
     async updateUser(username, given) {
       const name = named("updateUser", username);
       const { state, ...input } = readOptions("updateUser", CHANGE, given);
       return change(name, async (db, found) => {
-        await changes.changeUser(db, OPERATOR, found, input, now());
+        await changes.changeUser(db, audit.OPERATOR, found, input, now());
         if (state === undefined || state === found.state) return;
         const changed = (await users.find(db, found.id)) as users.User;
-        await changes.changeState(db, OPERATOR, changed, state, now());
+        await changes.changeState(db, audit.OPERATOR, changed, state, now());
       });
     },
     async deleteUser(username) {
       const name = named("deleteUser", username);
       return store.transaction(async (db) => {
         const found = await findUser(db, name);
-        await changes.deleteUser(db, OPERATOR, found, now());
+        await changes.deleteUser(db, audit.OPERATOR, found, now());
         return userRecord(found);
       });
     },
     blockUser: async (username) =>
       change(named("blockUser", username), (db, found) =>
-        changes.changeState(db, OPERATOR, found, "blocked", now()),
+        changes.changeState(db, audit.OPERATOR, found, "blocked", now()),
       ),
     unblockUser: async (username) =>
       change(named("unblockUser", username), (db, found) =>
-        changes.changeState(db, OPERATOR, found, "active", now()),
+        changes.changeState(db, audit.OPERATOR, found, "active", now()),
       ),
     async setPassword(username, password) {
       const name = named("setPassword", username);
       const text = readArgument("setPassword", "password", param.anyText(), password);
       const hash = await hashPassword(text);
-      return change(name, (db, found) => changes.changePassword(db, OPERATOR, found, hash, now()));
+      return change(name, (db, found) =>
+        changes.changePassword(db, audit.OPERATOR, found, hash, now()),
+      );
     },
     disableTwoFactor: async (username) =>
       change(named("disableTwoFactor", username), async (db, found) => {
         if (await twoFactor.turnOff(db, found.id)) {
-          await recordFor(db, "two-factor disabled", found.id, now());
+          await audit.log({ db, by: audit.OPERATOR, now: now() }, "two-factor disabled", {
+            userId: found.id,
+          });
         }
       }),
   };

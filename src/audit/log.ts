@@ -1,5 +1,6 @@
-import type { Caller, Person } from "../core/access/caller.ts";
-import type { Context } from "../core/resource.ts";
+import type { Person } from "../core/access/caller.ts";
+import type { RequestInfo } from "../core/resource.ts";
+import { insertRow } from "../store/insert.ts";
 import type { Database } from "../store/port.ts";
 
 /** The audited actions. */
@@ -38,45 +39,55 @@ export type AuditAction =
   | "reuse of a code detected"
   | "reuse of a refresh token detected";
 
-/** An audit event to record. It must not contain a secret. */
-export interface AuditEntry {
-  action: AuditAction;
-  /** The real author; `"unknown"` for a failed sign-in with an unknown name. */
-  author: { id: number | null; name: string };
-  /** The account concerned, if it isn't the author's. */
-  userId?: number | undefined;
-  /** The object of the action, such as a token's name. */
-  target?: string | undefined;
+/** Who did something, and from where. */
+export interface Actor {
+  /** Their user id; `null` if they are no user here. */
+  readonly id: number | null;
+  readonly name: string;
   /** The client's address; `""` if unknown. */
-  ip: string;
+  readonly ip: string;
 }
-
-/** The author of an action, and their address. */
-export type Actor = AuditEntry["author"] & {
-  /** The client's address; `""` if unknown. */
-  ip: string;
-};
 
 /** The author of operators' actions (`pm-cli`, the embedding app). */
 export const OPERATOR: Actor = { id: null, name: "operator", ip: "" };
 
-/** The real author of a caller's actions: with sudo, the administrator. */
-export function authorOf(caller: Person & { sudoer?: Person }): AuditEntry["author"] {
+/** A request with its caller. */
+export interface CallerRequest {
+  readonly caller: Pick<Person, "id" | "username"> & { readonly sudoer?: Person };
+  readonly request: Pick<RequestInfo, "ip">;
+}
+
+/** The real author of a request: with sudo, the administrator. */
+export function actorOf({ caller, request }: CallerRequest): Actor {
   const { id, username: name } = caller.sudoer ?? caller;
-  return { id, name };
+  return { id, name, ip: request.ip };
 }
 
-/** The author of a request. */
-export function actorOf({ caller, request }: Pick<Context, "caller" | "request">): Actor {
-  return { ...authorOf(caller as Caller), ip: request.ip };
-}
+/** Where an action happens: a route's context, or the transaction and author of a change. */
+export type AuditContext = { readonly db: Database; readonly now: number } & (
+  | CallerRequest
+  | { readonly by: Actor }
+);
 
-/** Records an audit event, in the transaction of the action. */
-export async function record(db: Database, entry: AuditEntry, now: number): Promise<void> {
-  const { action, author, userId = null, target = "", ip } = entry;
-  await db.run(
-    `insert into audit_events (created_at, action, author_id, author_name, user_id, target, ip)
-     values (?, ?, ?, ?, ?, ?, ?)`,
-    [now, action, author.id, author.name.slice(0, 255), userId, target.slice(0, 255), ip],
-  );
+/**
+ * Records a security event, in the transaction of the action. Secrets must not be part of it.
+ *
+ * @param about `userId`: the account concerned, if it isn't the author's; `target`: the object of the action, such as a
+ *   token's name
+ */
+export async function log(
+  context: AuditContext,
+  action: AuditAction,
+  about: { userId?: number | undefined; target?: string | undefined } = {},
+): Promise<void> {
+  const by = "by" in context ? context.by : actorOf(context);
+  await insertRow(context.db, "audit_events", {
+    created_at: context.now,
+    action,
+    author_id: by.id,
+    author_name: by.name.slice(0, 255),
+    user_id: about.userId ?? null,
+    target: (about.target ?? "").slice(0, 255),
+    ip: by.ip,
+  });
 }

@@ -1,5 +1,6 @@
 import { type Page, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
+import { all, type Condition, when } from "../store/conditions.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 
 /** Filters of the audit log; instants in epoch milliseconds. */
@@ -13,23 +14,18 @@ export interface AuditFilter {
   after?: number | undefined;
 }
 
-function conditions(filter: AuditFilter): { where: string; values: Value[] } {
-  const where = ["1 = 1"];
-  const values: Value[] = [];
-  const add = (sql: string, value: Value | undefined, times = 1) => {
-    if (value === undefined) return;
-    where.push(sql);
-    values.push(...Array<Value>(times).fill(value));
-  };
-  add("(a.author_id = ? or a.user_id = ?)", filter.userId, 2);
-  add("(a.user_id = ? or (a.user_id is null and a.author_id = ?))", filter.entityId, 2);
-  add("a.action = ?", filter.action);
-  add("a.created_at < ?", filter.before);
-  add("a.created_at >= ?", filter.after);
-  return { where: where.join(" and "), values };
+function conditionOf(filter: AuditFilter): Condition {
+  const { userId, entityId, action, before, after } = filter;
+  return all([
+    when("(a.author_id = ? or a.user_id = ?)", userId, userId),
+    when("(a.user_id = ? or (a.user_id is null and a.author_id = ?))", entityId, entityId),
+    when("a.action = ?", action),
+    when("a.created_at < ?", before),
+    when("a.created_at >= ?", after),
+  ]);
 }
 
-const NAMED = "audit_events a left join users u on u.id = a.user_id";
+const EVENTS = "audit_events a left join users u on u.id = a.user_id";
 
 /** Audit events, newest first. */
 export function list(
@@ -38,11 +34,11 @@ export function list(
   page: Page,
   filter: AuditFilter,
 ): Promise<RowPage> {
-  const { where, values } = conditions(filter);
+  const where = conditionOf(filter);
   return paginate(db, presenter, page, {
-    from: `${NAMED} where ${where}`,
-    countFrom: `audit_events a where ${where}`,
-    values,
+    from: `${EVENTS} where ${where.sql}`,
+    countFrom: `audit_events a where ${where.sql}`,
+    values: where.values,
     order: "a.id desc",
   });
 }
@@ -53,7 +49,7 @@ export async function row(
   presenter: Presenter,
   id: number,
 ): Promise<Value[] | undefined> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${NAMED} where a.id = ?`, [id]);
+  const [found] = await db.rows(`select ${presenter.columns} from ${EVENTS} where a.id = ?`, [id]);
   return found;
 }
 
@@ -68,13 +64,13 @@ export interface AuditRow {
   ip: string;
 }
 
-/** The newest audit events. */
-export function latest(db: Reader, filter: AuditFilter, most: number): Awaitable<AuditRow[]> {
-  const { where, values } = conditions(filter);
+/** The newest audit events. @param limit the maximum number */
+export function latest(db: Reader, filter: AuditFilter, limit: number): Awaitable<AuditRow[]> {
+  const where = conditionOf(filter);
   return db.all<AuditRow>(
     `select a.id, a.created_at, a.action, a.author_name, u.username, a.target, a.ip
-     from ${NAMED} where ${where} order by a.id desc limit ?`,
-    [...values, most],
+     from ${EVENTS} where ${where.sql} order by a.id desc limit ?`,
+    [...where.values, limit],
   );
 }
 
@@ -85,10 +81,10 @@ export async function countOlder(db: Reader, before: number): Promise<number> {
 }
 
 /** Deletes the oldest audit events before an instant, up to a limit. Returns how many it deleted. */
-export async function removeOlder(db: Database, before: number, most: number): Promise<number> {
+export async function removeOlder(db: Database, before: number, limit: number): Promise<number> {
   return db.run(
     `delete from audit_events where id in
        (select id from audit_events where created_at < ? order by created_at, id limit ?)`,
-    [before, most],
+    [before, limit],
   );
 }

@@ -1,5 +1,6 @@
+import type { Caller } from "../core/access/caller.ts";
 import type { PrepareContext } from "../core/resource.ts";
-import * as users from "../resources/users/queries.ts";
+import { passwordHash } from "./credentials.ts";
 import { verifyPassword } from "./passwords.ts";
 import { attempt, reset } from "./throttle.ts";
 
@@ -12,15 +13,14 @@ const ALLOWANCE = { max: 10, window: 10 * 60_000 };
  * @throws ApiError 429 after too many failures
  */
 export async function confirmPassword(
-  { store, caller, now }: PrepareContext,
+  { store, caller, now }: PrepareContext<Caller>,
   password: string,
 ): Promise<boolean> {
-  const userId = caller?.id ?? 0;
-  const key = `password of ${userId}`;
+  const key = `password of ${caller.id}`;
   await attempt(store, [{ ...ALLOWANCE, key }], now);
-  const fits = await verifyPassword(password, await users.passwordHash(store, userId));
-  if (fits) await store.transaction((db) => reset(db, key), { shared: true });
-  return fits;
+  const isRight = await verifyPassword(password, await passwordHash(store, caller.id));
+  if (isRight) await store.transaction((db) => reset(db, key), { shared: true });
+  return isRight;
 }
 
 /**
@@ -28,7 +28,10 @@ export async function confirmPassword(
  *
  * @throws ApiError 429 after too many failures
  */
-export function countCode({ store, now }: PrepareContext, userId: number): Promise<void> {
+export function countCode(
+  { store, now }: Pick<PrepareContext, "store" | "now">,
+  userId: number,
+): Promise<void> {
   return attempt(store, [{ ...ALLOWANCE, key: codeKey(userId) }], now);
 }
 

@@ -1,37 +1,40 @@
-import { ApiError } from "../core/errors.ts";
-import type { CredentialRequest } from "../core/http/authenticator.ts";
+import type { Database, Reader } from "../store/port.ts";
+import { updateRow } from "../store/update.ts";
+import * as sessions from "./sessions.ts";
 
-/** A text that is sent and not empty. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+/** The part of a user's record that signing in needs. */
+export interface Account {
+  readonly id: number;
+  readonly username: string;
+  /** Only active users may sign in. */
+  readonly state: string;
+  /** `null` if they have no password. */
+  readonly password_hash: string | null;
 }
 
-/** The token of an `Authorization: Bearer` header, if it is one and isn't empty. */
-export function bearerOf(header: string | undefined): string | undefined {
-  if (!header) return undefined;
-  return textOf(/^bearer +(.*)$/i.exec(header)?.[1]?.trim());
-}
-
-/**
- * The token a request carries, in GitLab's order of precedence: `access_token`, `Authorization: Bearer`,
- * `bearer_token`, `private_token`, `Private-Token`. The first non-empty one counts, valid or not.
- *
- * @throws ApiError 400 if both a Bearer header and `access_token` are sent (RFC 6750 §2)
- */
-export function tokenOf({ incoming, parameters }: CredentialRequest): string | undefined {
-  const bearer = bearerOf(incoming.header("authorization"));
-  const accessToken = textOf(parameters["access_token"]);
-  if (bearer && accessToken) {
-    throw new ApiError(400, {
-      error: "invalid_request",
-      error_description: "Both Authorization header and payload includes access token.",
-    });
-  }
-  return (
-    accessToken ??
-    bearer ??
-    textOf(parameters["bearer_token"]) ??
-    textOf(parameters["private_token"]) ??
-    textOf(incoming.header("private-token"))
+/** A user's account by user name or e-mail address, ignoring case, or `undefined`. */
+export async function findByLogin(db: Reader, login: string): Promise<Account | undefined> {
+  const column = login.includes("@") ? "email" : "username";
+  return db.one<Account>(
+    `select id, username, state, password_hash from users where lower(${column}) = lower(?)`,
+    [login],
   );
+}
+
+/** The hash of a user's password; `null` if they have none. */
+export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
+  const [found] = await db.rows("select password_hash from users where id = ?", [userId]);
+  return (found?.[0] ?? null) as string | null;
+}
+
+/** Changes a user's password. Their sessions end, and links to set one stop working. */
+export async function setPassword(
+  db: Database,
+  userId: number,
+  hash: string,
+  now: number,
+): Promise<void> {
+  await updateRow(db, "users", userId, { password_hash: hash }, now);
+  await db.run("delete from invitations where user_id = ?", [userId]);
+  await sessions.endAll(db, userId);
 }

@@ -30,10 +30,9 @@ export async function findUser(
   now: number,
 ): Promise<{ id: number; username: string } | undefined> {
   if (!/^[0-9a-f]{64}$/.test(secret)) return undefined;
-  const found = await db.one<{ id: number; username: string }>(
+  return db.one<{ id: number; username: string }>(
     `select u.id, u.username from invitations i join users u on u.id = i.user_id
      where i.digest = ? and i.expires_at > ? and u.state = 'active'`,
     [digestOf(secret), now],
   );
-  return found;
 }

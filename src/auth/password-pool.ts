@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
-import { overloaded } from "../core/errors.ts";
+import { unavailable } from "../core/errors.ts";
 
 /** A task for a thread: hash a password at a cost, or compare it with a hash. */
 export type PasswordTask = { password: string; cost: number } | { password: string; hash: string };
@@ -55,7 +55,7 @@ export function keepPasswordThreads(): () => void {
  */
 export async function runOnThread(task: PasswordTask): Promise<string | boolean> {
   if (isAlone) return runHere(task);
-  if (waiting.length >= MOST_WAITING) throw overloaded();
+  if (waiting.length >= MOST_WAITING) throw unavailable();
   const answer = new Promise<string | boolean>((resolve, reject) => {
     waiting.push({ task, resolve, reject });
   });

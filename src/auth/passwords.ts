@@ -2,20 +2,20 @@ import { invalid } from "../core/errors.ts";
 import { runOnThread } from "./password-pool.ts";
 
 /** bcrypt ignores all bytes after these. */
-const MOST_BYTES = 72;
-const LEAST_CHARACTERS = 8;
+const MAX_BYTES = 72;
+const MIN_CHARACTERS = 8;
 /** bcrypt's logarithmic cost. */
 const COST = 10;
 /** Compared if an account has no password, so that the check takes as long. No password has this hash. */
-const NOBODY = `$2b$${COST}$${".".repeat(53)}`;
+const NO_HASH = `$2b$${COST}$${".".repeat(53)}`;
 
 /** Checks a new password. @throws ApiError 400 if it is too short or too long */
 export function requirePassword(password: string): void {
-  if ([...password].length < LEAST_CHARACTERS) {
-    throw invalid({ password: [`is too short (minimum is ${LEAST_CHARACTERS} characters)`] });
+  if ([...password].length < MIN_CHARACTERS) {
+    throw invalid({ password: [`is too short (minimum is ${MIN_CHARACTERS} characters)`] });
   }
-  if (new TextEncoder().encode(password).length > MOST_BYTES) {
-    throw invalid({ password: [`is too long (maximum is ${MOST_BYTES} bytes)`] });
+  if (new TextEncoder().encode(password).length > MAX_BYTES) {
+    throw invalid({ password: [`is too long (maximum is ${MAX_BYTES} bytes)`] });
   }
 }
 
@@ -38,6 +38,6 @@ export async function hashPassword(password: string): Promise<string> {
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
   // bcrypt ignores the rest, so a longer text would match a password that was never set.
-  const fits = new TextEncoder().encode(password).length <= MOST_BYTES;
-  return (await runOnThread({ password, hash: hash ?? NOBODY })) === true && fits;
+  const isWhole = new TextEncoder().encode(password).length <= MAX_BYTES;
+  return (await runOnThread({ password, hash: hash ?? NO_HASH })) === true && isWhole;
 }

@@ -5,10 +5,10 @@ import type { Store } from "../store/port.ts";
 import { type Allowance, count } from "./throttle.ts";
 
 const MINUTE = 60_000;
-/** The share of a limit that a process reserves at once. */
-const PART = 10;
+/** A process reserves this fraction of a limit at once: a tenth. */
+const BATCHES = 10;
 /** The maximum number of callers kept in memory. */
-const MOST_KEPT = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Request limits per minute. */
 export interface RequestLimits {
@@ -19,7 +19,7 @@ export interface RequestLimits {
 }
 
 /** What this process has reserved of a caller's limit. */
-interface Taken {
+interface Reservation {
   usage: QuotaUsage;
   /** Requests left before the database must be asked. */
   left: number;
@@ -32,15 +32,15 @@ interface Taken {
  * @returns a function that returns the usage, `undefined` if nothing is limited, and throws ApiError 429
  */
 export function limitRequests(store: Store, limits: RequestLimits) {
-  const taken = new Map<string, Promise<Taken>>();
+  const reservations = new Map<string, Promise<Reservation>>();
 
-  const take = async (allowance: Allowance, now: number): Promise<Taken> => {
-    const part = Math.max(1, Math.floor(allowance.max / PART));
-    const usage = await store.transaction((db) => count(db, allowance, part, now), {
+  const reserve = async (allowance: Allowance, now: number): Promise<Reservation> => {
+    const batch = Math.max(1, Math.floor(allowance.max / BATCHES));
+    const usage = await store.transaction((db) => count(db, allowance, batch, now), {
       shared: true,
     });
     const over = Math.max(0, usage.observed - usage.limit);
-    return { usage, left: Math.max(0, part - over) };
+    return { usage, left: Math.max(0, batch - over) };
   };
 
   return async (
@@ -52,24 +52,24 @@ export function limitRequests(store: Store, limits: RequestLimits) {
     if (!allowance) return undefined;
     const { key } = allowance;
     for (;;) {
-      const running = taken.get(key);
-      const mine = await running;
-      if (mine && mine.usage.resetsAt > now) {
-        if (mine.left > 0) {
-          mine.left -= 1;
-          const { usage } = mine;
-          return { ...usage, observed: Math.min(usage.observed, usage.limit) - mine.left };
+      const running = reservations.get(key);
+      const own = await running;
+      if (own && own.usage.resetsAt > now) {
+        if (own.left > 0) {
+          own.left -= 1;
+          const { usage } = own;
+          return { ...usage, observed: Math.min(usage.observed, usage.limit) - own.left };
         }
-        if (mine.usage.observed >= mine.usage.limit) {
-          throw new TooManyRequests({ ...mine.usage, observed: mine.usage.limit + 1 }, now);
+        if (own.usage.observed >= own.usage.limit) {
+          throw new TooManyRequests({ ...own.usage, observed: own.usage.limit + 1 }, now);
         }
       }
       // Only the first waiter fetches the next batch.
-      if (taken.get(key) !== running) continue;
-      if (taken.size >= MOST_KEPT) taken.clear();
-      const asked = take(allowance, now);
-      taken.set(key, asked);
-      asked.catch(() => taken.delete(key));
+      if (reservations.get(key) !== running) continue;
+      if (reservations.size >= MAX_REMEMBERED) reservations.clear();
+      const next = reserve(allowance, now);
+      reservations.set(key, next);
+      next.catch(() => reservations.delete(key));
     }
   };
 }

@@ -1,5 +1,6 @@
 import { newSessionToken, SESSION_LIFETIME } from "../core/http/session-cookie.ts";
 import type { Part } from "../core/pagination.ts";
+import { insertRow } from "../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
 
@@ -24,19 +25,15 @@ export async function open(
 ): Promise<string> {
   const value = newSessionToken();
   await db.run("delete from sessions where expires_at <= ?", [now]);
-  await db.run(
-    `insert into sessions (user_id, digest, ip, user_agent, created_at, last_seen_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?)`,
-    [
-      session.userId,
-      digestOf(value),
-      session.ip,
-      session.userAgent.slice(0, 255),
-      now,
-      now,
-      now + SESSION_LIFETIME,
-    ],
-  );
+  await insertRow(db, "sessions", {
+    user_id: session.userId,
+    digest: digestOf(value),
+    ip: session.ip,
+    user_agent: session.userAgent.slice(0, 255),
+    created_at: now,
+    last_seen_at: now,
+    expires_at: now + SESSION_LIFETIME,
+  });
   await db.run(
     "update users set last_sign_in_at = current_sign_in_at, current_sign_in_at = ? where id = ?",
     [now, session.userId],
@@ -47,16 +44,16 @@ export async function open(
 /**
  * Stores when and where a session was last seen, which extends it, unless the stored instant is precise enough.
  *
- * @param every the precision, in milliseconds
+ * @param precision in milliseconds
  */
 export async function setSeen(
   db: Database,
   { id, ip, at }: { id: number; ip: string; at: number },
-  every: number,
+  precision: number,
 ): Promise<void> {
   await db.run(
     "update sessions set last_seen_at = ?, expires_at = ?, ip = ? where id = ? and last_seen_at <= ?",
-    [at, at + SESSION_LIFETIME, ip, id, at - every],
+    [at, at + SESSION_LIFETIME, ip, id, at - precision],
   );
 }
 
@@ -81,10 +78,10 @@ export async function end(db: Database, userId: number, sessionId: number): Prom
   );
 }
 
-/** Whether a user has a session from an address. */
+/** Whether a user has a session from an address. @param userId `null` if there is none, which takes as long */
 export async function isFamiliar(
   db: Reader,
-  userId: number,
+  userId: number | null,
   ip: string,
   now: number,
 ): Promise<boolean> {
@@ -93,6 +90,12 @@ export async function isFamiliar(
     [userId, ip, now],
   );
   return ip !== "" && found.length > 0;
+}
+
+/** Ends all of a user's sessions, and their sign-ins that wait for a second factor. */
+export async function endAll(db: Database, userId: number): Promise<void> {
+  await db.run("delete from sessions where user_id = ?", [userId]);
+  await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
 /** Ends all of a user's sessions but one. @returns how many were ended */

@@ -1,7 +1,7 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { networkOf } from "../core/http/network.ts";
 import type { PrepareContext } from "../core/resource.ts";
-import * as users from "../resources/users/queries.ts";
+import { type Account, findByLogin } from "./credentials.ts";
 import { verifyPassword } from "./passwords.ts";
 import { isFamiliar } from "./sessions.ts";
 import { type Allowance, attempt, refund, reset } from "./throttle.ts";
@@ -22,13 +22,13 @@ export async function checkPassword(
   { store, request, signIns, now }: PrepareContext,
   login: string,
   password: string,
-): Promise<users.User | undefined> {
-  const found = await users.findByLogin(store, login);
+): Promise<Account | undefined> {
+  const found = await findByLogin(store, login);
   const { ip } = request;
-  const familiar = await isFamiliar(store, found?.id ?? 0, ip, now);
+  const isKnownAddress = await isFamiliar(store, found?.id ?? null, ip, now);
   // An account is counted by its id, whichever of its names was typed. Other input may be a password: none is stored.
   const name = found ? `#${found.id}` : digestOf(login.toLowerCase());
-  const account = `sign-in of ${name}${familiar ? ` from ${ip}` : ""}`;
+  const account = `sign-in of ${name}${isKnownAddress ? ` from ${ip}` : ""}`;
   const address = `sign-in from ${networkOf(ip)}`;
   const counted: Allowance[] = [];
   const count = (key: string, max: number | false) => {
@@ -37,29 +37,31 @@ export async function checkPassword(
   if (ip !== "") count(address, signIns.signInsPerAddress);
   count(account, signIns.signInsPerAccount);
   if (counted.length > 0) await attempt(store, counted, now);
-  const fits = await verifyPassword(password, found?.password_hash ?? null).catch(async (error) => {
-    // The password was not checked.
-    await store.transaction(
-      async (db) => {
-        for (const { key } of counted) await refund(db, key);
-      },
-      { shared: true },
-    );
-    throw error;
-  });
+  const isRight = await verifyPassword(password, found?.password_hash ?? null).catch(
+    async (error) => {
+      // The password was not checked.
+      await store.transaction(
+        async (db) => {
+          for (const { key } of counted) await refund(db, key);
+        },
+        { shared: true },
+      );
+      throw error;
+    },
+  );
   await store.transaction(
     async (db) => {
-      if (fits) {
+      if (isRight) {
         // In the order of counting, so that two sign-ins cannot deadlock.
         await refund(db, address);
         await reset(db, account);
       } else {
         // The name that was typed may be a password.
-        const author = { id: found?.id ?? null, name: found?.username ?? "unknown" };
-        await record(db, { action: "sign-in failed", author, ip }, now);
+        const by = { id: found?.id ?? null, name: found?.username ?? "unknown", ip };
+        await audit.log({ db, by, now }, "sign-in failed");
       }
     },
     { shared: true },
   );
-  return fits ? found : undefined;
+  return isRight ? found : undefined;
 }

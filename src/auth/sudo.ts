@@ -5,7 +5,7 @@ import type { Impersonation } from "../core/http/mount.ts";
 import type { Parameters } from "../core/http/parameters.ts";
 import type { Reader } from "../store/port.ts";
 import { USER_COLUMNS, type UserRow } from "./authenticators/user-row.ts";
-import { textOf } from "./credentials.ts";
+import { textOf } from "./request-tokens.ts";
 
 /** Lets administrators act as another user, by a `sudo` parameter or `Sudo` header. The checks are in GitLab's order. */
 export const sudo: Impersonation = {

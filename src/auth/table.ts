@@ -34,31 +34,6 @@ create index attempts_by_end on attempts (ends_at);
 `,
   },
   {
-    // Names are stored beside ids, since the record outlives the account.
-    id: "20261121-52-audit-events",
-    sql: `
-create table audit_events (
-  id $id,
-  created_at $int not null,
-  action $text not null,
-  author_id $int,
-  author_name $text not null,
-  user_id $int,
-  target $text not null,
-  ip $text not null
-);
-create index audit_events_by_author on audit_events (author_id, id);
-create index audit_events_by_user on audit_events (user_id, id);
-create index audit_events_by_time on audit_events (created_at, id);
-`,
-  },
-  {
-    id: "20261121-67-audit-events-by-action",
-    sql: `
-create index audit_events_by_action on audit_events (action, id);
-`,
-  },
-  {
     // Checking a code takes the secret itself, so it can't be a digest. `last_step` is the last period whose code was
     // used.
     id: "20261121-60-two-factor",

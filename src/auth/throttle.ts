@@ -14,7 +14,7 @@ export interface Allowance {
 }
 
 /** The maximum length of a key in characters; no user name or address is longer. */
-const LONGEST_KEY = 300;
+const MAX_KEY_LENGTH = 300;
 
 /**
  * Counts an attempt before it is made, so concurrent attempts cannot exceed the limit. Refused attempts are not counted,
@@ -48,7 +48,7 @@ interface Row {
   ends_at: number;
 }
 
-const keyOf = ({ key }: Allowance) => key.slice(0, LONGEST_KEY);
+const keyOf = ({ key }: Allowance) => key.slice(0, MAX_KEY_LENGTH);
 
 function usageOf({ name = "attempts", max }: Allowance, { count, ends_at }: Row): QuotaUsage {
   return { name, limit: max, observed: count, resetsAt: ends_at };
@@ -96,12 +96,12 @@ export async function count(
 
 /** Resets a key's attempts after one succeeded. */
 export async function reset(db: Database, key: string): Promise<void> {
-  await db.run("delete from attempts where key = ?", [key.slice(0, LONGEST_KEY)]);
+  await db.run("delete from attempts where key = ?", [key.slice(0, MAX_KEY_LENGTH)]);
 }
 
 /** Refunds one attempt of a key that should not count. */
 export async function refund(db: Database, key: string): Promise<void> {
   await db.run("update attempts set count = count - 1 where key = ? and count > 0", [
-    key.slice(0, LONGEST_KEY),
+    key.slice(0, MAX_KEY_LENGTH),
   ]);
 }

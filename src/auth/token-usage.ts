@@ -1,19 +1,18 @@
 import type { TokenUsage } from "../core/http/authenticator.ts";
 import { networkOf } from "../core/http/network.ts";
 import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
-import * as tokens from "../resources/tokens/queries.ts";
-import type { Store } from "../store/port.ts";
+import type { Database, Store } from "../store/port.ts";
 import * as sessions from "./sessions.ts";
 import { attempt } from "./throttle.ts";
 
 /** The precision of a token's or session's last use, in milliseconds. */
-const EXACTNESS = 60_000;
+const PRECISION = 60_000;
 /** Milliseconds for which uses are collected before they are written. */
 const DELAY = 100;
 /** The window in which guesses are counted, in milliseconds. */
 const WINDOW = 10 * 60_000;
 /** The maximum number of tokens, and of addresses, kept in memory. */
-const MOST_KEPT = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Token usage with a background writer, to be closed at the end. */
 export interface RecordedUsage extends TokenUsage {
@@ -41,9 +40,9 @@ export function recordUsage(
   const unwritten = new Map<number, number>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
   // Uses being written, which the records don't show yet.
-  const inWriting = { tokens: new Set<number>(), sessions: new Set<number>() };
+  const beingWritten = { tokens: new Set<number>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
-  const shut = new Map<string, QuotaUsage>();
+  const refused = new Map<string, QuotaUsage>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
@@ -52,31 +51,31 @@ export function recordUsage(
     timer = undefined;
     if (unwritten.size + unwrittenSessions.size === 0) return;
     const uses = [...unwritten];
-    const sights = [...unwrittenSessions.values()];
+    const seen = [...unwrittenSessions.values()];
     unwritten.clear();
     unwrittenSessions.clear();
-    for (const [id] of uses) inWriting.tokens.add(id);
-    for (const { id } of sights) inWriting.sessions.add(id);
+    for (const [id] of uses) beingWritten.tokens.add(id);
+    for (const { id } of seen) beingWritten.sessions.add(id);
     // Sorted, so that two processes can't deadlock.
     uses.sort(([a], [b]) => a - b);
-    sights.sort((a, b) => a.id - b.id);
+    seen.sort((a, b) => a.id - b.id);
     const written = store.transaction(
       async (db) => {
-        for (const [id, at] of uses) await tokens.setUsed(db, id, at, EXACTNESS);
-        for (const sight of sights) await sessions.setSeen(db, sight, EXACTNESS);
+        for (const [id, at] of uses) await setUsed(db, id, at);
+        for (const session of seen) await sessions.setSeen(db, session, PRECISION);
       },
       { shared: true },
     );
     const ended = written.catch(onError).finally(() => {
-      for (const [id] of uses) inWriting.tokens.delete(id);
-      for (const { id } of sights) inWriting.sessions.delete(id);
+      for (const [id] of uses) beingWritten.tokens.delete(id);
+      for (const { id } of seen) beingWritten.sessions.delete(id);
     });
     writing = Promise.all([writing, ended]).then(() => undefined);
   };
 
-  const shutUntil = (network: string, now: number): QuotaUsage | undefined => {
-    const usage = shut.get(network);
-    if (usage && usage.resetsAt <= now) shut.delete(network);
+  const refusalOf = (network: string, now: number): QuotaUsage | undefined => {
+    const usage = refused.get(network);
+    if (usage && usage.resetsAt <= now) refused.delete(network);
     return usage && usage.resetsAt > now ? usage : undefined;
   };
 
@@ -85,36 +84,36 @@ export function recordUsage(
       const key = token.kind === "personal" ? token.id : `${token.kind} ${token.id}`;
       const known = addresses.get(key);
       if (known !== ip) {
-        const usage = shut.size > 0 ? shutUntil(networkOf(ip), now) : undefined;
+        const usage = refused.size > 0 ? refusalOf(networkOf(ip), now) : undefined;
         if (usage) throw new TooManyRequests(usage, now);
-        if (addresses.size >= MOST_KEPT) addresses.clear();
+        if (addresses.size >= MAX_REMEMBERED) addresses.clear();
         addresses.set(key, ip);
       }
       if (token.kind !== "personal" || unwritten.has(token.id)) return;
-      if (inWriting.tokens.has(token.id)) return;
-      if (token.lastUsedAt !== null && now - token.lastUsedAt < EXACTNESS) return;
+      if (beingWritten.tokens.has(token.id)) return;
+      if (token.lastUsedAt !== null && now - token.lastUsedAt < PRECISION) return;
       unwritten.set(token.id, now);
       timer ??= setTimeout(write, DELAY).unref();
     },
     async unknownToken(ip, now) {
       if (guesses === false || ip === "") return;
       const network = networkOf(ip);
-      const usage = shutUntil(network, now);
+      const usage = refusalOf(network, now);
       if (usage) throw new TooManyRequests(usage, now);
       const key = `tokens from ${network}`;
       try {
         await attempt(store, [{ key, name: "unknown_tokens", max: guesses, window: WINDOW }], now);
       } catch (error) {
         if (error instanceof TooManyRequests) {
-          if (shut.size >= MOST_KEPT) shut.clear();
-          shut.set(network, error.usage);
+          if (refused.size >= MAX_REMEMBERED) refused.clear();
+          refused.set(network, error.usage);
         }
         throw error;
       }
     },
     sessionUsed({ id, lastSeenAt }, ip, now) {
-      if (now - lastSeenAt < EXACTNESS) return;
-      if (unwrittenSessions.has(id) || inWriting.sessions.has(id)) return;
+      if (now - lastSeenAt < PRECISION) return;
+      if (unwrittenSessions.has(id) || beingWritten.sessions.has(id)) return;
       unwrittenSessions.set(id, { id, ip, at: now });
       timer ??= setTimeout(write, DELAY).unref();
     },
@@ -123,4 +122,12 @@ export function recordUsage(
       await writing;
     },
   };
+}
+
+/** Stores when a personal token was used, unless the stored instant is precise enough. */
+async function setUsed(db: Database, tokenId: number, at: number): Promise<void> {
+  await db.run(
+    "update tokens set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)",
+    [at, tokenId, at - PRECISION],
+  );
 }

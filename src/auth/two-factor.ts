@@ -1,7 +1,8 @@
 import type { Secrets } from "../core/secrets.ts";
+import { insertRow } from "../store/insert.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { requireSameKey, twoFactorOf } from "./reseal.ts";
 import { digestOf } from "./token-secrets.ts";
+import { purposeOf, requireSameKey } from "./two-factor-secrets.ts";
 
 /** A code's period in seconds (RFC 6238 §5.2); codes of the adjacent periods are accepted too. */
 const PERIOD = 30;
@@ -23,13 +24,12 @@ interface State {
 
 /** A user's second factor; `undefined` if they never began to set one up. */
 export async function find(db: Reader, userId: number): Promise<State | undefined> {
-  const found = await db.one<State>(
+  return db.one<State>(
     `select t.enabled_at, t.secret,
        (select count(*) from recovery_codes r where r.user_id = t.user_id) as recovery_codes
      from two_factor t where t.user_id = ?`,
     [userId],
   );
-  return found;
 }
 
 /** Whether a user's sign-in needs a second step. */
@@ -45,7 +45,7 @@ export async function isOn(db: Reader, userId: number): Promise<boolean> {
 export async function begin(db: Database, secrets: Secrets, userId: number): Promise<void> {
   await requireSameKey(db, secrets);
   const { Secret } = await import("otpauth");
-  const secret = secrets.seal(new Secret({ size: 20 }).base32, twoFactorOf(userId));
+  const secret = secrets.seal(new Secret({ size: 20 }).base32, purposeOf(userId));
   await db.run(
     `insert into two_factor (user_id, secret, enabled_at, last_step) values (?, ?, null, 0)
      on conflict (user_id) do update set secret = excluded.secret, last_step = 0
@@ -60,7 +60,7 @@ export async function begin(db: Database, secrets: Secrets, userId: number): Pro
  * @throws SecretKeyError if its key is missing
  */
 export function secretOf({ secret }: State, secrets: Secrets, userId: number): string {
-  return secrets.open(secret, twoFactorOf(userId));
+  return secrets.open(secret, purposeOf(userId));
 }
 
 /** The content of the QR code. */
@@ -101,10 +101,7 @@ export async function renewRecoveryCodes(db: Database, userId: number): Promise<
   );
   await db.run("delete from recovery_codes where user_id = ?", [userId]);
   for (const code of codes) {
-    await db.run("insert into recovery_codes (user_id, digest) values (?, ?)", [
-      userId,
-      digestOf(bare(code)),
-    ]);
+    await insertRow(db, "recovery_codes", { user_id: userId, digest: digestOf(bare(code)) });
   }
   return codes;
 }

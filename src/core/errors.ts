@@ -3,7 +3,10 @@ export type AttributeErrors = Record<string, string[]>;
 
 /** An error answer. It can be thrown anywhere below the pipeline, which turns it into the response. */
 export class ApiError extends Error {
-  override readonly name = "ApiError";
+  // A getter: classes with fields lose their own name in the CommonJS build.
+  override get name() {
+    return "ApiError" as const;
+  }
   /**
    * @param status the HTTP status
    * @param body the JSON body, in one of GitLab's formats (docs/errors.md)
@@ -119,17 +122,12 @@ export function unverified(): ApiError {
   return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
 }
 
-/** 503 for a request beyond the current capacity. */
-export function overloaded(): ApiError {
-  return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
-}
-
 /** 500, which reveals nothing about what went wrong. */
 export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });
 }
 
-/** 503 while the database can't be used; a retry in a second may succeed. */
+/** 503 while the server is too busy, or its database can't be used; a retry in a second may succeed. */
 export function unavailable(): ApiError {
   return new ApiError(503, { message: "503 Service Unavailable" }, { "retry-after": "1" });
 }

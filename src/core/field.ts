@@ -12,24 +12,31 @@ export interface View {
   now: number;
 }
 
-/** Turns a row into JSON text. */
-export type Writer = (row: readonly Value[], view: View) => string;
+/** A field, or an object of fields, that knows where in a row its columns are. */
+export interface Bound {
+  /** Its JSON text. */
+  readonly write: (row: readonly Value[], view: View) => string;
+  /** Its value, for readers that need no text: what `JSON.parse` would return for the text. Must not be changed. */
+  readonly value: (row: readonly Value[], view: View) => unknown;
+}
 
-/** One value of a JSON object: its columns in SQL and how they become JSON text. */
+/** One value of a JSON object: its columns in SQL, and how they become JSON text or a value. */
 export interface Field {
   readonly columns: readonly string[];
   /** Its type in the reference: `"integer"`, `"timestamp"`, … */
   readonly type: string;
-  /** Creates the writer, given the index of each of its columns in a row. */
-  bind(at: readonly number[]): Writer;
+  /** Binds it to the index of each of its columns in a row. */
+  bind(at: readonly number[]): Bound;
   /** The fields of a nested object, for the reference. */
   readonly fields?: Fields;
   /** The fields of each object of an array. */
   readonly items?: Fields;
   /** The fields of each kind of object it may be. */
   readonly either?: readonly Fields[];
-  /** Whether the field is left out if it is null. */
-  readonly omitted?: true;
+  /** Its JSON text, if it is the same in every row. */
+  readonly constant?: string;
+  /** Whether an object leaves it out, given the value of its first column. Default: never. */
+  readonly omitted?: (value: Value) => boolean;
   /** Whether its column is a text as it is, which may be long. */
   readonly isText?: true;
 }
@@ -52,50 +59,82 @@ function* quoteInPieces(text: string): Generator<string> {
   yield '"';
 }
 
-function scalar(column: string, type: string, write: (value: NonNullable<Value>) => string): Field {
+/**
+ * A field of one column, `null` if that is.
+ *
+ * @param write returns the JSON text of `convert`'s result
+ */
+function scalar(
+  column: string,
+  type: string,
+  write: (value: NonNullable<Value>) => string,
+  convert: (value: NonNullable<Value>) => unknown,
+): Field {
   return {
     columns: [column],
     type,
-    bind:
-      ([at]) =>
-      (row) => {
-        const value = row[at as number] as Value;
-        return value === null ? "null" : write(value);
-      },
+    bind: ([first]) => {
+      const at = first as number;
+      return {
+        write: (row) => {
+          const value = row[at] as Value;
+          return value === null ? "null" : write(value);
+        },
+        value: (row) => {
+          const value = row[at] as Value;
+          return value === null ? null : convert(value);
+        },
+      };
+    },
   };
 }
 
 /** A number as it is. */
-export const integer = (column: string): Field => scalar(column, "integer", String);
+export const integer = (column: string): Field => scalar(column, "integer", String, Number);
 
 /** Text as it is. */
 export const text = (column: string): Field => ({
-  ...scalar(column, "string", (value) => quote(value as string)),
+  ...scalar(column, "string", (value) => quote(value as string), String),
   isText: true,
 });
 
 /** 0 or 1 as a boolean. */
 export const flag = (column: string): Field =>
-  scalar(column, "boolean", (value) => (value ? "true" : "false"));
+  scalar(column, "boolean", (value) => (value ? "true" : "false"), Boolean);
 
 /** Epoch milliseconds as `2016-01-04T15:31:39.996Z`. */
 export const instant = (column: string): Field =>
-  scalar(column, "timestamp", (value) => `"${isoInstant(value as number)}"`);
+  scalar(
+    column,
+    "timestamp",
+    (value) => `"${isoInstant(value as number)}"`,
+    (value) => isoInstant(value as number),
+  );
 
 /** A day, stored as `YYYY-MM-DD`. */
 export const date = (column: string): Field =>
-  scalar(column, "date", (value) => `"${value as string}"`);
+  scalar(column, "date", (value) => `"${value as string}"`, String);
 
 /** A word stored as a number, such as a visibility. */
 export const word = (column: string, words: Readonly<Record<number, string>>): Field =>
-  scalar(column, Object.values(words).join(", "), (value) => `"${words[value as number]}"`);
+  scalar(
+    column,
+    Object.values(words).join(", "),
+    (value) => `"${words[value as number]}"`,
+    (value) => words[value as number],
+  );
 
 /** The content of JSON text from elsewhere, for the reference. */
 type Content = Pick<Field, "fields" | "items" | "either">;
 
 /** JSON text as it is: stored as such, or put into the row by a handler (see {@link Presenter.at}). */
 export const json = (column: string, type: string, content: Content = {}): Field => ({
-  ...scalar(column, type, (value) => value as string),
+  ...scalar(
+    column,
+    type,
+    (value) => value as string,
+    (value) => JSON.parse(value as string),
+  ),
   ...content,
 });
 
@@ -110,12 +149,13 @@ export const embedded = (
   type: string,
   empty: "[]" | "null",
   content?: Content,
-): Field => json(`'${empty}' as ${name}`, type, content);
+): Field => json(`${empty === "null" ? "null" : `'${empty}'`} as ${name}`, type, content);
 
 /** The same value in every row. */
 export const constant = (value: unknown): Field => {
   const written = JSON.stringify(value);
-  return { columns: [], type: written, bind: () => () => written };
+  const bound: Bound = { write: () => written, value: () => value };
+  return { columns: [], type: written, constant: written, bind: () => bound };
 };
 
 /**
@@ -130,13 +170,13 @@ export const url = (
   type: "URL",
   bind: (at) => {
     const [first, second] = at as [number, number?];
-    return (row, view) => {
-      if (row[first] === null) return "null";
-      const followed =
-        second === undefined
-          ? path(String(row[first]), "")
-          : path(String(row[first]), String(row[second]));
-      return `"${view.base}${followed}"`;
+    const follow = (row: readonly Value[]) =>
+      second === undefined
+        ? path(String(row[first]), "")
+        : path(String(row[first]), String(row[second]));
+    return {
+      write: (row, view) => (row[first] === null ? "null" : `"${view.base}${follow(row)}"`),
+      value: (row, view) => (row[first] === null ? null : view.base + follow(row)),
     };
   },
 });
@@ -149,13 +189,14 @@ export const derived = (
 ): Field => ({
   columns,
   type,
-  bind: (at) => (row, view) =>
-    JSON.stringify(
+  bind: (at) => {
+    const value: Bound["value"] = (row, view) =>
       make(
         at.map((index) => row[index] as Value),
         view,
-      ),
-    ),
+      );
+    return { write: (row, view) => JSON.stringify(value(row, view)), value };
+  },
 });
 
 /** An object within the object; `null` if its first column is, as after a left join. */
@@ -164,32 +205,40 @@ export const nested = (fields: Fields): Field => ({
   type: "object",
   fields,
   bind: (at) => {
-    const { write } = bindAll(fields, at);
+    const { write, value } = bindAll(fields, at);
     const first = at[0];
-    return first === undefined
-      ? write
-      : (row, view) => (row[first] === null ? "null" : write(row, view));
+    if (first === undefined) return { write, value };
+    return {
+      write: (row, view) => (row[first] === null ? "null" : write(row, view)),
+      value: (row, view) => (row[first] === null ? null : value(row, view)),
+    };
   },
 });
 
-/** A field that is left out of the object if it is null. */
-export const omittedIfNull = (field: Field): Field => ({ ...field, omitted: true });
+/** A field that objects leave out if a condition on its first column holds. */
+export const omittedIf = (omitted: (value: Value) => boolean, field: Field): Field => ({
+  ...field,
+  omitted,
+});
 
-/** Turns a row into JSON text, at once or in pieces. */
-export interface Writers {
-  readonly write: Writer;
-  /** The same in pieces, for rows with long texts: their JSON can be six times as long. */
+/** A field that is left out of the object if it is null. */
+export const omittedIfNull = (field: Field): Field => omittedIf((value) => value === null, field);
+
+/** An object that knows where in a row its columns are. */
+export interface BoundObject extends Bound {
+  /** Its JSON text in pieces, for rows with long texts: it can be six times as long as they are. */
   pieces(row: readonly Value[], view: View): Iterable<string>;
 }
 
 /**
- * Creates the writers of an object. Keys and constants between two values are joined beforehand, since a list writes
- * them thousands of times.
+ * Binds an object. Keys and constants between two values are joined beforehand, since a list writes them thousands of
+ * times.
  *
  * @param at the row index of each column of each field, in their order
  */
-export function bindAll(fields: Fields, at: readonly number[]): Writers {
-  const parts: { before: string; key: string; write: Writer; omitted: boolean }[] = [];
+export function bindAll(fields: Fields, at: readonly number[]): BoundObject {
+  const parts: Part[] = [];
+  const members: Member[] = [];
   const texts: { part: number; column: number }[] = [];
   let taken = 0;
   let before = "{";
@@ -197,16 +246,20 @@ export function bindAll(fields: Fields, at: readonly number[]): Writers {
     const own = at.slice(taken, taken + field.columns.length);
     taken += own.length;
     const key = `${before === "{" && parts.length === 0 ? "" : ","}${JSON.stringify(name)}:`;
-    const omitted = field.omitted === true;
-    if (field.columns.length === 0 && !omitted) {
-      before += key + field.type;
+    const { constant, omitted } = field;
+    const { write, value } = field.bind(own);
+    const first = own[0] ?? 0;
+    members.push({ name, value, first, omitted });
+    if (constant !== undefined) {
+      before += key + constant;
       continue;
     }
     if (field.isText) texts.push({ part: parts.length, column: own[0] as number });
     parts.push({
       before: omitted ? before : before + key,
       key: omitted ? key : "",
-      write: field.bind(own),
+      write,
+      first,
       omitted,
     });
     before = "";
@@ -215,11 +268,10 @@ export function bindAll(fields: Fields, at: readonly number[]): Writers {
   const between = (row: readonly Value[], view: View, start: number, end: number) => {
     let out = "";
     for (let index = start; index < end; index += 1) {
-      const part = parts[index] as (typeof parts)[number];
-      const value = part.write(row, view);
+      const part = parts[index] as Part;
       out += part.before;
-      if (!part.omitted) out += value;
-      else if (value !== "null") out += part.key + value;
+      if (part.omitted === undefined) out += part.write(row, view);
+      else if (!part.omitted(row[part.first] as Value)) out += part.key + part.write(row, view);
     }
     return out;
   };
@@ -229,13 +281,37 @@ export function bindAll(fields: Fields, at: readonly number[]): Writers {
       let written = 0;
       for (const { part, column } of texts) {
         const text = row[column];
-        if (typeof text !== "string" || text.length < LONG) continue;
-        const { before, key } = parts[part] as (typeof parts)[number];
+        const { before, key, omitted } = parts[part] as Part;
+        if (typeof text !== "string" || text.length < LONG || omitted?.(text)) continue;
         yield between(row, view, written, part) + before + key;
         yield* quoteInPieces(text);
         written = part + 1;
       }
       yield between(row, view, written, parts.length) + after;
     },
+    value: (row, view) => {
+      const object: Record<string, unknown> = {};
+      for (const { name, value, first, omitted } of members) {
+        if (!omitted?.(row[first] as Value)) object[name] = value(row, view);
+      }
+      return object;
+    },
   };
+}
+
+/** A field as an object writes it. */
+interface Part extends Pick<Bound, "write"> {
+  /** The text before its value or, if it can be left out, before its key. */
+  before: string;
+  key: string;
+  /** The index of its first column. */
+  first: number;
+  omitted: Field["omitted"];
+}
+
+/** A field as an object's value has it. */
+interface Member extends Pick<Bound, "value"> {
+  name: string;
+  first: number;
+  omitted: Field["omitted"];
 }

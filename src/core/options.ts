@@ -9,7 +9,9 @@ import {
 
 /** A wrong, misspelt or missing option of the library. The message names it and says what is allowed. */
 export class OptionError extends TypeError {
-  override readonly name = "OptionError";
+  override get name() {
+    return "OptionError" as const;
+  }
   /**
    * @param where the function that was called, such as `createApp`
    * @param option the option's path, such as `limits.perPage`; `""` if the options as a whole are wrong

@@ -5,7 +5,9 @@ const QUIET = 5000;
 
 /** The database answers again. */
 class OutageEnded extends Error {
-  override readonly name = "OutageEnded";
+  override get name() {
+    return "OutageEnded" as const;
+  }
 }
 
 /**

@@ -190,13 +190,13 @@ export async function countUpTo(
   from: string,
   values: readonly Value[],
 ): Promise<number | undefined> {
-  const most = page.limits.countedTotal;
+  const max = page.limits.countedTotal;
   const counted = await db.one<{ total: number }>(
-    `select count(*) as total from (select 1 from ${from} limit ${most + 1}) as counted`,
+    `select count(*) as total from (select 1 from ${from} limit ${max + 1}) as counted`,
     values,
   );
   const total = counted?.total as number;
-  return total > most ? undefined : total;
+  return total > max ? undefined : total;
 }
 
 /**
@@ -274,7 +274,7 @@ export function pageHeaders(page: Page, listed: RowPage, at: PagedUrl): Record<s
 }
 
 /** Maximum characters of a `Link` header: Node's client accepts 16 KiB of headers, proxies often only 4 or 8 KiB. */
-const LONGEST_HEADER = 4096;
+const MAX_LINK_HEADER = 4096;
 /** The links a client can do without, least important first. `next` is always sent. */
 const DISPENSABLE = ["last", "first", "prev"];
 
@@ -282,7 +282,7 @@ const DISPENSABLE = ["last", "first", "prev"];
 function fitting(links: readonly string[]): string {
   let left = links;
   for (const rel of DISPENSABLE) {
-    if (left.join(", ").length <= LONGEST_HEADER) break;
+    if (left.join(", ").length <= MAX_LINK_HEADER) break;
     left = left.filter((link) => !link.endsWith(`rel="${rel}"`));
   }
   return left.join(", ");
@@ -299,16 +299,16 @@ export function keysetHeaders(listed: KeysetPage, at: PagedUrl): Record<string, 
 
 /** @returns a function whose `changes` are names and values that need no escaping */
 function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>) => string {
-  // Escaped once for all links of an answer.
-  const kept = [...at.query]
+  // Escaped once for all links of a response.
+  const repeated = [...at.query]
     .filter(([name]) => !CREDENTIALS.includes(name))
     .map(([name, value]) => ({ name, pair: String(new URLSearchParams([[name, value]])) }));
-  if (kept.reduce((length, { pair }) => length + pair.length + 1, 0) > LONGEST_QUERY) {
+  if (repeated.reduce((length, { pair }) => length + pair.length + 1, 0) > LONGEST_QUERY) {
     throw queryTooLong();
   }
   return (rel, changes) => {
     const pairs = [
-      ...kept.filter(({ name }) => !Object.hasOwn(changes, name)),
+      ...repeated.filter(({ name }) => !Object.hasOwn(changes, name)),
       ...Object.entries(changes).map(([name, value]) => ({ name, pair: `${name}=${value}` })),
     ].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     return `<${at.url}?${pairs.map(({ pair }) => pair).join("&")}>; rel="${rel}"`;

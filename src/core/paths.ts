@@ -28,7 +28,7 @@ export function requirePath(
 }
 
 /** As in GitLab; far below what a PostgreSQL index can hold. */
-const LONGEST_FULL_PATH = 255;
+const MAX_FULL_PATH = 255;
 
 /**
  * Checks the length of a full path: the path of a group or project, with the paths of the groups above it.
@@ -37,9 +37,9 @@ const LONGEST_FULL_PATH = 255;
  * @throws ApiError 400
  */
 export function requireFullPath(fullPath: string, attribute = "path"): void {
-  if (fullPath.length > LONGEST_FULL_PATH) {
+  if (fullPath.length > MAX_FULL_PATH) {
     throw invalid({
-      [attribute]: [`makes the full path too long (maximum is ${LONGEST_FULL_PATH} characters)`],
+      [attribute]: [`makes the full path too long (maximum is ${MAX_FULL_PATH} characters)`],
     });
   }
 }

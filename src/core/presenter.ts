@@ -1,15 +1,18 @@
-import type { Fields, Writers } from "./field.ts";
-import { bindAll } from "./field.ts";
+import { type BoundObject, bindAll, type Fields } from "./field.ts";
 
 /**
- * A presenter as data: which columns to select and how a row of them becomes JSON text. Lists never create row objects,
- * which would cost more than everything else (docs/performance.md).
+ * A presenter as data: which columns to select and how a row of them becomes JSON text, or a value. Lists never create
+ * row objects, which would cost more than everything else (docs/performance.md).
  */
-export interface Presenter extends Writers {
+export interface Presenter extends BoundObject {
   /** For the `select` list. */
   readonly columns: string;
   readonly fields: Fields;
-  /** The index in a row of a top-level field's first column: for children loaded by a separate query. */
+  /**
+   * The index in a row of a top-level field's first column: for children loaded by a separate query.
+   *
+   * @throws Error if there is no such field, or it has no column
+   */
   at(name: string): number;
 }
 
@@ -25,6 +28,10 @@ export function presenter(fields: Fields): Presenter {
     columns: columns.join(", "),
     fields,
     ...bindAll(fields, at),
-    at: (name) => columns.indexOf(fields[name]?.columns[0] as string),
+    at: (name) => {
+      const index = columns.indexOf(fields[name]?.columns[0] as string);
+      if (index < 0) throw new Error(`the presenter has no column for ${name}`);
+      return index;
+    },
   };
 }

@@ -4,6 +4,9 @@ export const SCOPES = ["api", "read_api", "read_user", "sudo"] as const;
 /** A token scope. */
 export type Scope = (typeof SCOPES)[number];
 
+/** The scopes of routes that read users and their activity, one of which is needed. */
+export const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
+
 /** The scopes an application can have, as the consent page explains them. Tokens can have all but `profile`. */
 export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   api: "Everything you may do: read and change all that you can",

@@ -18,7 +18,9 @@ const SEALED = /^\$1\$([0-9a-f]{8})\$([\w-]+)$/;
 
 /** The key is missing, or is not the one that encrypted a secret. The message is for operators. */
 export class SecretKeyError extends Error {
-  override readonly name = "SecretKeyError";
+  override get name() {
+    return "SecretKeyError" as const;
+  }
 }
 
 /** Where the keys come from. */

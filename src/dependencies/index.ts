@@ -1,26 +1,23 @@
+import type { Parse } from "./read.ts";
 import {
   type Dependency,
   type DependencyFile,
-  LONGEST,
+  MAX_LENGTHS,
   type PackageManager,
+  type ReadReport,
+  type TextFile,
   type Vulnerability,
-} from "../resources/dependencies/rules.ts";
-import type { Parse } from "./read.ts";
-
-/** A file as text. */
-export interface TextFile {
-  /** Relative to the project's root, with `/` between folders. */
-  path: string;
-  content: string;
-}
+} from "./types.ts";
 
 /** A dependency file or report can't be used; the message names the file and the mistake. */
 export class DependencyError extends Error {
-  override readonly name = "DependencyError";
+  override get name() {
+    return "DependencyError" as const;
+  }
 }
 
-/** The size of the largest file that is read, in characters. */
-const LARGEST = 64 * 1024 * 1024;
+/** Maximum size of a file in characters. */
+const MAX_SIZE = 64 * 1024 * 1024;
 
 interface Format {
   manager: PackageManager;
@@ -89,12 +86,6 @@ export async function readDependencyFiles(files: readonly TextFile[]): Promise<D
   return unite(read);
 }
 
-/** A report's dependencies by file, and how many of its packages belong to managers the API does not know. */
-export interface ReadReport {
-  files: DependencyFile[];
-  skipped: number;
-}
-
 /**
  * Reads a CycloneDX SBOM (JSON, 1.4 to 1.7) or GitLab's dependency scanning report.
  *
@@ -117,7 +108,7 @@ async function naming(
   read: (text: string) => DependencyFile[] | Promise<DependencyFile[]>,
 ): Promise<DependencyFile[]> {
   try {
-    if (content.length > LARGEST) throw new Error("is larger than 64 MiB");
+    if (content.length > MAX_SIZE) throw new Error("is larger than 64 MiB");
     const files = await read(content.replace(/^\uFEFF/, ""));
     for (const file of files) requireStorable(file);
     return files;
@@ -134,17 +125,17 @@ function reasonOf(error: unknown): string {
 }
 
 function requireStorable({ path, dependencies }: DependencyFile): void {
-  requireText("a path", path, LONGEST.path);
+  requireText("a path", path, MAX_LENGTHS.path);
   for (const { name, version } of dependencies) {
-    requireText("a name", name, LONGEST.name);
-    if (version !== "") requireText(`the version of ${name}`, version, LONGEST.version);
+    requireText("a name", name, MAX_LENGTHS.name);
+    if (version !== "") requireText(`the version of ${name}`, version, MAX_LENGTHS.version);
   }
 }
 
 /** Text that both engines can store and a terminal can show. */
-function requireText(what: string, text: string, longest: number): void {
+function requireText(what: string, text: string, max: number): void {
   if (text.trim() === "") throw new Error(`${what} is empty`);
-  if (text.length > longest) throw new Error(`${what} is longer than ${longest} characters`);
+  if (text.length > max) throw new Error(`${what} is longer than ${max} characters`);
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
     throw new Error(`${what} has characters that belong in none`);
   }

@@ -2,8 +2,8 @@ import { isObject, type Package, textOf } from "./read.ts";
 
 type Properties = ReadonlyMap<string, string>;
 
-const LONGEST_VALUE = 255;
-const DEEPEST_REFERENCE = 10;
+const MAX_VALUE_LENGTH = 255;
+const MAX_REFERENCE_DEPTH = 10;
 
 /**
  * pom.xml: its dependencies, named `group/artifact`, with versions from its properties and its own dependency
@@ -72,17 +72,17 @@ function dependenciesIn(list: unknown, properties: Properties): Package[] {
 
 /** Replaces `${name}`, recursively; `""` if a name is unknown or the text grows without end. */
 function resolve(text: string, properties: Properties): string {
-  if (text.length > LONGEST_VALUE) return "";
+  if (text.length > MAX_VALUE_LENGTH) return "";
   let resolved = text;
-  for (let depth = 0; depth < DEEPEST_REFERENCE && resolved.includes("${"); depth += 1) {
+  for (let depth = 0; depth < MAX_REFERENCE_DEPTH && resolved.includes("${"); depth += 1) {
     let known = true;
     resolved = resolved.replace(/\$\{([^${}]*)\}/g, (_, name: string) => {
       const value = properties.get(name);
-      if (value && value.length <= LONGEST_VALUE) return value;
+      if (value && value.length <= MAX_VALUE_LENGTH) return value;
       known = false;
       return "";
     });
-    if (!known || resolved.length > LONGEST_VALUE) return "";
+    if (!known || resolved.length > MAX_VALUE_LENGTH) return "";
   }
   return resolved.includes("${") ? "" : resolved;
 }

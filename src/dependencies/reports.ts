@@ -1,13 +1,13 @@
+import { isObject, objectsIn, type Package, parseObject, textOf } from "./read.ts";
 import {
   type Dependency,
   type DependencyFile,
   type PackageManager,
+  type ReadReport,
   SEVERITIES,
   type Severity,
   type Vulnerability,
-} from "../resources/dependencies/rules.ts";
-import type { ReadReport } from "./index.ts";
-import { isObject, objectsIn, type Package, parseObject, textOf } from "./read.ts";
+} from "./types.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,8 @@
-import { type Actor, record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { newOpaque } from "../auth/token-secrets.ts";
 import { type Page, type Part, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
+import { insertRow } from "../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
 import { type ApplicationData, requireApplication } from "./rules.ts";
@@ -42,18 +43,16 @@ const APPLICATION = `select a.id, a.user_id, u.username, a.uid, a.secret_digest,
 
 /** An application by its id, or `undefined`. */
 export async function find(db: Reader, id: number): Promise<Application | undefined> {
-  const found = await db.one<Application>(`${APPLICATION} where a.id = ?`, [id]);
-  return found;
+  return db.one<Application>(`${APPLICATION} where a.id = ?`, [id]);
 }
 
 /** An application by its `client_id`, or `undefined`. */
 export async function findByUid(db: Reader, uid: string): Promise<Application | undefined> {
-  const found = await db.one<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
-  return found;
+  return db.one<Application>(`${APPLICATION} where a.uid = ?`, [uid]);
 }
 
 /** One page of an owner's applications, oldest first. */
-export function ownedBy(
+export function listOwned(
   db: Reader,
   userId: number,
   { limit, offset }: Part,
@@ -66,7 +65,7 @@ export function ownedBy(
 }
 
 /** All applications, or those of one owner, oldest first. */
-export function all(db: Reader, userId?: number): Awaitable<Application[]> {
+export function listAll(db: Reader, userId?: number): Awaitable<Application[]> {
   return userId === undefined
     ? db.all<Application>(`${APPLICATION} order by a.id`)
     : db.all<Application>(`${APPLICATION} where a.user_id = ? order by a.id`, [userId]);
@@ -94,7 +93,7 @@ export async function row(db: Reader, presenter: Presenter, id: number): Promise
  */
 export async function register(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   application: ApplicationData & {
     userId: number | null;
     trusted: boolean;
@@ -105,25 +104,20 @@ export async function register(
   const { userId, name, redirectUris, scopes, confidential, trusted } = application;
   const uid = newOpaque().secret;
   const { secret, digest } = newOpaque();
-  const [inserted] = await db.rows(
-    `insert into oauth_applications (user_id, uid, secret_digest, name, redirect_uris, scopes, confidential, trusted,
-       created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      userId,
-      uid,
-      confidential ? digest : null,
-      name,
-      redirectUris.join("\n"),
-      scopes.join(" "),
-      confidential ? 1 : 0,
-      trusted ? 1 : 0,
-      now,
-      now,
-    ],
-  );
-  await tell(db, by, "application made", name, now);
-  return { id: inserted?.[0] as number, uid, secret: confidential ? secret : null };
+  const id = await insertRow(db, "oauth_applications", {
+    user_id: userId,
+    uid,
+    secret_digest: confidential ? digest : null,
+    name,
+    redirect_uris: redirectUris.join("\n"),
+    scopes: scopes.join(" "),
+    confidential: confidential ? 1 : 0,
+    trusted: trusted ? 1 : 0,
+    created_at: now,
+    updated_at: now,
+  });
+  await audit.log({ db, by, now }, "application made", { target: name });
+  return { id, uid, secret: confidential ? secret : null };
 }
 
 /**
@@ -134,7 +128,7 @@ export async function register(
  */
 export async function change(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   id: number,
   data: ApplicationData,
   now: number,
@@ -148,7 +142,7 @@ export async function change(
     secret_digest: data.confidential ? undefined : null,
   };
   await updateRow(db, "oauth_applications", id, changes, now);
-  await tell(db, by, "application changed", data.name, now);
+  await audit.log({ db, by, now }, "application changed", { target: data.name });
 }
 
 /**
@@ -158,34 +152,24 @@ export async function change(
  */
 export async function renewSecret(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   application: Pick<Application, "id" | "name" | "confidential">,
   now: number,
 ): Promise<string | null> {
   if (application.confidential === 0) return null;
   const { secret, digest } = newOpaque();
   await updateRow(db, "oauth_applications", application.id, { secret_digest: digest }, now);
-  await tell(db, by, "application secret renewed", application.name, now);
+  await audit.log({ db, by, now }, "application secret renewed", { target: application.name });
   return secret;
 }
 
 /** Deletes an application and every grant it was given. */
 export async function remove(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   { id, name }: Pick<Application, "id" | "name">,
   now: number,
 ): Promise<void> {
   await db.run("delete from oauth_applications where id = ?", [id]);
-  await tell(db, by, "application deleted", name, now);
-}
-
-function tell(
-  db: Database,
-  { ip, ...author }: Actor,
-  action: Parameters<typeof record>[1]["action"],
-  target: string,
-  now: number,
-): Promise<void> {
-  return record(db, { action, author, target, ip }, now);
+  await audit.log({ db, by, now }, "application deleted", { target: name });
 }

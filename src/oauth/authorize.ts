@@ -1,4 +1,4 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import type { Caller } from "../core/access/caller.ts";
 import {
   type Context,
@@ -34,7 +34,7 @@ const input = {
 };
 const NAMES = Object.keys(input) as (keyof typeof input)[];
 
-type Sent = { [K in keyof typeof input]?: string | undefined };
+type Params = { [K in keyof typeof input]?: string | undefined };
 
 /** Where the response is sent, and how. */
 interface RedirectTarget {
@@ -45,20 +45,20 @@ interface RedirectTarget {
 }
 
 /** A valid request, which the user can be asked about. */
-interface Wanted {
+interface AuthorizationRequest {
   application: Application;
-  way: RedirectTarget;
+  target: RedirectTarget;
   scopes: string;
   challenge: Challenge | undefined;
 }
 
 /** The result of reading a request. Errors are sent to a redirect URI only if it is registered. */
-type Read =
-  | { wanted: Wanted; refused?: undefined; way?: undefined }
-  | { refused: Problem; way: RedirectTarget | undefined; wanted?: undefined };
+type ReadResult =
+  | { valid: AuthorizationRequest; problem?: undefined; target?: undefined }
+  | { problem: Problem; target: RedirectTarget | undefined; valid?: undefined };
 
 /** The parameters of a response to the application, in order. */
-type RedirectParams = Readonly<Record<string, string | number | undefined>>;
+type ResponseParams = Readonly<Record<string, string | number | undefined>>;
 
 /** The consent page. */
 export function authorizationEndpoint(flows: Flows): Resource {
@@ -67,16 +67,13 @@ export function authorizationEndpoint(flows: Flows): Resource {
     context: Context<typeof input, Database, unknown, "user", undefined>,
     approved: boolean,
   ) => {
-    const { db, request, now } = context;
-    const caller = context.caller;
+    const { db, caller, request, now } = context;
     const read = await readRequest(db, context.input, request.query, flows);
-    if (!read.wanted) return refuse(context, read);
-    const { way, application } = read.wanted;
-    if (!approved) return refuse(context, { refused: problem("access_denied"), way });
-    const author = { id: caller.id, name: caller.username };
-    const target = application.name;
-    await record(db, { action: "application authorized", author, target, ip: request.ip }, now);
-    return send(context, way, await give(db, read.wanted, caller, now));
+    if (!read.valid) return refuse(context, read);
+    const { target, application } = read.valid;
+    if (!approved) return refuse(context, { problem: problem("access_denied"), target });
+    await audit.log(context, "application authorized", { target: application.name });
+    return redirectBack(context, target, await issue(db, read.valid, caller, now));
   };
   return {
     name: "OAuth2 authorization",
@@ -86,22 +83,21 @@ export function authorizationEndpoint(flows: Flows): Resource {
         summary: "Ask the user to authorize an application",
         input,
         // A reading route can't write, so a consent given before is redirected here at once.
-        prepare: async (sent, { store, request, caller, now }) => {
-          const read = await readRequest(store, sent, request.query, flows);
-          if (!read.wanted || !caller) return { read, given: undefined };
-          const { wanted } = read;
-          const isKnown = await needsNoConsent(store, wanted, caller, now);
-          const given = isKnown
-            ? await store.transaction((db) => give(db, wanted, caller, now))
+        prepare: async (params, { store, request, caller, now }) => {
+          const read = await readRequest(store, params, request.query, flows);
+          if (!read.valid) return { read, issued: undefined };
+          const { valid } = read;
+          const issued = (await needsNoConsent(store, valid, caller, now))
+            ? await store.transaction((db) => issue(db, valid, caller, now))
             : undefined;
-          return { read, given };
+          return { read, issued };
         },
         handle: (context) => {
-          const { read, given } = context.prepared;
-          if (!read.wanted) return refuse(context, read);
-          return given
-            ? send(context, read.wanted.way, given)
-            : consentPage(context, read.wanted, context.input);
+          const { read, issued } = context.prepared;
+          if (!read.valid) return refuse(context, read);
+          return issued
+            ? redirectBack(context, read.valid.target, issued)
+            : consentPage(context, read.valid, context.input);
         },
       }),
       post(PATH, {
@@ -122,11 +118,16 @@ export function authorizationEndpoint(flows: Flows): Resource {
  * Reads a request, in the order of RFC 6749 §4.1.2.1: the application and redirect URI come first, since nobody may be
  * redirected before both are known.
  */
-async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows): Promise<Read> {
-  const stop = (refused: Problem): Read => ({ refused, way: undefined });
+async function readRequest(
+  db: Reader,
+  params: Params,
+  query: string,
+  flows: Flows,
+): Promise<ReadResult> {
+  const stop = (why: Problem): ReadResult => ({ problem: why, target: undefined });
   const repeated = NAMES.find((name) => new URLSearchParams(query).getAll(name).length > 1);
   if (repeated) return stop(problem("invalid_request", `Repeated parameter: ${repeated}.`));
-  const { client_id, redirect_uri, response_type, state } = sent;
+  const { client_id, redirect_uri, response_type, state } = params;
   if (!client_id) return stop(missing("client_id"));
   const application = await findByUid(db, client_id);
   if (!application) return stop(problem("invalid_client"));
@@ -136,23 +137,23 @@ async function readRequest(db: Reader, sent: Sent, query: string, flows: Flows):
   }
 
   const inFragment = response_type === "token";
-  const way = { redirectUri: redirect_uri, inFragment, state: state || undefined };
-  const refuse = (refused: Problem): Read => ({ refused, way });
+  const target = { redirectUri: redirect_uri, inFragment, state: state || undefined };
+  const refuse = (why: Problem): ReadResult => ({ problem: why, target });
   if (!response_type) return refuse(missing("response_type"));
   if (response_type !== "code" && !(inFragment && flows.implicit)) {
     return refuse(problem("unsupported_response_type"));
   }
-  const scopes = grantableScopes(sent.scope, application.scopes);
+  const scopes = grantableScopes(params.scope, application.scopes);
   if (scopes === undefined) return refuse(problem("invalid_scope"));
-  const challenge = sent.code_challenge
-    ? { value: sent.code_challenge, method: sent.code_challenge_method ?? "" }
+  const challenge = params.code_challenge
+    ? { value: params.code_challenge, method: params.code_challenge_method ?? "" }
     : undefined;
-  if (!challenge && (sent.code_challenge_method || (isPublic(application) && !inFragment))) {
+  if (!challenge && (params.code_challenge_method || (isPublic(application) && !inFragment))) {
     return refuse(missing("code_challenge"));
   }
   const malformed = challenge && problemOfChallenge(challenge);
   if (malformed) return refuse(problem("invalid_request", malformed));
-  return { wanted: { application, way, scopes, challenge } };
+  return { valid: { application, target, scopes, challenge } };
 }
 
 const isPublic = ({ confidential }: Application) => confidential === 0;
@@ -163,26 +164,26 @@ const isPublic = ({ confidential }: Application) => confidential === 0;
  */
 async function needsNoConsent(
   db: Reader,
-  { application, way, scopes }: Wanted,
+  { application, target, scopes }: AuthorizationRequest,
   caller: Caller,
   now: number,
 ): Promise<boolean> {
   if (isPublic(application)) return false;
   if (application.trusted === 1) return true;
-  if (way.inFragment) return false;
+  if (target.inFragment) return false;
   const applicationId = application.id;
   return grants.isAuthorized(db, { userId: caller.id, applicationId, scopes }, now);
 }
 
 /** Stores the consent and issues the code or token. */
-async function give(
+async function issue(
   db: Database,
-  { application, way, scopes, challenge }: Wanted,
+  { application, target, scopes, challenge }: AuthorizationRequest,
   caller: Caller,
   now: number,
-): Promise<RedirectParams> {
+): Promise<ResponseParams> {
   const grant = { applicationId: application.id, userId: caller.id, scopes };
-  if (way.inFragment) {
+  if (target.inFragment) {
     const issued = await grants.insertWithToken(db, grant, now);
     return {
       access_token: issued.accessToken,
@@ -191,17 +192,17 @@ async function give(
       scope: scopes,
     };
   }
-  const { redirectUri } = way;
+  const { redirectUri } = target;
   return { code: await grants.insertWithCode(db, grant, { redirectUri, challenge }, now) };
 }
 
 /** Reports an error to the application if its redirect URI is known, otherwise to the user. */
 function refuse(
   context: PageContext,
-  { refused, way }: { refused: Problem; way: RedirectTarget | undefined },
+  { problem, target }: { problem: Problem; target: RedirectTarget | undefined },
 ) {
-  const { error, description } = refused;
-  if (way) return send(context, way, { error, error_description: description });
+  const { error, description } = problem;
+  if (target) return redirectBack(context, target, { error, error_description: description });
   const body = html`<div class="note bad" role="alert"><p>${description}</p></div>
 <p class="lead">The application that sent you here made a mistake (<code>${error}</code>), so you are not sent back to
 it. Please inform its operators.</p>`;
@@ -209,17 +210,17 @@ it. Please inform its operators.</p>`;
 }
 
 /** Redirects to the application. `iss` names the server, against mix-up attacks (RFC 9207). */
-function send(
+function redirectBack(
   { view }: PageContext,
   { redirectUri, inFragment, state }: RedirectTarget,
-  words: RedirectParams,
+  params: ResponseParams,
 ): RawReply {
-  const said = Object.entries({ ...words, state, iss: view.base }).flatMap(([name, value]) =>
+  const pairs = Object.entries({ ...params, state, iss: view.base }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
-  const mark = inFragment ? "#" : redirectUri.includes("?") ? "&" : "?";
+  const separator = inFragment ? "#" : redirectUri.includes("?") ? "&" : "?";
   return new RawReply(302, {
-    location: `${redirectUri}${mark}${said.join("&")}`,
+    location: `${redirectUri}${separator}${pairs.join("&")}`,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
   });
@@ -231,15 +232,15 @@ function send(
  */
 function consentPage(
   visit: PageContext,
-  { application, way, scopes }: Wanted,
-  sent: Sent,
+  { application, target, scopes }: AuthorizationRequest,
+  params: Params,
 ): RawReply {
   const { name, username: owner } = application;
-  const asked = NAMES.flatMap((key) => (sent[key] ? [[key, sent[key]] as const] : []));
+  const sent = NAMES.flatMap((key) => (params[key] ? [[key, params[key]] as const] : []));
   // A form field would not return line breaks unchanged.
-  const [inQuery, inFields] = [true, false].map((broken) =>
-    asked.filter(([, value]) => /[\r\n]/.test(value) === broken),
-  ) as [typeof asked, typeof asked];
+  const [inQuery, inFields] = [true, false].map((multiline) =>
+    sent.filter(([, value]) => /[\r\n]/.test(value) === multiline),
+  ) as [typeof sent, typeof sent];
   const query = inQuery.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
   const fields = inFields.map(
     ([key, value]) => html`<input type="hidden" name="${key}" value="${value}">`,
@@ -252,15 +253,15 @@ function consentPage(
   }, asks for access to your account <strong>@${visit.caller?.username}</strong>.</p>
 <h2>It could</h2>
 <ul>${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} (<code>${scope}</code>)</li>`)}</ul>
-<p class="lead">Either way you are then sent to <strong>${placeOf(way.redirectUri)}</strong>.</p>
+<p class="lead">Either way you are then sent to <strong>${destinationOf(target.redirectUri)}</strong>.</p>
 ${button(html`<button>Authorize</button>`)}
 ${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}
 </section>`;
   return page(visit, { title: `Authorize ${name}?`, body });
 }
 
-/** The part of a redirect URI that tells people where they are going. */
-function placeOf(redirectUri: string): string {
+/** The part of a redirect URI that people recognize. */
+function destinationOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri);
   return /^https?:$/.test(protocol) ? host : `an application on this device (${protocol})`;
 }

@@ -42,22 +42,22 @@ export async function authenticateClient(
   const guesses: Allowance = { key, name: "client_secrets", max: WRONG_SECRETS, window: WINDOW };
   const isCounted = request.ip !== "";
   if (isCounted) await requireLeft(store, guesses, now);
-  if (found && fits(found, credentials.secret)) return found;
+  if (found && isAuthentic(found, credentials.secret)) return found;
   if (isCounted) await attempt(store, [guesses], now);
   throw refusal(problem("invalid_client"));
 }
 
-function fits({ confidential, secret_digest }: Application, secret: string): boolean {
+function isAuthentic({ confidential, secret_digest }: Application, secret: string): boolean {
   if (confidential === 0) return secret === "";
   const expected = Buffer.from(secret_digest ?? NO_DIGEST);
   return timingSafeEqual(Buffer.from(digestOf(secret)), expected);
 }
 
 function credentialsOf(
-  asked: RequestInfo,
+  request: RequestInfo,
   { client_id = "", client_secret = "" }: ClientInput,
 ): { id: string; secret: string } | undefined {
-  const authorization = asked.header("authorization");
+  const authorization = request.header("authorization");
   if (authorization === undefined) {
     return client_id === "" && client_secret === ""
       ? undefined

@@ -3,7 +3,7 @@ import type { Mount } from "../core/http/mount.ts";
 import { RawReply } from "../core/resource.ts";
 
 /** Descriptions of the error codes of RFC 6749 §4.1.2.1 and §5.2, in GitLab's words. */
-const MEANINGS = {
+const DESCRIPTIONS = {
   invalid_request:
     "The request is missing a required parameter, includes an unsupported parameter value, or is otherwise malformed.",
   invalid_client:
@@ -23,13 +23,13 @@ const MEANINGS = {
 
 /** An error code with its description. */
 export interface Problem {
-  error: keyof typeof MEANINGS;
+  error: keyof typeof DESCRIPTIONS;
   description: string;
 }
 
 /** A problem with its usual description, or a more specific one. */
 export function problem(error: Problem["error"], description?: string): Problem {
-  return { error, description: description ?? MEANINGS[error] };
+  return { error, description: description ?? DESCRIPTIONS[error] };
 }
 
 /** The problem of a parameter that was not sent. */
@@ -58,19 +58,19 @@ const HEADERS = {
 };
 
 /** A JSON response that must not be cached (RFC 6749 §5.1). */
-export function answer(body: object): RawReply {
+export function jsonReply(body: object): RawReply {
   return new RawReply(200, HEADERS, JSON.stringify(body));
 }
 
 /** The error as a response to return, which commits what was written before it. */
-export function refusalAnswer(of: Problem): RawReply {
-  return showError(refusal(of));
+export function errorReply(problem: Problem): RawReply {
+  return showError(refusal(problem));
 }
 
 /** Turns errors of other parts of the application into OAuth errors. */
 function showError({ status, body, headers }: ApiError): RawReply {
-  const shown = "error_description" in body ? body : refusal(problem(codeOf(status))).body;
-  return new RawReply(status, { ...headers, ...HEADERS }, JSON.stringify(shown));
+  const error = "error_description" in body ? body : refusal(problem(codeOf(status))).body;
+  return new RawReply(status, { ...headers, ...HEADERS }, JSON.stringify(error));
 }
 
 function codeOf(status: number): Problem["error"] {

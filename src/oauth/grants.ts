@@ -1,6 +1,7 @@
-import { type Actor, record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { digestOf, newOpaque } from "../auth/token-secrets.ts";
 import type { Part } from "../core/pagination.ts";
+import { insertRow } from "../store/insert.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Database, Reader } from "../store/port.ts";
 import type { Application } from "./applications.ts";
@@ -12,7 +13,7 @@ export const TOKEN_LIFETIME = 7200_000;
 /** How long an unused refresh token lasts, in milliseconds. */
 const REFRESH_LIFETIME = 90 * 24 * 3_600_000;
 /** How long ended tokens are remembered, in milliseconds: using one is not a guess (docs/authentication.md, "Limits"). */
-const KEPT = 30 * 24 * 3_600_000;
+const REMEMBERED = 30 * 24 * 3_600_000;
 
 /** A user's consent to an application; without an application, one of the password grant. */
 export interface Grant {
@@ -87,25 +88,20 @@ async function insert(
   now: number,
 ): Promise<number> {
   // Grants that ended long ago are deleted here, so no sweep is needed.
-  await db.run("delete from oauth_grants where ends_at <= ?", [now - KEPT]);
+  await db.run("delete from oauth_grants where ends_at <= ?", [now - REMEMBERED]);
   await db.run("delete from oauth_tokens where created_at <= ?", [now - REFRESH_LIFETIME]);
-  const [inserted] = await db.rows(
-    `insert into oauth_grants (application_id, user_id, scopes, code_digest, code_used, redirect_uri, code_challenge,
-       code_challenge_method, created_at, ends_at)
-     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?) returning id`,
-    [
-      grant.applicationId,
-      grant.userId,
-      grant.scopes,
-      grant.code ?? null,
-      grant.redirectUri ?? null,
-      grant.challenge?.value ?? null,
-      grant.challenge?.method ?? null,
-      now,
-      endsAt,
-    ],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "oauth_grants", {
+    application_id: grant.applicationId,
+    user_id: grant.userId,
+    scopes: grant.scopes,
+    code_digest: grant.code ?? null,
+    code_used: 0,
+    redirect_uri: grant.redirectUri ?? null,
+    code_challenge: grant.challenge?.value ?? null,
+    code_challenge_method: grant.challenge?.method ?? null,
+    created_at: now,
+    ends_at: endsAt,
+  });
 }
 
 const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, g.redirect_uri, g.code_challenge,
@@ -113,8 +109,7 @@ const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, 
 
 /** A grant by its code, used or not, or `undefined`. */
 export async function findByCode(db: Reader, code: string): Promise<Grant | undefined> {
-  const found = await db.one<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
-  return found;
+  return db.one<Grant>(`${GRANT} where g.code_digest = ?`, [digestOf(code)]);
 }
 
 /** A grant with one of its tokens, by that token's refresh token, even a replaced one; or `undefined`. */
@@ -157,7 +152,7 @@ export async function redeem(db: Database, grant: Grant, now: number): Promise<I
 }
 
 /** How long a second use of a refresh token counts as a retry, in milliseconds. */
-const RETRIED_WITHIN = 10_000;
+const RETRY_WINDOW = 10_000;
 
 /** Whether a token was the last one to be replaced, a moment ago. */
 export async function isJustReplaced(db: Reader, token: Token, now: number): Promise<boolean> {
@@ -165,7 +160,7 @@ export async function isJustReplaced(db: Reader, token: Token, now: number): Pro
     "select created_at from oauth_tokens where grant_id = ? and id > ? limit 2",
     [token.grant_id, token.id],
   );
-  return later.length === 1 && now - (later[0]?.[0] as number) < RETRIED_WITHIN;
+  return later.length === 1 && now - (later[0]?.[0] as number) < RETRY_WINDOW;
 }
 
 /** Replaces a pair of tokens with a new one; the old pair is refused from then on. */
@@ -192,11 +187,15 @@ async function insertToken(
 ): Promise<Issued> {
   const access = newOpaque();
   const refresh = refreshable ? newOpaque() : undefined;
-  await db.run(
-    `insert into oauth_tokens (grant_id, digest, refresh_digest, scopes, replaced, created_at, expires_at)
-     values (?, ?, ?, ?, 0, ?, ?)`,
-    [grantId, access.digest, refresh?.digest ?? null, scopes, now, now + TOKEN_LIFETIME],
-  );
+  await insertRow(db, "oauth_tokens", {
+    grant_id: grantId,
+    digest: access.digest,
+    refresh_digest: refresh?.digest ?? null,
+    scopes,
+    replaced: 0,
+    created_at: now,
+    expires_at: now + TOKEN_LIFETIME,
+  });
   return { accessToken: access.secret, refreshToken: refresh?.secret, scopes, createdAt: now };
 }
 
@@ -269,12 +268,12 @@ export async function authorizedBy(
     [userId, now, limit, offset],
   );
   if (found.length === 0) return [];
-  const these = placeholders(found.map(({ application_id }) => application_id));
+  const ids = placeholders(found.map(({ application_id }) => application_id));
   const allowed = await db.rows(
     `select distinct g.application_id, g.scopes from oauth_grants g
-     where g.user_id = ? and g.application_id in (${these.sql}) and g.ends_at > ? and ${REDEEMED}
+     where g.user_id = ? and g.application_id in (${ids.sql}) and g.ends_at > ? and ${REDEEMED}
      order by g.application_id, g.scopes`,
-    [userId, ...these.values, now],
+    [userId, ...ids.values, now],
   );
   return found.map((application) => {
     const own = allowed.filter(([id]) => id === application.application_id);
@@ -290,13 +289,12 @@ export async function authorizedBy(
  */
 export async function revokeAccess(
   db: Database,
-  { ip, ...author }: Actor,
+  by: audit.Actor,
   { userId, application }: { userId: number; application: Pick<Application, "id" | "name"> },
   now: number,
 ): Promise<boolean> {
-  const which = "user_id = ? and application_id = ?";
-  if ((await end(db, which, [userId, application.id], now)) === 0) return false;
-  const target = application.name;
-  await record(db, { action: "application access revoked", author, target, ip }, now);
+  const where = "user_id = ? and application_id = ?";
+  if ((await end(db, where, [userId, application.id], now)) === 0) return false;
+  await audit.log({ db, by, now }, "application access revoked", { target: application.name });
   return true;
 }

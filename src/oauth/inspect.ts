@@ -1,10 +1,10 @@
-import { bearerOf } from "../auth/credentials.ts";
+import { bearerOf } from "../auth/request-tokens.ts";
 import { type Resource, routes } from "../core/resource.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader } from "../store/port.ts";
 import * as applications from "./applications.ts";
 import { authenticateClient, clientInput } from "./client.ts";
-import { answer, missing, problem, refusal } from "./errors.ts";
+import { jsonReply, missing, problem, refusal } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { parameter } from "./rules.ts";
 
@@ -51,12 +51,12 @@ export const tokenInspection: Resource = {
           const description = "Both Authorization header and payload includes access token.";
           throw refusal(problem("invalid_request", description));
         }
-        const found = await findLive(db, bearer ?? input.access_token ?? "", now);
+        const found = await findActive(db, bearer ?? input.access_token ?? "", now);
         if (!found) throw refusal(problem("invalid_token"));
         const { grant, token, application } = found;
         const scopes = token.scopes.split(" ");
         const seconds = Math.floor((token.expires_at - now) / 1000);
-        return answer({
+        return jsonReply({
           resource_owner_id: grant.user_id,
           scope: scopes,
           expires_in: seconds,
@@ -79,7 +79,7 @@ export const tokenInspection: Resource = {
         const found =
           (await grants.findByRefreshToken(db, input.token)) ??
           (await grants.findByAccessToken(db, input.token));
-        if (!found) return answer({});
+        if (!found) return jsonReply({});
         const { grant } = found;
         // A token of no application can be revoked by anybody who holds it.
         if (grant.application_id !== null && grant.application_id !== client?.id) {
@@ -90,7 +90,7 @@ export const tokenInspection: Resource = {
           );
         }
         await grants.revoke(db, grant.id, now);
-        return answer({});
+        return jsonReply({});
       },
     }),
     post("/oauth/introspect", {
@@ -103,11 +103,11 @@ export const tokenInspection: Resource = {
         // Unauthenticated callers could use this endpoint to guess tokens (RFC 7662 §4).
         if (client?.confidential !== 1) throw refusal(problem("invalid_client"));
         if (!input.token) throw refusal(missing("token"));
-        const access = await findLive(db, input.token, now);
+        const access = await findActive(db, input.token, now);
         const found = access ?? (await findRefreshable(db, input.token, now));
-        if (!found || found.application?.id !== client.id) return answer({ active: false });
+        if (!found || found.application?.id !== client.id) return jsonReply({ active: false });
         const { grant, token, user } = found;
-        return answer({
+        return jsonReply({
           active: true,
           scope: access ? token.scopes : grant.scopes,
           client_id: client.uid,
@@ -124,7 +124,7 @@ export const tokenInspection: Resource = {
 };
 
 /** The description of an active token. */
-interface Live {
+interface ActiveToken {
   grant: grants.Grant;
   token: grants.Token;
   application: applications.Application | undefined;
@@ -132,13 +132,21 @@ interface Live {
 }
 
 /** An access token the API would accept. */
-async function findLive(db: Reader, accessToken: string, now: number): Promise<Live | undefined> {
+async function findActive(
+  db: Reader,
+  accessToken: string,
+  now: number,
+): Promise<ActiveToken | undefined> {
   const found = await grants.findByAccessToken(db, accessToken);
   return found && found.token.expires_at > now ? complete(db, found) : undefined;
 }
 
 /** A refresh token the token endpoint would accept. */
-async function findRefreshable(db: Reader, token: string, now: number): Promise<Live | undefined> {
+async function findRefreshable(
+  db: Reader,
+  token: string,
+  now: number,
+): Promise<ActiveToken | undefined> {
   const found = await grants.findByRefreshToken(db, token);
   return found && found.grant.ends_at > now ? complete(db, found) : undefined;
 }
@@ -146,7 +154,7 @@ async function findRefreshable(db: Reader, token: string, now: number): Promise<
 async function complete(
   db: Reader,
   { grant, token }: { grant: grants.Grant; token: grants.Token },
-): Promise<Live | undefined> {
+): Promise<ActiveToken | undefined> {
   const user = await users.find(db, grant.user_id);
   if (token.replaced === 1 || user?.state !== "active") return undefined;
   const { application_id: id } = grant;

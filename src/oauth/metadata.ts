@@ -29,9 +29,9 @@ export function metadata(flows: Flows): Resource {
               ...(flows.implicit ? ["implicit"] : []),
               ...(flows.password ? ["password"] : []),
             ],
-            token_endpoint_auth_methods_supported: [...PROVEN, "none"],
-            revocation_endpoint_auth_methods_supported: [...PROVEN, "none"],
-            introspection_endpoint_auth_methods_supported: PROVEN,
+            token_endpoint_auth_methods_supported: [...SECRET_METHODS, "none"],
+            revocation_endpoint_auth_methods_supported: [...SECRET_METHODS, "none"],
+            introspection_endpoint_auth_methods_supported: SECRET_METHODS,
             code_challenge_methods_supported: CHALLENGE_METHODS,
             authorization_response_iss_parameter_supported: true,
           }),
@@ -40,4 +40,4 @@ export function metadata(flows: Flows): Resource {
   };
 }
 
-const PROVEN = ["client_secret_basic", "client_secret_post"];
+const SECRET_METHODS = ["client_secret_basic", "client_secret_post"];

@@ -23,9 +23,11 @@ export function problemOfChallenge({ method, value }: Challenge): string | undef
 }
 
 /** Whether a verifier matches a challenge. */
-export function answers({ method, value }: Challenge, verifier: string): boolean {
+export function verifies({ method, value }: Challenge, verifier: string): boolean {
   if (!WELL_FORMED.plain.test(verifier)) return false;
-  const made =
+  const expected =
     method === "S256" ? createHash("sha256").update(verifier).digest("base64url") : verifier;
-  return made.length === value.length && timingSafeEqual(Buffer.from(made), Buffer.from(value));
+  return (
+    expected.length === value.length && timingSafeEqual(Buffer.from(expected), Buffer.from(value))
+  );
 }

@@ -14,9 +14,9 @@ export interface ApplicationData {
   confidential: boolean;
 }
 
-const LONGEST_NAME = 255;
-const LONGEST_URI = 2048;
-const MOST_URIS = 50;
+const MAX_NAME_LENGTH = 255;
+const MAX_URI_LENGTH = 2048;
+const MAX_URIS = 50;
 /** Schemes that a browser handles itself instead of passing them to an application. */
 const UNSAFE_SCHEME = /^(?:about|blob|data|file|filesystem|javascript|vbscript|view-source):/i;
 
@@ -36,10 +36,10 @@ export function grantableScopes(
   requested: string | undefined,
   allowed: string,
 ): string | undefined {
-  const may = allowed.split(" ").filter((scope) => scope !== "");
-  const wanted = requested?.trim() ? readScopes(requested) : defaultScopes(may);
-  const fits = wanted.length > 0 && wanted.every((scope) => may.includes(scope));
-  return fits ? wanted.join(" ") : undefined;
+  const allowedScopes = allowed.split(" ").filter((scope) => scope !== "");
+  const scopes = requested?.trim() ? readScopes(requested) : defaultScopes(allowedScopes);
+  const isAllowed = scopes.length > 0 && scopes.every((scope) => allowedScopes.includes(scope));
+  return isAllowed ? scopes.join(" ") : undefined;
 }
 
 /** Applications choose the port of a loopback address at each start (RFC 8252 §7.3). */
@@ -74,14 +74,14 @@ export function readLines(text: string): string[] {
 export function requireApplication({ name, redirectUris, scopes }: ApplicationData): void {
   const errors: AttributeErrors = {};
   if (name.trim() === "") errors["name"] = ["can't be blank"];
-  if ([...name].length > LONGEST_NAME) {
-    errors["name"] = [`is too long (maximum is ${LONGEST_NAME} characters)`];
+  if ([...name].length > MAX_NAME_LENGTH) {
+    errors["name"] = [`is too long (maximum is ${MAX_NAME_LENGTH} characters)`];
   }
   const uriProblem =
     redirectUris.length === 0
       ? "can't be blank"
-      : redirectUris.length > MOST_URIS
-        ? `can't be more than ${MOST_URIS}`
+      : redirectUris.length > MAX_URIS
+        ? `can't be more than ${MAX_URIS}`
         : redirectUris.map(problemOfUri).find((problem) => problem !== undefined);
   if (uriProblem) errors["redirect_uri"] = [uriProblem];
   if (scopes.length === 0) errors["scopes"] = ["can't be blank"];
@@ -93,7 +93,7 @@ export function requireApplication({ name, redirectUris, scopes }: ApplicationDa
 
 /** Why a text can't be a redirect URI (RFC 6749 §3.1.2), or `undefined`. */
 export function problemOfUri(uri: string): string | undefined {
-  if (uri.length > LONGEST_URI) return `is too long (maximum is ${LONGEST_URI} characters)`;
+  if (uri.length > MAX_URI_LENGTH) return `is too long (maximum is ${MAX_URI_LENGTH} characters)`;
   // Visible ASCII, except characters that headers, browsers or parsers may read in two ways.
   if (!/^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(uri) || /[\\"<>^`{|}]/.test(uri)) {
     return "must be an absolute URI.";

@@ -7,8 +7,8 @@ import { type Html, html } from "./html.ts";
 import { mountOf } from "./navigation.ts";
 import { csrf } from "./page.ts";
 
-/** What was typed into a field. Shorter bounds are checked by the page, which shows the form again. */
-export const typed = anyText({ max: 16_384 });
+/** A form field's text. Shorter bounds are checked by the page, which shows the form again. */
+export const formText = anyText({ max: 16_384 });
 
 /** A form of this site. @param action a path below the mount */
 export function form(
@@ -101,7 +101,7 @@ function problem(id: string, label: string, error: readonly string[] | undefined
 }
 
 /** A button that asks for confirmation, without a script. */
-export function confirmed(
+export function confirmButton(
   visit: Pick<PageContext, "csrfToken" | "view">,
   {
     label,
@@ -116,14 +116,14 @@ ${form(visit, action, html`${body}<button class="danger">${label}</button>`)}</d
 }
 
 /** A result, or the errors of each attribute. */
-export type Tried<T> =
-  | { done: T; errors?: undefined }
-  | { done?: undefined; errors: AttributeErrors };
+export type Validated<T> =
+  | { value: T; errors?: undefined }
+  | { value?: undefined; errors: AttributeErrors };
 
 /** Runs work that may refuse attributes, so that a form can show the errors. Other errors are rethrown. */
-export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
+export async function validated<T>(work: () => Awaitable<T>): Promise<Validated<T>> {
   try {
-    return { done: await work() };
+    return { value: await work() };
   } catch (error) {
     const message = error instanceof ApiError && (error.body as { message?: unknown }).message;
     if (typeof message !== "object" || message === null) throw error;
@@ -135,8 +135,8 @@ export async function tried<T>(work: () => Awaitable<T>): Promise<Tried<T>> {
 export function readForm<A extends Attributes>(
   attributes: A,
   sent: Readonly<Record<string, unknown>>,
-): Promise<Tried<Input<A>>> {
+): Promise<Validated<Input<A>>> {
   const read = inputReader(attributes);
   const empty = Object.fromEntries(Object.keys(attributes).map((name) => [name, ""]));
-  return tried(() => read({ ...empty, ...sent } as Parameters));
+  return validated(() => read({ ...empty, ...sent } as Parameters));
 }

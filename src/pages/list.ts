@@ -44,18 +44,18 @@ export function list<T>(
   { path, none, parameter = "page", row }: ListSpec<T>,
 ): Html {
   const { number } = page;
-  const to = (target: number, rel: string, label: string) =>
+  const linkTo = (target: number, rel: string, label: string) =>
     html`<a href="${mountOf(visit.view)}${path}${queryWith(visit, parameter, target)}#${parameter}" rel="${rel}">${label}</a>`;
-  const shown =
+  const content =
     rows.length > 0
       ? html`<ul class="rows" id="${parameter}">${rows.map(row)}</ul>`
       : html`<p class="lead">${number === 1 ? none : `There is nothing on page ${number}.`}</p>`;
-  if (number === 1 && !hasNext) return shown;
-  return html`${shown}
+  if (number === 1 && !hasNext) return content;
+  return html`${content}
 <nav class="pager" aria-label="Pages">
-${number > 1 && (rows.length > 0 ? to(number - 1, "prev", "Previous") : to(1, "first", "First page"))}
+${number > 1 && (rows.length > 0 ? linkTo(number - 1, "prev", "Previous") : linkTo(1, "first", "First page"))}
 <span>Page ${number}</span>
-${hasNext && to(number + 1, "next", "Next")}
+${hasNext && linkTo(number + 1, "next", "Next")}
 </nav>`;
 }
 

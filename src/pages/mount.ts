@@ -17,7 +17,7 @@ export const WEB: Omit<Mount, "resources"> = {
   showError,
 };
 
-const MEANINGS: Readonly<Record<number, { title: string; text: string }>> = {
+const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = {
   400: {
     title: "Not understood",
     text: "Something in this request is missing or can't be read. Go back and try again.",
@@ -41,9 +41,10 @@ function showError({ status, body, headers }: ApiError, visit: PageContext): Raw
   if (signIn !== undefined) {
     return { ...redirect(signIn), status: visit.request.method === "GET" ? 302 : 303 };
   }
-  const meaning = MEANINGS[status] ?? (MEANINGS[status < 500 ? 400 : 500] as (typeof MEANINGS)[0]);
-  const { title, text } = meaning as { title: string; text: string };
-  const shown = page(visit, {
+  const explanation =
+    EXPLANATIONS[status] ?? (EXPLANATIONS[status < 500 ? 400 : 500] as (typeof EXPLANATIONS)[0]);
+  const { title, text } = explanation as { title: string; text: string };
+  const errorPage = page(visit, {
     title,
     status,
     body: html`<section>
@@ -51,11 +52,11 @@ function showError({ status, body, headers }: ApiError, visit: PageContext): Raw
 <p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
-  return { ...shown, headers: { ...headers, ...shown.headers } };
+  return { ...errorPage, headers: { ...headers, ...errorPage.headers } };
 }
 
 /** The longest path to return to after signing in, in characters. */
-const LONGEST_RETURN = 4096;
+const MAX_RETURN_LENGTH = 4096;
 
 /** The text of a 403 or 503 after its status. */
 function reasonOf(status: number, body: object): string | undefined {
@@ -78,8 +79,8 @@ function signInAddress({ request, site, view }: PageContext): string | undefined
   const mount = site.signInUrl === undefined ? "" : mountOf(view);
   // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.
   const query = request.query.replaceAll("\\", "%5C");
-  const wanted = `${mount}${request.path}${query && `?${query}`}`;
+  const returnTo = `${mount}${request.path}${query && `?${query}`}`;
   // Clients refuse long headers.
-  if (wanted.length > LONGEST_RETURN) return address;
-  return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(wanted)}`;
+  if (returnTo.length > MAX_RETURN_LENGTH) return address;
+  return `${address}${address.includes("?") ? "&" : "?"}return_to=${encodeURIComponent(returnTo)}`;
 }

@@ -13,15 +13,15 @@ const POLICY = [
 ].join("; ");
 
 /**
- * @param isOfAccount other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
+ * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
  *   may redirect to applications
  */
-function headersOf(isOfAccount: boolean): Record<string, string> {
-  const staysHere = isOfAccount ? "; form-action 'self'" : "";
+function headersOf(isAccountPage: boolean): Record<string, string> {
+  const formAction = isAccountPage ? "; form-action 'self'" : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": POLICY + staysHere,
+    "content-security-policy": POLICY + formAction,
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
@@ -45,8 +45,8 @@ export function page(
   { title, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
-  const isOfAccount = request.path.startsWith(ACCOUNT);
-  const whole = html`<!doctype html>
+  const isAccountPage = request.path.startsWith(ACCOUNT);
+  const document = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -61,8 +61,8 @@ export function page(
 <a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
 ${caller && account(visit, caller.username)}
 </header>
-<div class="${caller && isOfAccount ? "frame" : "frame narrow"}">
-${caller && isOfAccount && navigation(visit)}
+<div class="${caller && isAccountPage ? "frame" : "frame narrow"}">
+${caller && isAccountPage && navigation(visit)}
 <main id="content">
 <h1>${title}</h1>
 ${body}
@@ -71,7 +71,7 @@ ${body}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isOfAccount), whole.text);
+  return new RawReply(status, headersOf(isAccountPage), document.text);
 }
 
 function account(
@@ -86,13 +86,13 @@ ${site.pages.includes("sign_in") && signOut}</div>`;
 
 function navigation(visit: Pick<PageContext, "request" | "site" | "view">): Html {
   const { request, view } = visit;
-  const places = navigationOf(visit);
-  const current = places
+  const items = navigationOf(visit);
+  const current = items
     .filter(({ path }) => `${request.path}/`.startsWith(`${path.replace(/\/edit$/, "")}/`))
     .at(-1);
-  const links = places.map(
-    (place) =>
-      html`<li><a href="${mountOf(view)}${place.path}"${place === current && html` aria-current="page"`}>${place.title}</a></li>`,
+  const links = items.map(
+    (item) =>
+      html`<li><a href="${mountOf(view)}${item.path}"${item === current && html` aria-current="page"`}>${item.title}</a></li>`,
   );
   return html`<nav aria-label="Your account"><ul>${links}</ul></nav>`;
 }

@@ -1,4 +1,5 @@
 import type { Resource } from "../core/resource.ts";
+import { auditEventResource } from "./audit-events/index.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
@@ -22,6 +23,7 @@ import { wikiResource } from "./wikis/index.ts";
 
 /** All resources of the REST API, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
+  auditEventResource,
   awardEmojiResource,
   badgeResource,
   boardResource,

@@ -16,6 +16,7 @@ import * as labels from "../resources/labels/queries.ts";
 import * as members from "../resources/members/queries.ts";
 import * as mergeRequests from "../resources/merge-requests/queries.ts";
 import * as milestones from "../resources/milestones/queries.ts";
+import * as namespaces from "../resources/namespaces/queries.ts";
 import * as notes from "../resources/notes/queries.ts";
 import * as notifications from "../resources/notification-settings/queries.ts";
 import * as projects from "../resources/projects/queries.ts";
@@ -69,7 +70,9 @@ export interface Seeded {
 
 /** A seed that can't be used; the message says what is wrong and where. */
 export class SeedError extends Error {
-  override readonly name = "SeedError";
+  override get name() {
+    return "SeedError" as const;
+  }
 }
 
 /** Called with the progress: records done, and records in total. */
@@ -169,7 +172,7 @@ class Seeding {
     for (const user of data.users) await this.#user(user, hashes.get(user.username));
     for (const group of data.groups) await this.#group(group, undefined);
     for (const project of data.projects) {
-      const namespace = await groups.findByPath(this.#db, project.namespace);
+      const namespace = await namespaces.findByPath(this.#db, project.namespace);
       if (!namespace) throw new SeedError(`there is no namespace ${project.namespace}`);
       const id = await this.#project(project, namespace);
       if (namespace.owner_id !== null) {
@@ -218,15 +221,15 @@ class Seeding {
     this.#made.notification_settings += 1;
   }
 
-  async #group(group: SeedGroup, parent: groups.Namespace | undefined) {
+  async #group(group: SeedGroup, parent: namespaces.Namespace | undefined) {
     const fullPath = parent ? `${parent.full_path}/${group.path}` : group.path;
-    if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    if (await namespaces.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
     requireVisibility(fullPath, group.visibility, parent);
     const { name = group.path } = group;
     if (parent && (await groups.isNameTaken(this.#db, parent.id, name))) {
       throw new SeedError(`the name ${name} of ${fullPath} is taken`);
     }
-    const id = await groups.insert(
+    const id = await namespaces.insert(
       this.#db,
       {
         kind: "group",
@@ -238,7 +241,7 @@ class Seeding {
       },
       group.created_at ?? this.#now,
     );
-    const namespace = (await groups.find(this.#db, id)) as groups.Namespace;
+    const namespace = (await namespaces.find(this.#db, id)) as namespaces.Namespace;
     const owner: Owner = { column: "namespace_id", id };
     await this.#belongings(owner, group);
     for (const board of group.boards) await this.#board(id, fullPath, board);
@@ -258,9 +261,9 @@ class Seeding {
     this.#made.boards += 1;
   }
 
-  async #project(project: SeedProject, namespace: groups.Namespace): Promise<number> {
+  async #project(project: SeedProject, namespace: namespaces.Namespace): Promise<number> {
     const fullPath = `${namespace.full_path}/${project.path}`;
-    if (await groups.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
+    if (await namespaces.isTaken(this.#db, fullPath)) throw new SeedError(`${fullPath} is taken`);
     requireVisibility(fullPath, project.visibility, namespace);
     const { name = project.path, creator, created_at: at = this.#now } = project;
     const id = await projects.insert(
@@ -587,7 +590,7 @@ class Seeding {
 function requireVisibility(
   fullPath: string,
   visibility: keyof typeof VISIBILITIES,
-  parent: groups.Namespace | undefined,
+  parent: namespaces.Namespace | undefined,
 ): void {
   if (parent?.kind !== "group" || VISIBILITIES[visibility] <= parent.visibility) return;
   const allowed = VISIBILITY_WORDS[parent.visibility];

@@ -2,7 +2,7 @@
 import type { Role } from "../core/access/roles.ts";
 import type { Visibility } from "../core/access/visibility.ts";
 import type { Scope } from "../core/scopes.ts";
-import type { PackageManager, Severity } from "../resources/dependencies/rules.ts";
+import type { PackageManager, Severity } from "../dependencies/types.ts";
 import type { Flags, Level } from "../resources/notification-settings/queries.ts";
 import type { Format } from "../resources/wikis/queries.ts";
 

@@ -3,7 +3,7 @@ import { ROLES } from "../core/access/roles.ts";
 import { VISIBILITIES } from "../core/access/visibility.ts";
 import { optionsOf } from "../core/options.ts";
 import { SCOPES } from "../core/scopes.ts";
-import { LONGEST, PACKAGE_MANAGERS, SEVERITIES } from "../resources/dependencies/rules.ts";
+import { MAX_LENGTHS, PACKAGE_MANAGERS, SEVERITIES } from "../dependencies/types.ts";
 import { DEFAULT_COLOR } from "../resources/labels/queries.ts";
 import { FLAGS, LEVELS } from "../resources/notification-settings/queries.ts";
 import { FORMATS } from "../resources/wikis/queries.ts";
@@ -170,10 +170,10 @@ const Push = optionsOf({
 });
 const upTo = (max: number) => v.pipe(v.string(), v.maxLength(max));
 const Dependency = optionsOf({
-  name: v.pipe(upTo(LONGEST.name), v.nonEmpty()),
-  version: upTo(LONGEST.version),
+  name: v.pipe(upTo(MAX_LENGTHS.name), v.nonEmpty()),
+  version: upTo(MAX_LENGTHS.version),
   package_manager: oneOf(PACKAGE_MANAGERS),
-  dependency_file_path: v.pipe(upTo(LONGEST.path), v.nonEmpty()),
+  dependency_file_path: v.pipe(upTo(MAX_LENGTHS.path), v.nonEmpty()),
   vulnerabilities: v.optional(
     v.array(optionsOf({ name: v.string(), severity: oneOf(SEVERITIES) })),
     [],

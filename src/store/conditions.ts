@@ -16,6 +16,12 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
   };
 }
 
+/** A condition with its values, or `undefined` if a value is `undefined`: for optional filters. */
+export function when(sql: string, ...values: (Value | undefined)[]): Condition | undefined {
+  const given = values.filter((value) => value !== undefined);
+  return given.length === values.length ? { sql, values: given } : undefined;
+}
+
 /**
  * The condition under which a namespace is a group or below it.
  *

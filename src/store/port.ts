@@ -84,7 +84,9 @@ export interface Store extends Reader {
 
 /** A write the schema refused. */
 export class ConstraintError extends Error {
-  override readonly name = "ConstraintError";
+  override get name() {
+    return "ConstraintError" as const;
+  }
   /**
    * @param rule which kind of constraint refused it
    * @param options `cause`: the driver's own error
@@ -123,7 +125,9 @@ export type StoreErrorCode =
 
 /** The database cannot be opened, reached or used as it is; the message says why. */
 export class StoreError extends Error {
-  override readonly name = "StoreError";
+  override get name() {
+    return "StoreError" as const;
+  }
   /**
    * @param code the reason, for programs
    * @param message the reason, for people
@@ -143,5 +147,7 @@ export class StoreError extends Error {
  * that the outcome is unknown if the connection was lost during a commit.
  */
 export class UnavailableError extends Error {
-  override readonly name = "UnavailableError";
+  override get name() {
+    return "UnavailableError" as const;
+  }
 }

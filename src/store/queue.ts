@@ -1,9 +1,9 @@
 import { UnavailableError } from "./port.ts";
 
 /** Maximum waiting tasks. More are refused: they would wait longer than clients do. */
-const MOST_WAITING = 1000;
+const MAX_WAITING = 1000;
 /** Milliseconds of work after which the event loop gets a turn. */
-const SLICE = 10;
+const TURN_MS = 10;
 
 /** Runs tasks one after another, which separates the transactions of a single connection. */
 export class Queue {
@@ -23,7 +23,7 @@ export class Queue {
    * @throws UnavailableError if too many are waiting
    */
   add<T>(task: () => T | Promise<T>): Promise<T> {
-    if (this.#length >= MOST_WAITING) {
+    if (this.#length >= MAX_WAITING) {
       return Promise.reject(new UnavailableError("the database is busy: too many writes wait"));
     }
     if (this.idle) this.#turn = performance.now();
@@ -40,7 +40,7 @@ export class Queue {
 
   /** SQLite works synchronously: without pauses, tasks would follow each other and never let new requests in. */
   #pause(): Promise<void> | undefined {
-    if (performance.now() - this.#turn < SLICE) return undefined;
+    if (performance.now() - this.#turn < TURN_MS) return undefined;
     return new Promise((resolve) => {
       setImmediate(() => {
         this.#turn = performance.now();

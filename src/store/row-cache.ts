@@ -2,9 +2,9 @@ import type { Value } from "./port.ts";
 
 const MAX_ROWS = 2000;
 /** Rows with a longer text are not cached. */
-const KEPT_TEXT = 1000;
+const MAX_TEXT_LENGTH = 1000;
 /** Nor are rows looked up by a longer statement and values. */
-const KEPT_KEY = 5000;
+const MAX_KEY_LENGTH = 5000;
 
 /**
  * Cache of single rows of one database version (docs/decisions/0003). The engine provides the version: two reads that
@@ -34,7 +34,7 @@ export class RowCache {
 
   /** Caches and freezes a row, unless the row or its key is large. */
   set(sql: string, key: string, row: object): void {
-    if (sql.length + key.length > KEPT_KEY || !isSmall(row)) return;
+    if (sql.length + key.length > MAX_KEY_LENGTH || !isSmall(row)) return;
     if (this.#count >= MAX_ROWS) this.#forget();
     const rows = this.#rows.get(sql) ?? new Map<string, object>();
     this.#rows.set(sql, rows.set(key, Object.freeze(row)));
@@ -50,7 +50,8 @@ export class RowCache {
 function isSmall(row: object): boolean {
   return Object.values(row).every(
     (value) =>
-      !(typeof value === "string" || value instanceof Uint8Array) || value.length <= KEPT_TEXT,
+      !(typeof value === "string" || value instanceof Uint8Array) ||
+      value.length <= MAX_TEXT_LENGTH,
   );
 }
 

@@ -204,7 +204,7 @@ function endSnapshots(): void {
  */
 class Snapshots {
   readonly #statements: Statements;
-  readonly #kept = new RowCache();
+  readonly #cache = new RowCache();
   /** Whether the cached rows belong to the version of the open snapshot. */
   #current = false;
 
@@ -225,14 +225,14 @@ class Snapshots {
   one(sql: string, values: readonly Value[]): object | undefined {
     return this.read((statements) => {
       if (!this.#current) {
-        this.#kept.setVersion(statements.rows("pragma data_version")[0]?.[0] as Value);
+        this.#cache.setVersion(statements.rows("pragma data_version")[0]?.[0] as Value);
         this.#current = true;
       }
       const key = keyOf(values);
-      const kept = this.#kept.get(sql, key);
-      if (kept) return kept;
+      const cached = this.#cache.get(sql, key);
+      if (cached) return cached;
       const found = statements.one(sql, values);
-      if (found) this.#kept.set(sql, key, found);
+      if (found) this.#cache.set(sql, key, found);
       return found;
     });
   }
@@ -254,9 +254,9 @@ class Snapshots {
  */
 function makePrivate(file: string): void {
   try {
-    const made = openSync(file, "wx", 0o600);
-    fchmodSync(made, 0o600);
-    closeSync(made);
+    const created = openSync(file, "wx", 0o600);
+    fchmodSync(created, 0o600);
+    closeSync(created);
   } catch {}
 }
 
@@ -358,8 +358,8 @@ class Statements {
 
   #with<T>(sql: string, use: (statement: Statement) => T): T {
     try {
-      const kept = this.#prepared.get(sql);
-      if (kept) return use(kept);
+      const known = this.#prepared.get(sql);
+      if (known) return use(known);
       const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
       if (this.#prepared.set(sql, statement)) return use(statement);
       try {

@@ -1,9 +1,9 @@
 /** Maximum cached statements. */
-export const MOST_STATEMENTS = 1000;
+export const MAX_STATEMENTS = 1000;
 /** Maximum characters of all their texts together. SQLite needs about 70 bytes per character. */
-export const MOST_CHARACTERS = 500_000;
+export const MAX_CHARACTERS = 500_000;
 /** Longer statements are not cached: they were built for one request. All others have at most 3,600 characters. */
-const LONGEST_STATEMENT = 10_000;
+const MAX_STATEMENT_LENGTH = 10_000;
 
 /**
  * Cache of prepared statements by their text, limited in number and size. It has two generations, so that a hit costs one
@@ -34,7 +34,7 @@ export class StatementCache<Statement> {
 
   /** Caches a statement that is not cached yet. Returns false if it is too long. */
   set(sql: string, statement: Statement): boolean {
-    if (sql.length > LONGEST_STATEMENT) return false;
+    if (sql.length > MAX_STATEMENT_LENGTH) return false;
     this.#add(sql, statement);
     return true;
   }
@@ -47,8 +47,7 @@ export class StatementCache<Statement> {
 
   #add(sql: string, statement: Statement): void {
     const isFull =
-      this.#newer.size >= MOST_STATEMENTS / 2 ||
-      this.#characters + sql.length > MOST_CHARACTERS / 2;
+      this.#newer.size >= MAX_STATEMENTS / 2 || this.#characters + sql.length > MAX_CHARACTERS / 2;
     if (isFull) this.#turn();
     this.#newer.set(sql, statement);
     this.#characters += sql.length;

@@ -3,23 +3,17 @@ import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { type Page, readPage } from "../core/pagination.ts";
-import {
-  type Context,
-  type PageContext,
-  type RawReply,
-  type Resource,
-  routes,
-} from "../core/resource.ts";
+import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import * as applications from "../oauth/applications.ts";
 import * as grants from "../oauth/grants.ts";
 import { type ApplicationData, readLines } from "../oauth/rules.ts";
-import { choices, confirmed, field, form, tried, typed } from "../pages/form.ts";
+import { choices, confirmButton, field, form, formText, validated } from "../pages/form.ts";
+import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
-import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
 
 const { get, post } = routes();
@@ -27,8 +21,8 @@ const { get, post } = routes();
 const PATH = "/-/user_settings/applications";
 
 /** An application's form. Browsers don't send unticked boxes. */
-const sentData = {
-  name: param.optional(typed),
+const dataInput = {
+  name: param.optional(formText),
   redirect_uri: param.optional(param.anyText({ max: param.LONG_TEXT })),
   scopes: param.optional(param.commaSeparated()),
   confidential: param.optional(param.boolean()),
@@ -42,17 +36,16 @@ export const applicationPages: Resource = {
   routes: [
     get(PATH, {
       summary: "Applications page",
-      input: { authorized_page: param.optional(typed) },
+      input: { authorized_page: param.optional(formText) },
       handle: (context) => listPage(context, { authorizedPage: context.input.authorized_page }),
     }),
     post(PATH, {
       summary: "Register an application; only this answer shows its secret",
-      input: sentData,
+      input: dataInput,
       handle: async (context) => {
-        const { db, input, now } = context;
-        const caller = context.caller;
+        const { db, caller, input, now } = context;
         const data = dataOf(input);
-        const { done, errors } = await tried(() =>
+        const { value: registered, errors } = await validated(() =>
           applications.register(
             db,
             actorOf(context),
@@ -61,8 +54,8 @@ export const applicationPages: Resource = {
           ),
         );
         if (errors) return listPage(context, { data, errors });
-        const made = (await applications.find(db, done.id)) as applications.Application;
-        return applicationPage(context, made, { secret: done.secret });
+        const created = await applications.find(db, registered.id);
+        return applicationPage(context, created as applications.Application, registered);
       },
     }),
     get(`${PATH}/:application_id`, {
@@ -72,12 +65,12 @@ export const applicationPages: Resource = {
     }),
     post(`${PATH}/:application_id`, {
       summary: "Change an application",
-      input: { ...applicationId, ...sentData },
+      input: { ...applicationId, ...dataInput },
       handle: async (context) => {
         const { db, input, now, view } = context;
         const found = await findOwn(context);
         const data = dataOf(input);
-        const { errors } = await tried(() =>
+        const { errors } = await validated(() =>
           applications.change(db, actorOf(context), found.id, data, now),
         );
         if (errors) return applicationPage(context, found, { data, errors });
@@ -125,19 +118,23 @@ async function findOwn({
   db,
   caller,
   input,
-}: Pick<Context, "caller"> & { db: Reader; input: { application_id: number } }) {
+}: {
+  db: Reader;
+  caller: Caller;
+  input: { application_id: number };
+}) {
   const found = await applications.find(db, input.application_id);
-  if (!found || found.user_id !== caller?.id) throw notFound();
+  if (!found || found.user_id !== caller.id) throw notFound();
   return found;
 }
 
-function dataOf(sent: param.Input<typeof sentData>): ApplicationData {
-  const { name = "", redirect_uri = "", scopes = [], confidential = false } = sent;
+function dataOf(input: param.Input<typeof dataInput>): ApplicationData {
+  const { name = "", redirect_uri = "", scopes = [], confidential = false } = input;
   return { name, redirectUris: readLines(redirect_uri), scopes, confidential };
 }
 
 /** A form's values and errors. */
-interface Sent {
+interface FormState {
   data?: ApplicationData;
   errors?: AttributeErrors;
 }
@@ -148,19 +145,19 @@ const NEW: ApplicationData = { name: "", redirectUris: [], scopes: [], confident
 const AUTHORIZED_PAGE = "authorized_page";
 
 async function listPage(
-  visit: PageContext & { db: Reader; now: number; page: Page },
-  { data = NEW, errors, authorizedPage }: Sent & { authorizedPage?: string | undefined } = {},
+  visit: PageContext & { caller: Caller; db: Reader; now: number; page: Page },
+  { data = NEW, errors, authorizedPage }: FormState & { authorizedPage?: string | undefined } = {},
 ): Promise<RawReply> {
   const { db, now, view } = visit;
-  const { id } = visit.caller as Caller;
+  const { id } = visit.caller;
   const { number } = readPage({ page: authorizedPage }, visit.page.limits);
-  const allowed = await listPageOf({ ...visit.page, number }, (part) =>
+  const authorized = await listPageOf({ ...visit.page, number }, (part) =>
     grants.authorizedBy(db, id, now, part),
   );
-  const own = await listPageOf(visit.page, (part) => applications.ownedBy(db, id, part));
+  const own = await listPageOf(visit.page, (part) => applications.listOwned(db, id, part));
   const body = html`<section>
 <h2>Allowed to act as you</h2>
-${list(visit, allowed, {
+${list(visit, authorized, {
   path: PATH,
   none: "No application is.",
   parameter: AUTHORIZED_PAGE,
@@ -168,7 +165,7 @@ ${list(visit, allowed, {
 <div><h3>${name}</h3>
 <p>${owner === null ? "registered by the administrators" : `registered by @${owner}`} · since ${instant(since)}<br>
 ${scopes.join(", ")}</p></div>
-${confirmed(visit, {
+${confirmButton(visit, {
   label: "Revoke",
   question: `${name} will lose access to your account. It can ask you again.`,
   action: `${PATH}/${application_id}/revoke_access${pageQueryOf(visit)}`,
@@ -197,7 +194,7 @@ ${dataForm(visit, PATH, "Register", { data, ...(errors && { errors }) })}
 function applicationPage(
   visit: PageContext,
   application: applications.Application,
-  { data, errors, secret }: Sent & { secret?: string | null } = {},
+  { data, errors, secret }: FormState & { secret?: string | null } = {},
 ): RawReply {
   const { id, name, uid, confidential, secret_digest } = application;
   const path = `${PATH}/${id}`;
@@ -217,7 +214,7 @@ function applicationPage(
 </section>
 <section>
 <h2>Edit</h2>
-${dataForm(visit, path, "Save", { data: data ?? stored(application), ...(errors && { errors }) })}
+${dataForm(visit, path, "Save", { data: data ?? storedData(application), ...(errors && { errors }) })}
 </section>
 ${
   confidential === 1 &&
@@ -228,7 +225,7 @@ ${
     ? html`<p>It has none yet, and can't get tokens without one.</p>
 ${form(visit, `${path}/renew_secret`, html`<button>Make a secret</button>`)}`
     : html`<p>Only its SHA-256 is stored here.</p>
-${confirmed(visit, {
+${confirmButton(visit, {
   label: "Renew the secret",
   question: "The current secret will be refused at once.",
   action: `${path}/renew_secret`,
@@ -238,7 +235,7 @@ ${confirmed(visit, {
 }
 <section>
 <h2>Delete</h2>
-${confirmed(visit, {
+${confirmButton(visit, {
   label: "Delete this application",
   question: "It will lose access to all accounts. This can't be undone.",
   action: `${path}/delete`,
@@ -248,7 +245,7 @@ ${confirmed(visit, {
   return page(visit, { title: name, status: errors ? 422 : 200, body });
 }
 
-function stored(application: applications.Application): ApplicationData {
+function storedData(application: applications.Application): ApplicationData {
   return {
     name: application.name,
     redirectUris: application.redirect_uris.split("\n"),
@@ -261,7 +258,7 @@ function dataForm(
   visit: PageContext,
   action: string,
   label: string,
-  { data, errors = {} }: Sent & { data: ApplicationData },
+  { data, errors = {} }: FormState & { data: ApplicationData },
 ): Html {
   return form(
     visit,

@@ -31,7 +31,7 @@ const PAGES_BY_NAME: Readonly<Record<PageName, Resource>> = {
 };
 
 /** Pages that only make sense with our own sign-in. */
-const OF_OUR_SIGN_IN: readonly PageName[] = [
+const OWN_SIGN_IN_PAGES: readonly PageName[] = [
   "sign_in",
   "active_sessions",
   "password",
@@ -66,14 +66,14 @@ interface ChosenSite extends Site {
  * @throws TypeError for an unknown name, or a page that is not available
  */
 export function siteOf({ pages: chosen, signInUrl }: SiteOptions, ownSignIn: boolean): ChosenSite {
-  const possible = PAGE_NAMES.filter((name) => ownSignIn || !OF_OUR_SIGN_IN.includes(name));
-  const wanted = chosen === false ? [] : (chosen ?? possible);
-  const wrong = wanted.find((name) => !possible.includes(name));
+  const available = PAGE_NAMES.filter((name) => ownSignIn || !OWN_SIGN_IN_PAGES.includes(name));
+  const enabled = chosen === false ? [] : (chosen ?? available);
+  const wrong = enabled.find((name) => !available.includes(name));
   if (wrong !== undefined) {
-    const why = PAGE_NAMES.includes(wrong)
+    const reason = PAGE_NAMES.includes(wrong)
       ? "is ours alone, and `authenticate` is yours"
-      : "is no page";
-    throw new TypeError(`pages: ${wrong} ${why}. There are ${possible.join(", ")}.`);
+      : "is not a page";
+    throw new TypeError(`pages: ${wrong} ${reason}. There are ${available.join(", ")}.`);
   }
-  return { pages: wanted, signInUrl };
+  return { pages: enabled, signInUrl };
 }

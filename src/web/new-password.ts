@@ -1,4 +1,5 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
+import * as credentials from "../auth/credentials.ts";
 import * as invitations from "../auth/invitations.ts";
 import { hashPassword } from "../auth/passwords.ts";
 import type { AttributeErrors } from "../core/errors.ts";
@@ -10,11 +11,10 @@ import {
   type Route,
   routes,
 } from "../core/resource.ts";
-import { field, form, type Tried, tried } from "../pages/form.ts";
+import { field, form, type Validated, validated } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
-import * as users from "../resources/users/queries.ts";
 
 const { get, post } = routes();
 
@@ -32,7 +32,7 @@ export const newPasswordRoutes: readonly Route[] = [
       const { db, input, now } = context;
       const secret = input.reset_password_token ?? "";
       const user = await invitations.findUser(db, secret, now);
-      return user ? newPasswordPage(context, user.username, secret) : overPage(context);
+      return user ? newPasswordPage(context, user.username, secret) : invalidLinkPage(context);
     },
   }),
   post(PATH, {
@@ -41,15 +41,13 @@ export const newPasswordRoutes: readonly Route[] = [
     input: { ...token, password: param.anyText(), password_confirmation: param.anyText() },
     prepare: newHash,
     handle: async (context) => {
-      const { db, request, input, now, prepared } = context;
+      const { db, input, now, prepared } = context;
       const secret = input.reset_password_token ?? "";
       const user = await invitations.findUser(db, secret, now);
-      if (!user || !prepared) return overPage(context);
+      if (!user || !prepared) return invalidLinkPage(context);
       if (prepared.errors) return newPasswordPage(context, user.username, secret, prepared.errors);
-      await users.setPassword(db, user.id, prepared.done, now);
-      const author = { id: user.id, name: user.username };
-      const target = "by a link";
-      await record(db, { action: "password changed", author, target, ip: request.ip }, now);
+      await credentials.setPassword(db, user.id, prepared.value, now);
+      await audit.log({ ...context, caller: user }, "password changed", { target: "by a link" });
       const body = html`<div class="note good" role="status"><p>Your password has been set.</p></div>
 <section><a class="button" href="${mountOf(context.view)}/users/sign_in">Sign in</a></section>`;
       return page(context, { title: "Password set", body });
@@ -65,13 +63,13 @@ async function newHash(
     password_confirmation: string;
   },
   { store, now }: PrepareContext,
-): Promise<Tried<string> | undefined> {
+): Promise<Validated<string> | undefined> {
   const secret = input.reset_password_token ?? "";
   if (!(await invitations.findUser(store, secret, now))) return undefined;
   if (input.password !== input.password_confirmation) {
     return { errors: { password_confirmation: ["does not match"] } };
   }
-  return tried(() => hashPassword(input.password));
+  return validated(() => hashPassword(input.password));
 }
 
 function newPasswordPage(
@@ -107,7 +105,7 @@ ${field({
   return page(visit, { title: "Set your password", status: failed ? 422 : 200, body });
 }
 
-function overPage(visit: PageContext): RawReply {
+function invalidLinkPage(visit: PageContext): RawReply {
   const body = html`<section>
 <p class="lead">This link was used, has expired, or was replaced by a newer one. Ask your administrator for another.</p>
 </section>`;

@@ -1,7 +1,9 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { confirmPassword } from "../auth/confirm.ts";
+import * as credentials from "../auth/credentials.ts";
 import { hashPassword } from "../auth/passwords.ts";
 import * as sessions from "../auth/sessions.ts";
+import type { Caller } from "../core/access/caller.ts";
 import type { AttributeErrors } from "../core/errors.ts";
 import { sessionCookie } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
@@ -12,11 +14,10 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
-import { field, form, type Tried, tried, typed } from "../pages/form.ts";
+import { field, form, formText, type Validated, validated } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
-import * as users from "../resources/users/queries.ts";
 
 const { get, post } = routes();
 
@@ -36,20 +37,19 @@ export const passwordPages: Resource = {
     post(PATH, {
       summary: "Change the password, and end all other sessions",
       input: {
-        current_password: typed,
-        password: typed,
-        password_confirmation: typed,
+        current_password: formText,
+        password: formText,
+        password_confirmation: formText,
       },
       prepare: (input, preparing) => newHash(input, preparing),
       handle: async (context) => {
-        const { db, request, now, prepared, view } = context;
+        const { db, caller, request, now, prepared, view } = context;
         if (prepared.errors) return passwordPage(context, { errors: prepared.errors });
-        const { id, username: name } = context.caller;
-        await users.setPassword(db, id, prepared.done, now);
-        const { ip } = request;
-        await record(db, { action: "password changed", author: { id, name }, ip }, now);
+        await credentials.setPassword(db, caller.id, prepared.value, now);
+        await audit.log(context, "password changed");
         const userAgent = request.header("user-agent") ?? "";
-        const session = await sessions.open(db, { userId: id, ip, userAgent }, now);
+        const opened = { userId: caller.id, ip: request.ip, userAgent };
+        const session = await sessions.open(db, opened, now);
         return redirect(`${mountOf(view)}${EDIT}?changed=true`, {
           "set-cookie": sessionCookie(session, view.base),
         });
@@ -60,22 +60,22 @@ export const passwordPages: Resource = {
 
 async function newHash(
   input: { current_password: string; password: string; password_confirmation: string },
-  preparing: PrepareContext,
-): Promise<Tried<string>> {
+  preparing: PrepareContext<Caller>,
+): Promise<Validated<string>> {
   if (!(await confirmPassword(preparing, input.current_password))) {
     return { errors: { current_password: ["is wrong"] } };
   }
   if (input.password !== input.password_confirmation) {
     return { errors: { password_confirmation: ["does not match"] } };
   }
-  return tried(() => hashPassword(input.password));
+  return validated(() => hashPassword(input.password));
 }
 
 function passwordPage(
   visit: PageContext,
   { errors = {}, changed = false }: { errors?: AttributeErrors; changed?: boolean },
 ): RawReply {
-  const secret = (name: string, label: string, autocomplete: string, hint?: string) =>
+  const passwordField = (name: string, label: string, autocomplete: string, hint?: string) =>
     field({
       name,
       label,
@@ -91,9 +91,9 @@ function passwordPage(
 <section>${form(
     visit,
     PATH,
-    html`${secret("current_password", "Current password", "current-password")}
-${secret("password", "New password", "new-password", "At least 8 characters, at most 72 bytes.")}
-${secret("password_confirmation", "New password again", "new-password")}
+    html`${passwordField("current_password", "Current password", "current-password")}
+${passwordField("password", "New password", "new-password", "At least 8 characters, at most 72 bytes.")}
+${passwordField("password_confirmation", "New password again", "new-password")}
 <button>Change password</button>`,
   )}</section>
 <p class="lead">Changing it ends all your other sessions. Access tokens stay as they are.</p>`;

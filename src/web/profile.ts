@@ -26,12 +26,12 @@ export const profilePages: Resource = {
         const { id, admin } = context.caller;
         const { username, name, email } = (await users.find(db, id)) as users.User;
         const others = navigationOf(context)
-          .filter((place) => place.page !== "profile")
+          .filter((item) => item.page !== "profile")
           .map(
             (
-              place,
-            ) => html`<li><div><h3><a href="${mountOf(view)}${place.path}">${place.title}</a></h3>
-<p>${ABOUT[place.page]}</p></div></li>`,
+              item,
+            ) => html`<li><div><h3><a href="${mountOf(view)}${item.path}">${item.title}</a></h3>
+<p>${ABOUT[item.page]}</p></div></li>`,
           );
         const body = html`<section><dl>
 <dt>Name</dt><dd>${name}</dd>

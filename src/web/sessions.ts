@@ -1,15 +1,15 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import * as sessions from "../auth/sessions.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { type Resource, routes } from "../core/resource.ts";
-import { confirmed, form } from "../pages/form.ts";
+import { confirmButton, form } from "../pages/form.ts";
+import { browser, instant } from "../pages/format.ts";
 import { html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
-import { browser, instant } from "../pages/words.ts";
 
 const { get, post } = routes();
 
@@ -23,10 +23,9 @@ export const sessionPages: Resource = {
     get(PATH, {
       summary: "Active sessions page",
       handle: async (context) => {
-        const { db, now } = context;
-        const caller = context.caller;
+        const { db, caller, now } = context;
         const current = currentOf(caller);
-        const leaf = await listPageOf(context.page, (part) =>
+        const active = await listPageOf(context.page, (part) =>
           sessions.list(db, caller.id, now, part),
         );
         const row = ({
@@ -41,10 +40,10 @@ export const sessionPages: Resource = {
 ${id !== current && form(context, `${PATH}/${id}/revoke${pageQueryOf(context)}`, html`<button class="quiet">End</button>`)}
 </li>`;
         const body = html`<p class="lead">Where you are signed in. If you don't recognize a session, end it and change your password.</p>
-<section>${list(context, leaf, { path: PATH, none: "You are signed in nowhere.", row })}</section>
+<section>${list(context, active, { path: PATH, none: "You are signed in nowhere.", row })}</section>
 ${
-  (leaf.rows.length > 1 || leaf.hasNext || leaf.page.number > 1) &&
-  confirmed(context, {
+  (active.rows.length > 1 || active.hasNext || active.page.number > 1) &&
+  confirmButton(context, {
     label: "End all others",
     question: "You will have to sign in again everywhere else.",
     action: `${PATH}/revoke_others`,
@@ -56,22 +55,19 @@ ${
     post(`${PATH}/:session_id/revoke`, {
       summary: "End a session",
       input: { session_id: param.untypedId() },
-      handle: async ({ db, request, input, now, view, ...context }) => {
-        const { id, username: name } = context.caller;
-        if (!(await sessions.end(db, id, input.session_id))) throw notFound();
-        const author = { id, name };
-        await record(db, { action: "session ended", author, ip: request.ip }, now);
-        return back({ request, view }, PATH);
+      handle: async (context) => {
+        const { db, caller, input } = context;
+        if (!(await sessions.end(db, caller.id, input.session_id))) throw notFound();
+        await audit.log(context, "session ended");
+        return back(context, PATH);
       },
     }),
     post(`${PATH}/revoke_others`, {
       summary: "End all other sessions",
-      handle: async ({ db, request, now, view, ...context }) => {
-        const caller = context.caller;
+      handle: async (context) => {
+        const { db, caller, view } = context;
         const ended = await sessions.endOthers(db, caller.id, currentOf(caller));
-        const author = { id: caller.id, name: caller.username };
-        const target = `${ended} others`;
-        await record(db, { action: "session ended", author, target, ip: request.ip }, now);
+        await audit.log(context, "session ended", { target: `${ended} others` });
         return redirect(mountOf(view) + PATH);
       },
     }),

@@ -1,6 +1,6 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { codeKey, countCode } from "../auth/confirm.ts";
-import * as halfSignIns from "../auth/pending-sign-ins.ts";
+import * as pendingSignIns from "../auth/pending-sign-ins.ts";
 import * as sessions from "../auth/sessions.ts";
 import { checkPassword } from "../auth/sign-in.ts";
 import { reset } from "../auth/throttle.ts";
@@ -14,7 +14,7 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
-import { field, form, typed } from "../pages/form.ts";
+import { field, form, formText } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
@@ -27,7 +27,7 @@ const { get, post } = routes();
 const SIGN_IN = "/users/sign_in";
 const SECOND_STEP = "/users/sign_in/two_factor";
 
-const returnTo = { return_to: param.optional(typed) };
+const returnTo = { return_to: param.optional(formText) };
 
 /** Signing in and out, and setting the password for it. */
 export const signInPages: Resource = {
@@ -40,13 +40,13 @@ export const signInPages: Resource = {
       input: returnTo,
       handle: (context) =>
         context.caller
-          ? redirect(wanted(context, context.input.return_to))
+          ? redirect(destinationOf(context, context.input.return_to))
           : signInPage(context, context.input.return_to),
     }),
     post(SIGN_IN, {
       summary: "Sign in",
       access: "anyone",
-      input: { ...returnTo, login: typed, password: typed },
+      input: { ...returnTo, login: formText, password: formText },
       prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
       handle: async (context) => {
         const { db, input, prepared: user, view, now } = context;
@@ -55,9 +55,9 @@ export const signInPages: Resource = {
           return signInPage(context, input.return_to, { reason, login: input.login });
         }
         if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
-        const half = await halfSignIns.begin(db, user.id, now);
+        const pending = await pendingSignIns.begin(db, user.id, now);
         return redirect(mountOf(view) + SECOND_STEP + queryOf(input.return_to), {
-          "set-cookie": sessionCookie(half, view.base),
+          "set-cookie": sessionCookie(pending, view.base),
         });
       },
     }),
@@ -67,8 +67,8 @@ export const signInPages: Resource = {
       input: returnTo,
       handle: async (context) => {
         const { db, request, input, now, view } = context;
-        if (context.caller) return redirect(wanted(context, input.return_to));
-        const userId = await halfSignIns.findUser(db, sessionOf(request), now);
+        if (context.caller) return redirect(destinationOf(context, input.return_to));
+        const userId = await pendingSignIns.findUser(db, sessionOf(request), now);
         if (userId === undefined)
           return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         return secondStepPage(context, input.return_to);
@@ -77,43 +77,42 @@ export const signInPages: Resource = {
     post(SECOND_STEP, {
       summary: "Sign in with a code",
       access: "anyone",
-      input: { ...returnTo, code: typed },
+      input: { ...returnTo, code: formText },
       prepare: async (_, preparing) => {
         const { store, request, now } = preparing;
-        const userId = await halfSignIns.findUser(store, sessionOf(request), now);
+        const userId = await pendingSignIns.findUser(store, sessionOf(request), now);
         if (userId !== undefined) await countCode(preparing, userId);
       },
       handle: async (context) => {
         const { db, request, input, now, view, secrets } = context;
         const value = sessionOf(request);
-        const userId = await halfSignIns.findUser(db, value, now);
+        const userId = await pendingSignIns.findUser(db, value, now);
         const user = userId === undefined ? undefined : await users.find(db, userId);
         if (value === undefined || user?.state !== "active") {
           return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         }
         const factor = await twoFactor.useCode(db, secrets, user.id, input.code, now);
-        const author = { id: user.id, name: user.username };
+        const signingIn = { ...context, caller: user };
         if (factor === undefined) {
-          const target = "two-factor code";
-          await record(db, { action: "sign-in failed", author, target, ip: request.ip }, now);
+          await audit.log(signingIn, "sign-in failed", { target: "two-factor code" });
           return secondStepPage(context, input.return_to, ["does not fit, or was used before"]);
         }
         if (factor === "recovery code") {
-          await record(db, { action: "recovery code used", author, ip: request.ip }, now);
+          await audit.log(signingIn, "recovery code used");
         }
         await reset(db, codeKey(user.id));
-        await halfSignIns.end(db, value);
+        await pendingSignIns.end(db, value);
         return signIn(context, user, input.return_to);
       },
     }),
     post("/users/sign_out", {
       summary: "Sign out",
       access: "anyone",
-      handle: async ({ db, caller, request, view, now }) => {
+      handle: async (context) => {
+        const { db, caller, view } = context;
         if (caller?.by.kind === "session") {
           await sessions.end(db, caller.id, caller.by.id);
-          const author = { id: caller.id, name: caller.username };
-          await record(db, { action: "signed out", author, ip: request.ip }, now);
+          await audit.log({ ...context, caller }, "signed out");
         }
         return redirect(mountOf(view) + SIGN_IN);
       },
@@ -129,24 +128,28 @@ async function signIn(
 ): Promise<RawReply> {
   const { db, request, caller, now, view } = context;
   if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
-  const author = { id: user.id, name: user.username };
-  await record(db, { action: "signed in", author, ip: request.ip }, now);
+  await audit.log({ ...context, caller: user }, "signed in");
   const userAgent = request.header("user-agent") ?? "";
   const session = await sessions.open(db, { userId: user.id, ip: request.ip, userAgent }, now);
-  return redirect(wanted(context, returnTo), { "set-cookie": sessionCookie(session, view.base) });
+  return redirect(destinationOf(context, returnTo), {
+    "set-cookie": sessionCookie(session, view.base),
+  });
 }
 
 /** The page to return to, always on this site: `//host`, `/\host` and `https:` are refused. */
-function wanted(visit: Pick<PageContext, "site" | "view">, asked: string | undefined): string {
-  const isOwn = asked !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(asked);
-  return mountOf(visit.view) + (isOwn ? asked : homeOf(visit));
+function destinationOf(
+  visit: Pick<PageContext, "site" | "view">,
+  returnTo: string | undefined,
+): string {
+  const isOwn = returnTo !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(returnTo);
+  return mountOf(visit.view) + (isOwn ? returnTo : homeOf(visit));
 }
 
 function queryOf(returnTo: string | undefined): string {
   return returnTo === undefined ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
 }
 
-function keep(returnTo: string | undefined) {
+function returnToField(returnTo: string | undefined) {
   return returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
 }
 
@@ -159,7 +162,7 @@ function signInPage(
 <section class="wide">${form(
     visit,
     SIGN_IN,
-    html`${keep(returnTo)}
+    html`${returnToField(returnTo)}
 ${field({
   name: "login",
   label: "User name or e-mail address",
@@ -187,7 +190,7 @@ function secondStepPage(
   const body = html`<section class="wide">${form(
     visit,
     SECOND_STEP,
-    html`${keep(returnTo)}
+    html`${returnToField(returnTo)}
 ${field({
   name: "code",
   label: "Code",

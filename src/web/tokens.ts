@@ -1,4 +1,4 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { newSecret } from "../auth/token-secrets.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
@@ -7,11 +7,11 @@ import type { Page } from "../core/pagination.ts";
 import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES, SCOPES } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
-import { choices, confirmed, field, form, readForm, typed } from "../pages/form.ts";
+import { choices, confirmButton, field, form, formText, readForm } from "../pages/form.ts";
+import { day, instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { back, list, listPageOf, pageQueryOf } from "../pages/list.ts";
 import { page } from "../pages/page.ts";
-import { day, instant } from "../pages/words.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Reader } from "../store/port.ts";
 
@@ -20,7 +20,7 @@ const { get, post } = routes();
 const PATH = "/-/user_settings/personal_access_tokens";
 const DAY = 86_400_000;
 /** The default lifetime of a token. */
-const PROPOSED_DAYS = 30;
+const DEFAULT_DAYS = 30;
 
 /** The page of personal access tokens. */
 export const tokenPages: Resource = {
@@ -34,63 +34,52 @@ export const tokenPages: Resource = {
     post(PATH, {
       summary: "Create a personal access token; only this answer shows it",
       input: {
-        name: param.optional(typed),
-        expires_at: param.optional(typed),
+        name: param.optional(formText),
+        expires_at: param.optional(formText),
         scopes: param.optional(param.commaSeparated()),
       },
       handle: async (context) => {
-        const { db, request, input, now } = context;
-        const { id, username, admin } = context.caller;
+        const { db, caller, input, now } = context;
         const { name = "", expires_at = "", scopes = [] } = input;
-        const read = await readForm(
+        const parsed = await readForm(
           { name: param.text(), expires_at: param.clearable(param.date()) },
           input,
         );
-        const errors: AttributeErrors = { ...read.errors };
-        if (read.done?.expires_at && read.done.expires_at <= dayOf(now)) {
+        const errors: AttributeErrors = { ...parsed.errors };
+        if (parsed.value?.expires_at && parsed.value.expires_at <= dayOf(now)) {
           errors["expires_at"] = ["must be after today"];
         }
         if (scopes.length === 0) errors["scopes"] = ["can't be blank"];
-        const offered: readonly string[] = scopesOf(admin);
-        if (!scopes.every((scope) => offered.includes(scope))) {
+        const available: readonly string[] = scopesOf(caller.admin);
+        if (!scopes.every((scope) => available.includes(scope))) {
           errors["scopes"] = ["can only contain available scopes"];
         }
-        if (!read.done || Object.keys(errors).length > 0) {
+        if (!parsed.value || Object.keys(errors).length > 0) {
           return tokensPage(context, { sent: { name, expires_at, scopes }, errors });
         }
         const { secret, digest } = newSecret();
         await tokens.insert(
           db,
-          { user_id: id, ...read.done, digest, scopes, impersonation: false },
+          { user_id: caller.id, ...parsed.value, digest, scopes, impersonation: false },
           now,
         );
-        const author = { id, name: username };
-        await record(
-          db,
-          { action: "token made", author, target: read.done.name, ip: request.ip },
-          now,
-        );
+        await audit.log(context, "token made", { target: parsed.value.name });
         return tokensPage(context, {
           sent: { scopes: [] },
-          made: { name: read.done.name, secret },
+          created: { name: parsed.value.name, secret },
         });
       },
     }),
     post(`${PATH}/:token_id/revoke`, {
       summary: "Revoke a personal access token",
       input: { token_id: param.untypedId() },
-      handle: async ({ db, request, input, now, view, ...context }) => {
-        const { id, username: name } = context.caller;
+      handle: async (context) => {
+        const { db, caller, input, now } = context;
         const found = await tokens.find(db, input.token_id);
-        if (found?.user_id !== id || found.impersonation === 1) throw notFound();
+        if (found?.user_id !== caller.id || found.impersonation === 1) throw notFound();
         await tokens.revoke(db, found.id, now);
-        const author = { id, name };
-        await record(
-          db,
-          { action: "token revoked", author, target: found.name, ip: request.ip },
-          now,
-        );
-        return back({ request, view }, PATH);
+        await audit.log(context, "token revoked", { target: found.name });
+        return back(context, PATH);
       },
     }),
   ],
@@ -101,22 +90,22 @@ function scopesOf(admin: boolean) {
   return SCOPES.filter((scope) => admin || scope !== "sudo");
 }
 
-interface Shown {
+interface FormState {
   /** The form's values. */
   sent: { name?: string; expires_at?: string; scopes: readonly string[] };
   errors?: AttributeErrors;
-  made?: { name: string; secret: string };
+  created?: { name: string; secret: string };
 }
 
 async function tokensPage(
   visit: PageContext & { caller: Caller; db: Reader; now: number; page: Page },
-  { sent, errors = {}, made }: Shown,
+  { sent, errors = {}, created }: FormState,
 ): Promise<RawReply> {
   const { caller } = visit;
   const active = await listPageOf(visit.page, (part) =>
-    tokens.active(visit.db, caller.id, dayOf(visit.now), part),
+    tokens.listActive(visit.db, caller.id, dayOf(visit.now), part),
   );
-  const body = html`${made && madeNote(made)}
+  const body = html`${created && createdNote(created)}
 <p class="lead">Programs sign in with a token instead of your password: as <code>Private-Token</code> or
 <code>Authorization: Bearer</code>.</p>
 <section>
@@ -136,7 +125,7 @@ ${field({
   label: "Expires on",
   type: "date",
   hint: "It stops working at the start of that day (UTC). If empty, it never expires.",
-  value: sent.expires_at ?? dayOf(visit.now + PROPOSED_DAYS * DAY),
+  value: sent.expires_at ?? dayOf(visit.now + DEFAULT_DAYS * DAY),
   min: dayOf(visit.now + DAY),
   required: false,
   error: errors["expires_at"],
@@ -163,7 +152,7 @@ ${list(visit, active, { path: PATH, none: "You have none.", row: (token) => toke
   return page(visit, { title: "Personal access tokens", status, body });
 }
 
-function madeNote({ name, secret }: { name: string; secret: string }): Html {
+function createdNote({ name, secret }: { name: string; secret: string }): Html {
   return html`<div class="note good" role="status">
 <p>Your new token <strong>${name}</strong>. Keep it now: it is not shown again.</p>
 <code class="secret">${secret}</code>
@@ -176,7 +165,7 @@ function tokenRow(visit: PageContext, token: tokens.ActiveToken): Html {
 <div><h3>${name}</h3>
 <p>${scopes.replaceAll(" ", ", ")}<br>
 created ${instant(created_at)} · ${last_used_at === null ? "never used" : html`last used ${instant(last_used_at)}`} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
-${confirmed(visit, {
+${confirmButton(visit, {
   label: "Revoke",
   question: `Programs that use ${name} will lose access. This can't be undone.`,
   action: `${PATH}/${id}/revoke${pageQueryOf(visit)}`,

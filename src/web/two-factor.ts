@@ -1,14 +1,14 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { confirmPassword, countCode } from "../auth/confirm.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import type { Secrets } from "../core/secrets.ts";
-import { field, form, typed } from "../pages/form.ts";
+import { field, form, formText } from "../pages/form.ts";
+import { instant } from "../pages/format.ts";
 import { Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
-import { instant } from "../pages/words.ts";
 import type { Reader } from "../store/port.ts";
 
 const { get, post } = routes();
@@ -16,7 +16,7 @@ const { get, post } = routes();
 const PATH = "/-/profile/two_factor_auth";
 const WRONG = ["is wrong"];
 
-const password = { password: typed };
+const password = { password: formText };
 
 /** The page to set up and remove the second factor. */
 export const twoFactorPages: Resource = {
@@ -36,15 +36,13 @@ export const twoFactorPages: Resource = {
     }),
     post(PATH, {
       summary: "Enable the second factor",
-      input: { code: typed },
+      input: { code: formText },
       prepare: (_, preparing) => countCode(preparing, preparing.caller.id),
       handle: async (context) => {
-        const { db, request, input, now, secrets } = context;
-        const { id, username: name } = context.caller;
-        const codes = await twoFactor.turnOn(db, secrets, id, input.code, now);
+        const { db, caller, input, now, secrets } = context;
+        const codes = await twoFactor.turnOn(db, secrets, caller.id, input.code, now);
         if (!codes) return twoFactorPage(context, { code: ["does not fit"] });
-        const author = { id, name };
-        await record(db, { action: "two-factor enabled", author, ip: request.ip }, now);
+        await audit.log(context, "two-factor enabled");
         return codesPage(context, codes, "Two-factor authentication is on.");
       },
     }),
@@ -66,12 +64,9 @@ export const twoFactorPages: Resource = {
       input: password,
       prepare: (input, preparing) => confirmPassword(preparing, input.password),
       handle: async (context) => {
-        const { db, request, now } = context;
         if (!context.prepared) return twoFactorPage(context, { disable: WRONG });
-        const { id, username: name } = context.caller;
-        const author = { id, name };
-        if (await twoFactor.turnOff(db, id)) {
-          await record(db, { action: "two-factor disabled", author, ip: request.ip }, now);
+        if (await twoFactor.turnOff(context.db, context.caller.id)) {
+          await audit.log(context, "two-factor disabled");
         }
         return redirect(mountOf(context.view) + PATH);
       },
@@ -83,10 +78,10 @@ export const twoFactorPages: Resource = {
 type Problems = Partial<Record<"start" | "code" | "codes" | "disable", readonly string[]>>;
 
 async function twoFactorPage(
-  visit: PageContext & { db: Reader; secrets: Secrets },
+  visit: PageContext & { caller: Caller; db: Reader; secrets: Secrets },
   problems: Problems = {},
 ): Promise<RawReply> {
-  const { id } = visit.caller as Caller;
+  const { id } = visit.caller;
   const state = await twoFactor.find(visit.db, id);
   const body = !state
     ? startPart(visit, problems)
@@ -134,10 +129,13 @@ ${confirmation(visit, { action: "/start", id: "start-password", label: "Set up",
 </section>`;
 }
 
-async function setUpPart(visit: PageContext, secret: string, { code }: Problems): Promise<Html> {
+async function setUpPart(
+  visit: PageContext & { caller: Caller },
+  secret: string,
+  { code }: Problems,
+): Promise<Html> {
   const { renderSVG } = await import("uqr");
-  const username = (visit.caller as Caller).username;
-  const address = await twoFactor.addressOf(secret, username, visit.view.host);
+  const address = await twoFactor.addressOf(secret, visit.caller.username, visit.view.host);
   // The library draws it from black and white squares only, so it needs no escaping.
   const picture = new Html(renderSVG(address, { border: 2, ecc: "M" }));
   return html`<section>

@@ -9,6 +9,7 @@ import { openStore } from "../../src/store/open.ts";
 import {
   baseSeed,
   call,
+  clock,
   newDatabase,
   type Person,
   type TestDatabase,
@@ -69,7 +70,7 @@ afterEach(async () => {
 
 const mail = () => ({ smtp, from: "pm@example.com", interval: 20 });
 const open = (options: Parameters<typeof createApp>[0] = {}) =>
-  createApp({ database: database.database, url: "https://pm.example.com", ...options });
+  createApp({ database: database.database, url: "https://pm.example.com", now: clock, ...options });
 
 async function arrived(count: number): Promise<void> {
   for (let tries = 0; received.length < count && tries < 200; tries += 1) {
@@ -114,14 +115,14 @@ it("sends each notification once, also across a restart", async () => {
 
 it("retries with growing delays, and resumes after a restart", async () => {
   let now = Date.now();
-  const clock = () => now;
-  const before = await open({ now: clock });
+  const stopped = () => now;
+  const before = await open({ now: stopped });
   await before.admin.seed(baseSeed);
   await call(before, "POST /projects/acme%2Fsite/issues", { as: "owner", json: { title: "A" } });
   await before.close();
 
   refusals = 2;
-  const app = await open({ mail: mail(), now: clock });
+  const app = await open({ mail: mail(), now: stopped });
   await note(app, "Hello");
   const refused = async (left: number) => {
     for (let tries = 0; refusals > left && tries < 200; tries += 1) {
@@ -132,7 +133,7 @@ it("retries with growing delays, and resumes after a restart", async () => {
   await refused(1);
   await app.close();
 
-  const again = await open({ mail: mail(), now: clock });
+  const again = await open({ mail: mail(), now: stopped });
   now += 31_000;
   await refused(0);
   expect(received).toEqual([]);

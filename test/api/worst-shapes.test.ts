@@ -1,3 +1,4 @@
+import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { notesOf } from "../../src/core/input.ts";
@@ -8,16 +9,20 @@ import {
   type CallOptions,
   call,
   newDatabase,
+  SECRET_KEY,
   type TestApp,
   type TestDatabase,
 } from "../helpers.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
+import { ORIGIN, Visitor } from "../visitor.ts";
 import { fullSeed } from "./full-seed.ts";
 import { type Places, pathOf, placesIn, routes } from "./routes.ts";
 
 const MIB = 1024 * 1024;
 /** Maximum milliseconds of CPU time for an answer. */
 const MOST = 250;
+/** Bytes of an encoded text that a page's query or form has room for: larger ones are refused unread. */
+const ROOM = { GET: 7000, POST: 60_000 };
 
 /** Slow inputs for backtracking patterns with two open repetitions: text before, text to repeat, and text after. */
 const SHAPES: readonly [before: string, repeated: string, after: string][] = [
@@ -54,32 +59,39 @@ const SHAPES: readonly [before: string, repeated: string, after: string][] = [
   ["a@", "a.", "@"],
 ];
 
-function shaped(shape: number, length: number): string {
+/** @param room bytes of the encoded text */
+function shaped(shape: number, length: number, room = Number.POSITIVE_INFINITY): string {
   const [before, repeated, after] = SHAPES[shape % SHAPES.length] as (typeof SHAPES)[number];
+  const encoded = formOf({ "": repeated }).length / repeated.length;
   // Lengths may be counted in characters, but a body is limited in bytes.
-  const most = Math.min(length, Math.floor(MIB / 4));
+  const most = Math.min(length, Math.floor(MIB / 4), Math.floor(room / encoded));
   const times = Math.floor((most - before.length - after.length) / repeated.length);
   return before + repeated.repeat(times) + after;
 }
 
-const withOAuth: readonly Route[] = [
-  ...routes,
-  ...allMounts
-    .filter(({ authenticators }) => authenticators.length === 0)
-    .flatMap(({ resources }) => resources)
-    .flatMap((resource) => resource.routes),
-];
+const all: readonly Route[] = allResources.flatMap((resource) => resource.routes);
+const pages: readonly Route[] = allMounts
+  .filter(({ hasForms }) => hasForms)
+  .flatMap(({ resources }) => resources)
+  .flatMap((resource) => resource.routes);
 
 let database: TestDatabase;
 let store: UndoingStore;
-let app: Pick<TestApp, "admin" | "call" | "close">;
+let app: Pick<TestApp, "admin" | "call" | "close" | "fetch">;
 let places: Places;
+/** A signed-in visitor, who has an application and has begun to set up a second factor. */
+let signedIn: Visitor;
+/** A visitor whose password was accepted, and who has not yet sent the second factor. */
+let halfSignedIn: Visitor;
+/** Values that forms and addresses of pages need to be read to the end, whatever else is sent. */
+let ofPages: Record<string, string>;
 
 beforeAll(async () => {
   database = await newDatabase();
   store = undoing(await openStore(database.database));
   const made = await createAppOn(store, {
     background: false,
+    secretKey: SECRET_KEY,
     limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
   });
   app = { ...made, call: (text, options) => call(made, text, options) };
@@ -93,12 +105,54 @@ beforeAll(async () => {
       (await app.call(`POST /projects/acme%2Fsite/${path}`, { as: "admin", json })).status,
     ).toBe(201);
   }
+  await visitPages();
   store.undoes = true;
 });
 afterAll(async () => {
   await app.close();
   await database.drop();
 });
+
+async function visitPages(): Promise<void> {
+  const password = "correct horse";
+  for (const id of [1, 2]) {
+    await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
+  }
+  const setUp = async (login: string) => {
+    const visitor = new Visitor(app);
+    await visitor.signIn(login, password);
+    await visitor.get("/-/profile/two_factor_auth");
+    await visitor.post("/-/profile/two_factor_auth/start", { password });
+    const { page } = await visitor.get("/-/profile/two_factor_auth");
+    const secret = /<code class="secret">([A-Z2-7 ]+)</.exec(page)?.[1] ?? "";
+    return { visitor, code: () => new TOTP({ secret: secret.replaceAll(" ", "") }).generate() };
+  };
+
+  signedIn = (await setUp("admin")).visitor;
+  const redirect_uri = "https://app.test/callback";
+  const form = { name: "App", redirect_uri, "scopes[]": "api", confidential: "1" };
+  const registered = await signedIn.post("/-/user_settings/applications", form);
+  const { 1: client_id = "" } = /<dd><code class="secret">(\w+)</.exec(registered.page) ?? [];
+  const { 1: application_id = 0 } = /applications\/(\d+)\/delete/.exec(registered.page) ?? [];
+
+  const { visitor: owner, code } = await setUp("owner");
+  expect((await owner.post("/-/profile/two_factor_auth", { code: code() })).status).toBe(200);
+  halfSignedIn = new Visitor(app);
+  const half = await halfSignedIn.signIn("owner", password);
+  expect((await halfSignedIn.follow(half)).status).toBe(200);
+
+  const { path } = await app.admin.createPasswordLink("guest");
+  const reset_password_token = new URL(path, ORIGIN).searchParams.get("reset_password_token");
+  const { json: tokens } = await app.call("GET /personal_access_tokens", { as: "admin" });
+  places.params = { ...places.params, application_id, token_id: tokens[0].id, session_id: 1 };
+  ofPages = {
+    ...{ client_id, redirect_uri, response_type: "code", scope: "api", state: "x" },
+    reset_password_token: reset_password_token ?? "",
+  };
+  const read = async (page: string) => (await signedIn.get(page)).status;
+  expect(await read(`/oauth/authorize?${formOf(ofPages)}`)).toBe(200);
+  expect(await read(`/-/user_settings/applications/${application_id}`)).toBe(200);
+}
 
 /** Sends a request, and repeats a slow one, since something else may have used the time. */
 async function requireQuick(request: string, options: CallOptions): Promise<number> {
@@ -118,15 +172,11 @@ async function requireQuick(request: string, options: CallOptions): Promise<numb
 }
 
 function send(route: Route, sent: Record<string, unknown>): Promise<number> {
+  if (pages.includes(route)) return sendToPage(route, { form: formOf({ ...ofPages, ...sent }) });
   const path = `${route.method} ${pathOf(route, places)}`;
   const { upload } = route;
   if (route.method === "GET" || route.method === "DELETE") {
-    const pairs = Object.entries(sent).flatMap(([name, value]) =>
-      Array.isArray(value)
-        ? value.map((one) => [`${name}[]`, String(one)])
-        : [[name, String(value)]],
-    );
-    return requireQuick(`${path}?${new URLSearchParams(pairs)}`, { as: "admin" });
+    return requireQuick(`${path}?${formOf(sent)}`, { as: "admin" });
   }
   if (upload) {
     const body = new FormData();
@@ -135,6 +185,35 @@ function send(route: Route, sent: Record<string, unknown>): Promise<number> {
     return requireQuick(path, { as: "admin", body });
   }
   return requireQuick(path, { as: "admin", json: sent });
+}
+
+/** Passwords are hashed, which takes its time, and the same for every shape. */
+const isPassword = (name: string) => /password$/.test(name);
+
+/** See {@link ROOM}. */
+function roomOf(route: Route): number {
+  if (!pages.includes(route)) return Number.POSITIVE_INFINITY;
+  return route.method === "POST" ? ROOM.POST : ROOM.GET;
+}
+
+/** Sends what a page's form or link would, with the CSRF token, as a visitor who gets as far as possible. */
+function sendToPage(
+  route: Route,
+  { form = "", query = "" }: { form?: string; query?: string },
+): Promise<number> {
+  const { cookie, csrf } = route.access === "anyone" ? halfSignedIn : signedIn;
+  const headers = { cookie, "x-csrf-token": csrf };
+  const request = `${route.method} ${ORIGIN}${pathOf(route, places)}`;
+  if (route.method === "POST") return requireQuick(`${request}?${query}`, { headers, form });
+  return requireQuick(`${request}?${query}${form}`, { headers });
+}
+
+/** Encodes values as forms and queries do; arrays as repeated values. */
+function formOf(values: Record<string, unknown>): string {
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    Array.isArray(value) ? value.map((one) => [`${name}[]`, String(one)]) : [[name, String(value)]],
+  );
+  return String(new URLSearchParams(pairs));
 }
 
 /** Parameters a route requires beside the attribute under test. */
@@ -159,7 +238,7 @@ function needed(route: Route): Record<string, unknown> {
 }
 
 describe("the worst texts at the largest size", () => {
-  const cases = withOAuth.map((route) => [`${route.method} ${route.path}`, route] as const);
+  const cases = all.map((route) => [`${route.method} ${route.path}`, route] as const);
 
   it.each(cases)("%s answers quickly", async (_, route) => {
     const attributes = Object.entries(route.input ?? {})
@@ -168,25 +247,35 @@ describe("the worst texts at the largest size", () => {
     const texts = attributes.filter(({ maxLength, maxItems }) => maxLength && !maxItems);
     const lists = attributes.filter(({ maxItems }) => maxItems);
     // Attributes with the same name occur in many routes, each of which begins with another shape.
-    const first = withOAuth.indexOf(route);
+    const first = all.indexOf(route);
     for (const [at, { name, maxLength = 0 }] of texts.entries()) {
-      const isLong = maxLength > 10_000;
+      const isLong = maxLength > 10_000 && !isPassword(name);
       for (let shape = 0; shape < (isLong ? SHAPES.length : 3); shape += 1) {
-        const text = shaped(isLong ? shape : 3 * (first + at) + shape, maxLength);
+        const text = shaped(isLong ? shape : 3 * (first + at) + shape, maxLength, roomOf(route));
         await send(route, { ...needed(route), [name]: text });
       }
     }
     for (const { name, type, maxItems = 0, maxLength = 0 } of lists) {
       const isText = type.includes("string");
-      const entry = (at: number) => (isText ? `${at}${shaped(first, maxLength - 8)}` : at + 1);
+      const room = roomOf(route) / maxItems;
+      const entry = (at: number) =>
+        isText ? `${at}${shaped(first, maxLength - 8, room)}` : at + 1;
       const entries = Array.from({ length: maxItems }, (_, at) => entry(at));
       await send(route, { ...needed(route), [name]: entries });
-      if (isText) await send(route, { ...needed(route), [name]: ",".repeat(MIB / 2) });
+      if (isText)
+        await send(route, {
+          ...needed(route),
+          [name]: ",".repeat(Math.min(MIB / 2, roomOf(route) / 3)),
+        });
     }
     if (texts.length + lists.length > 0) {
-      const each = Math.floor(MIB / 2 / (texts.length + lists.length));
-      const all = [...texts, ...lists].map(({ name }, at) => [name, shaped(first + at, each)]);
-      await send(route, Object.fromEntries(all));
+      const count = texts.length + lists.length;
+      const each = Math.floor(MIB / 2 / count);
+      const sent = [...texts, ...lists].map(({ name }, at) => [
+        name,
+        shaped(first + at, each, roomOf(route) / count),
+      ]);
+      await send(route, Object.fromEntries(sent));
     }
   });
 
@@ -204,6 +293,32 @@ describe("the worst texts at the largest size", () => {
       ),
     );
     expect(unbounded).toEqual([]);
+  });
+});
+
+describe("pages", () => {
+  it.each(pages.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "%s answers quickly to any query",
+    async (_, route) => {
+      const hashes = Object.keys(route.input ?? {}).some(isPassword);
+      const form = formOf({ ...(!hashes && needed(route)), ...ofPages });
+      for (let shape = 0; shape < SHAPES.length; shape += 1) {
+        const text = shaped(shape, MIB, ROOM.GET);
+        for (const query of [{ [text]: "" }, { page: text }, { a: text }]) {
+          await sendToPage(route, { form, query: `${formOf(query)}&` });
+        }
+      }
+    },
+  );
+
+  it("answers quickly to any CSRF token", async () => {
+    const { cookie } = signedIn;
+    for (let shape = 0; shape < SHAPES.length; shape += 1) {
+      const form = formOf({ authenticity_token: shaped(shape, MIB, ROOM.POST) });
+      expect(
+        await requireQuick(`POST ${ORIGIN}/users/sign_out`, { headers: { cookie }, form }),
+      ).toBe(422);
+    }
   });
 });
 
@@ -235,7 +350,7 @@ describe("headers", () => {
   const NAMES = [
     ...["accept", "authorization", "content-type", "cookie", "if-none-match"],
     ...["if-unmodified-since", "origin", "private-token", "range", "sec-fetch-site", "sudo"],
-    ...["x-csrf-token", "x-forwarded-for", "x-request-id"],
+    ...["user-agent", "x-csrf-token", "x-forwarded-for", "x-request-id"],
   ];
   const BEGINNINGS: Record<string, string> = {
     authorization: "Basic ",
@@ -252,6 +367,7 @@ describe("headers", () => {
         const value = `${beginning}${run}!`;
         const headers = { [name]: value };
         await requireQuick("GET /projects", { headers });
+        await requireQuick(`GET ${ORIGIN}/users/sign_in`, { headers });
         await requireQuick("POST /projects/acme%2Fsite/issues", { headers, body: "title=x" });
       }
     }

@@ -62,6 +62,27 @@ describe("the packed package", () => {
     expect(await project.node([...withoutRequireOfModules, "index.cjs"])).toBe(printed);
   });
 
+  it.each([
+    ["mjs", 'import * as library from "pm-api";'],
+    ["cjs", 'const library = require("pm-api");'],
+  ])("shows errors by their exported names, as %s", async (extension, load) => {
+    const code = `${load}
+      const errors = Object.entries(library).filter(([, one]) => one.prototype instanceof Error);
+      console.log(errors.map(([name, one]) => [name, one.name, String(new one("a", "b", "c")).split(":")[0]]));`;
+    await writeFile(join(project.folder, `errors.${extension}`), code);
+    const shown = await project.node([`errors.${extension}`]);
+    const names = [
+      "ApiError",
+      "DependencyError",
+      "OptionError",
+      "SeedError",
+      "StoreError",
+      "UnavailableError",
+    ];
+    const rows = names.map((name) => `  [ '${name}', '${name}', '${name}' ]`);
+    expect(shown.trim()).toBe(`[\n${rows.join(",\n")}\n]`);
+  });
+
   it("requires no ES module, and contains no dynamic import in CommonJS", async () => {
     const dist = join(project.folder, "node_modules/pm-api/dist");
     const files = (await readdir(dist)).filter((name) => name.endsWith(".cjs"));

@@ -183,7 +183,7 @@ describe("pages", () => {
 
   it("refuses unknown names", async () => {
     await expect(testApp({ pages: ["wiki" as PageName] })).rejects.toThrow(
-      /^pages: wiki is no page/,
+      /^pages: wiki is not a page/,
     );
   });
 });

@@ -1,6 +1,6 @@
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
-import { textOf } from "../credentials.ts";
+import { textOf } from "../request-tokens.ts";
 import { digestOf } from "../token-secrets.ts";
 import { callerOf, SESSION_SCOPES, USER_COLUMNS, type UserRow } from "./user-row.ts";
 

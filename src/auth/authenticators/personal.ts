@@ -1,7 +1,7 @@
 import { unauthorized } from "../../core/errors.ts";
 import { type Authenticator, RevokedToken } from "../../core/http/authenticator.ts";
 import { dayOf } from "../../core/time.ts";
-import { tokenOf } from "../credentials.ts";
+import { tokenOf } from "../request-tokens.ts";
 import { digestOf } from "../token-secrets.ts";
 import { callerOf, USER_COLUMNS, type UserRow } from "./user-row.ts";
 

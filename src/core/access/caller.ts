@@ -1,6 +1,10 @@
 import { insufficientScope } from "../errors.ts";
 import type { Scope } from "../scopes.ts";
 
+/** The states an account can be put into: blocked users are refused. */
+export const USER_STATES = ["active", "blocked"] as const;
+export type UserState = (typeof USER_STATES)[number];
+
 /** The parts of a user that decide what they may see. */
 export interface Person {
   readonly id: number;

@@ -1,4 +1,4 @@
-import { overloaded } from "../errors.ts";
+import { unavailable } from "../errors.ts";
 import { networkOf } from "./network.ts";
 
 /** Maximum requests of one address that run at the same time. */
@@ -65,7 +65,7 @@ export class Turns {
         ready: this.#isLate() ? new Promise((start) => this.#later(start)) : undefined,
       };
     }
-    if (address.waiting.length >= this.#mostWaiting) throw overloaded();
+    if (address.waiting.length >= this.#mostWaiting) throw unavailable();
     return { end, ready: new Promise((start) => address.waiting.push(start)) };
   }
 

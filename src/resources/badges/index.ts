@@ -70,7 +70,7 @@ const id = { badge_id: param.recordId() };
 
 type In = Pick<Context, "source" | "viewer" | "presenter"> & { db: Reader };
 
-async function shown({ db, source, viewer, presenter }: In, badgeId: number) {
+async function rowOf({ db, source, viewer, presenter }: In, badgeId: number) {
   const row = await badges.row(
     db,
     presenter,
@@ -138,7 +138,7 @@ function routesOf(source: SourceKind) {
       access: "anyone",
       input: id,
       presenter: badge,
-      handle: (context) => shown(context, context.input.badge_id),
+      handle: (context) => rowOf(context, context.input.badge_id),
     }),
     post("", {
       summary: "Add a badge",
@@ -148,7 +148,7 @@ function routesOf(source: SourceKind) {
       handle: async (context) => {
         const { db, source, input, now } = context;
         requireUrls(input);
-        return shown(context, await badges.insert(db, source, input, now));
+        return rowOf(context, await badges.insert(db, source, input, now));
       },
     }),
     put("/:badge_id", {
@@ -167,7 +167,7 @@ function routesOf(source: SourceKind) {
         requireUrls(input);
         const { link_url, image_url, name } = input;
         await updateRow(db, "badges", found.id, { link_url, image_url, name }, now);
-        return shown(context, found.id);
+        return rowOf(context, found.id);
       },
     }),
     del("/:badge_id", {

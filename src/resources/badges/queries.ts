@@ -1,9 +1,11 @@
+import { inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** The columns of a badge that handlers use. */
 export interface Badge {
@@ -22,22 +24,17 @@ const BADGES = "badges b left join projects p on p.id = ?";
 export async function projectFor(db: Reader, source: Source, viewer: Viewer): Promise<number> {
   if (source.kind === "project") return source.id;
   const visible = visibleProjects(viewer);
-  const [found] = await db.rows(
+  const found = await db.one<{ id: number }>(
     `select p.id from projects p where p.namespace_id = ? and ${visible.sql}
      order by p.created_at, p.id limit 1`,
     [source.id, ...visible.values],
   );
-  return (found?.[0] as number | undefined) ?? 0;
+  return found?.id ?? 0;
 }
 
 /** The badges a group or project shows: its own and, for a project, those of the groups above it. */
-function within(source: Source): { sql: string; values: Value[] } {
-  if (source.kind === "group") return { sql: "b.namespace_id = ?", values: [source.id] };
-  return {
-    sql: `(b.project_id = ? or b.namespace_id in
-      (select ancestor_id from namespace_ancestors where namespace_id = ?))`,
-    values: [source.id, source.namespaceId],
-  };
+function within(source: Source): Condition {
+  return source.kind === "group" ? ownedBy("b", source) : inheritedBy("b", source);
 }
 
 /** The badges of a group or project, oldest first. */
@@ -49,10 +46,10 @@ export function list(
   projectId: number,
   name: string | undefined,
 ): Promise<RowPage> {
-  const scope = within(source);
+  const where = all([within(source), when("b.name = ?", name)]);
   return paginate(db, presenter, page, {
-    from: `${BADGES} where ${scope.sql}${name === undefined ? "" : " and b.name = ?"}`,
-    values: [projectId, ...scope.values, ...(name === undefined ? [] : [name])],
+    from: `${BADGES} where ${where.sql}`,
+    values: [projectId, ...where.values],
     order: "b.created_at, b.id",
   });
 }
@@ -74,23 +71,18 @@ export async function row(
 }
 
 /** A badge a group or project shows, or `undefined`. */
-export async function find(
-  db: Reader,
-  source: Source,
-  badgeId: number,
-): Promise<Badge | undefined> {
+export function find(db: Reader, source: Source, badgeId: number): Awaitable<Badge | undefined> {
   const scope = within(source);
-  const found = await db.one<Badge>(
+  return db.one<Badge>(
     `select b.id, b.namespace_id, b.updated_at from badges b where ${scope.sql} and b.id = ?`,
     [...scope.values, badgeId],
   );
-  return found;
 }
 
 /** Adds a badge and returns its id. */
-export async function insert(
+export function insert(
   db: Database,
-  owner: Pick<Source, "column" | "id">,
+  owner: Owner,
   badge: { name?: string | null | undefined; link_url: string; image_url: string },
   now: number,
 ): Promise<number> {
@@ -117,13 +109,12 @@ export interface PlaceholderValues {
 }
 
 /** The placeholder values of a project, or `undefined` if there is no such project. */
-export async function placeholderValues(
+export function placeholderValues(
   db: Reader,
   projectId: number,
-): Promise<PlaceholderValues | undefined> {
-  const found = await db.one<PlaceholderValues>(
+): Awaitable<PlaceholderValues | undefined> {
+  return db.one<PlaceholderValues>(
     "select full_path as path, id, default_branch from projects where id = ?",
     [projectId],
   );
-  return found;
 }

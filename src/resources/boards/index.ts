@@ -3,10 +3,11 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
 import * as labels from "../labels/queries.ts";
+import { labelsNamed } from "../labels/rules.ts";
 import { groupMilestoneFields } from "../milestones/json.ts";
 import * as milestones from "../milestones/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -74,38 +75,14 @@ async function findList(
   return found;
 }
 
-/** A board with its lists, as {@link board} shows it. */
-async function shown(
+/** A board with its lists as a row of {@link board}. */
+async function rowWithLists(
   { db, presenter, view }: Pick<Context, "presenter" | "view"> & { db: Reader },
   boardId: number,
 ): Promise<Value[]> {
   const row = await boards.row(db, presenter, boardId);
   await boards.embedLists(db, [row], presenter, boardList, view);
   return row;
-}
-
-/** The ids of the labels with these names. Missing labels are created in the group. */
-async function labelsNamed(
-  db: Database,
-  groupId: number,
-  names: readonly string[],
-  now: number,
-): Promise<number[]> {
-  const ids: number[] = [];
-  for (const name of names) {
-    const problems = labels.nameProblems(name);
-    if (problems) throw invalid({ labels: problems });
-    ids.push(
-      (await labels.findInherited(db, groupId, { name }))?.id ??
-        (await labels.insert(
-          db,
-          { column: "namespace_id", id: groupId },
-          { name, color: labels.DEFAULT_COLOR },
-          now,
-        )),
-    );
-  }
-  return ids;
 }
 
 const { del, get, list, post, put } = routes({ source: "group", path: "/boards" });
@@ -128,7 +105,7 @@ export const boardResource: Resource = {
       summary: "Get a board",
       input: untyped,
       presenter: board,
-      handle: async (context) => shown(context, (await findBoard(context)).id),
+      handle: async (context) => rowWithLists(context, (await findBoard(context)).id),
     }),
     post("", {
       summary: "Create a board",
@@ -168,7 +145,7 @@ export const boardResource: Resource = {
           now,
         );
         if (input.labels !== undefined) {
-          const labelIds = await labelsNamed(db, source.id, input.labels ?? [], now);
+          const labelIds = await labelsNamed(db, source, input.labels ?? [], now);
           await boards.replaceLabels(db, id, labelIds);
         }
         const row = await boards.row(db, presenter, id);

@@ -1,8 +1,9 @@
 import type { View } from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 const BOARDS = `boards b join namespaces n on n.id = b.namespace_id
   left join milestones m on m.id = b.milestone_id left join namespaces mn on mn.id = m.namespace_id
@@ -32,30 +33,21 @@ export async function row(db: Reader, presenter: Presenter, boardId: number): Pr
 }
 
 /** A board of a group, or `undefined`. */
-export async function find(
+export function find(
   db: Reader,
   groupId: number,
   boardId: number,
-): Promise<{ id: number; updated_at: number } | undefined> {
-  const found = await db.one<{ id: number; updated_at: number }>(
+): Awaitable<{ id: number; updated_at: number } | undefined> {
+  return db.one<{ id: number; updated_at: number }>(
     "select id, updated_at from boards where id = ? and namespace_id = ?",
     [boardId, groupId],
   );
-  return found;
 }
 
 /** Adds a board and returns its id. */
-export async function insert(
-  db: Database,
-  groupId: number,
-  name: string,
-  now: number,
-): Promise<number> {
-  const [inserted] = await db.rows(
-    "insert into boards (namespace_id, name, created_at, updated_at) values (?, ?, ?, ?) returning id",
-    [groupId, name, now, now],
-  );
-  return inserted?.[0] as number;
+export function insert(db: Database, groupId: number, name: string, now: number): Promise<number> {
+  const row = { namespace_id: groupId, name, created_at: now, updated_at: now };
+  return insertRow(db, "boards", row);
 }
 
 /** Replaces the labels of a board's scope. */
@@ -148,16 +140,15 @@ export async function listRow(
 }
 
 /** A list of a board, or `undefined`. */
-export async function findList(
+export function findList(
   db: Reader,
   boardId: number,
   listId: number,
-): Promise<{ id: number; position: number; updated_at: number } | undefined> {
-  const found = await db.one<{ id: number; position: number; updated_at: number }>(
+): Awaitable<{ id: number; position: number; updated_at: number } | undefined> {
+  return db.one<{ id: number; position: number; updated_at: number }>(
     "select id, position, updated_at from board_lists where id = ? and board_id = ?",
     [listId, boardId],
   );
-  return found;
 }
 
 /** Whether a board has a list for this label. */
@@ -177,20 +168,17 @@ export async function insertList(
   now: number,
 ): Promise<number> {
   const position = (await lastPosition(db, boardId)) + 1;
-  const [inserted] = await db.rows(
-    `insert into board_lists (board_id, label_id, position, created_at, updated_at)
-     values (?, ?, ?, ?, ?) returning id`,
-    [boardId, labelId, position, now, now],
-  );
-  return inserted?.[0] as number;
+  const row = { board_id: boardId, label_id: labelId, position, created_at: now, updated_at: now };
+  return insertRow(db, "board_lists", row);
 }
 
 /** The highest position on a board; -1 if it has no lists. */
 export async function lastPosition(db: Reader, boardId: number): Promise<number> {
-  const [found] = await db.rows("select max(position) from board_lists where board_id = ?", [
-    boardId,
-  ]);
-  return (found?.[0] as number | null) ?? -1;
+  const found = await db.one<{ position: number | null }>(
+    "select max(position) as position from board_lists where board_id = ?",
+    [boardId],
+  );
+  return found?.position ?? -1;
 }
 
 /** Moves a list to another position; those in between shift by one. */

@@ -5,8 +5,8 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
+import { PACKAGE_MANAGERS, type PackageManager } from "../../dependencies/types.ts";
 import * as dependencies from "./queries.ts";
-import { PACKAGE_MANAGERS, type PackageManager } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const dependency = presenter({

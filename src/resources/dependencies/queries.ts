@@ -1,8 +1,9 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { DependencyFile, PackageManager } from "../../dependencies/types.ts";
+import { all, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { DependencyFile, PackageManager } from "./rules.ts";
 
 /**
  * The dependencies of a project, ordered by name.
@@ -17,11 +18,13 @@ export function list(
   managers: readonly PackageManager[],
 ): Promise<RowPage> {
   const wanted = managers.length > 0 ? placeholders(managers) : undefined;
+  const where = all([
+    when("d.project_id = ?", projectId),
+    wanted && when(`d.package_manager in (${wanted.sql})`, ...wanted.values),
+  ]);
   return paginate(db, presenter, page, {
-    from: `dependencies d where d.project_id = ?${
-      wanted ? ` and d.package_manager in (${wanted.sql})` : ""
-    }`,
-    values: [projectId, ...(wanted?.values ?? [])],
+    from: `dependencies d where ${where.sql}`,
+    values: where.values,
     order: "d.name, d.id",
   });
 }

@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import type { Scope } from "../../core/scopes.ts";
+import { USER_SCOPES } from "../../core/scopes.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
@@ -99,8 +99,6 @@ function filterOf(input: param.Input<typeof filters>): events.EventFilter {
   return { action, targetType, before, after, sort };
 }
 
-const ACTIVITY_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
-
 /** Finds the path's user: by id if it is all digits, otherwise by username. */
 async function findUser(db: Reader, idOrName: string): Promise<users.User> {
   const found = /^\d{1,15}$/.test(idOrName)
@@ -120,7 +118,7 @@ export const eventResource: Resource = {
   routes: [
     list("/events", {
       summary: "List the caller's events or, with `scope=all`, all events of the caller's projects",
-      scopes: ACTIVITY_SCOPES,
+      scopes: USER_SCOPES,
       input: { ...filters, scope: param.optional(param.anyText()) },
       presenter: event,
       handle: ({ db, presenter, page, viewer, caller, input }) =>
@@ -135,7 +133,7 @@ export const eventResource: Resource = {
     }),
     list("/users/:user_id/events", {
       summary: "List the events of a user, by id or username, that the caller may see",
-      scopes: ACTIVITY_SCOPES,
+      scopes: USER_SCOPES,
       input: { user_id: param.anyText(), ...filters },
       presenter: event,
       handle: async ({ db, presenter, page, viewer, input }) => {

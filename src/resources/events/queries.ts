@@ -2,6 +2,7 @@ import {
   memberProjects,
   type Viewer,
   visibleCode,
+  visibleIssues,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import {
@@ -16,7 +17,6 @@ import { announce, announceLast } from "../../jobs/outbox.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import { visibleIssues } from "../issues/queries.ts";
 
 /** The actions that are stored, and that lists can be filtered by. */
 export const ACTIONS = [

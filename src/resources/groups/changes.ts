@@ -1,4 +1,4 @@
-import { type Actor, record } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, invalid } from "../../core/errors.ts";
@@ -7,6 +7,7 @@ import { requireFullPath, requirePath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as members from "../members/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as groups from "./queries.ts";
 
 const attributes = {
@@ -35,9 +36,9 @@ export const groupInput = {
  */
 export async function createGroup(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   group: param.Input<typeof newGroupInput> & {
-    parent?: groups.Namespace | undefined;
+    parent?: namespaces.Namespace | undefined;
     ownerId: number | undefined;
   },
   now: number,
@@ -48,7 +49,7 @@ export async function createGroup(
   await requireVisibility(db, visibility, parent);
   await requireFree(db, parent, group);
   const row = { ...group, kind: "group", visibility: VISIBILITIES[visibility] } as const;
-  const id = await groups.insert(db, row, now);
+  const id = await namespaces.insert(db, row, now);
   if (ownerId !== undefined) {
     const owner = {
       user_id: ownerId,
@@ -57,8 +58,7 @@ export async function createGroup(
     };
     await members.insert(db, { column: "namespace_id", id }, owner, now);
     const target = `${parent ? `${parent.full_path}/${path}` : path} (owner)`;
-    const added = { action: "member added", author: by, userId: ownerId, target } as const;
-    await record(db, { ...added, ip: by.ip }, now);
+    await audit.log({ db, by, now }, "member added", { userId: ownerId, target });
   }
   return id;
 }
@@ -70,11 +70,11 @@ export async function createGroup(
  */
 export async function changeGroup(
   db: Database,
-  found: groups.Namespace,
+  found: namespaces.Namespace,
   input: param.Input<typeof groupInput>,
   now: number,
 ): Promise<void> {
-  const parent = found.parent_id ? await groups.find(db, found.parent_id) : undefined;
+  const parent = found.parent_id ? await namespaces.find(db, found.parent_id) : undefined;
   if (input.visibility) await requireVisibility(db, input.visibility, parent, found.id);
   await rename(db, found, parent, input);
   const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
@@ -102,7 +102,7 @@ export async function changeGroup(
  */
 async function requireFree(
   db: Reader,
-  parent: groups.Namespace | undefined,
+  parent: namespaces.Namespace | undefined,
   wanted: { name?: string | undefined; path?: string | undefined },
 ): Promise<void> {
   const taken = ["has already been taken"];
@@ -110,7 +110,7 @@ async function requireFree(
   const fullPath = parent && path !== undefined ? `${parent.full_path}/${path}` : path;
   if (fullPath !== undefined) requireFullPath(fullPath);
   const nameTaken = parent && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
-  const pathTaken = fullPath !== undefined && (await groups.isTaken(db, fullPath));
+  const pathTaken = fullPath !== undefined && (await namespaces.isTaken(db, fullPath));
   if (nameTaken || pathTaken) {
     throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
   }
@@ -125,7 +125,7 @@ async function requireFree(
 async function requireVisibility(
   db: Reader,
   wanted: keyof typeof VISIBILITIES,
-  parent: groups.Namespace | undefined,
+  parent: namespaces.Namespace | undefined,
   groupId?: number,
 ): Promise<void> {
   const level = VISIBILITIES[wanted];
@@ -149,8 +149,8 @@ async function requireVisibility(
 /** Checks a new name or path, and updates the full names and paths of the group and everything below it. */
 async function rename(
   db: Database,
-  before: groups.Namespace,
-  parent: groups.Namespace | undefined,
+  before: namespaces.Namespace,
+  parent: namespaces.Namespace | undefined,
   {
     name = before.name,
     path = before.path,
@@ -166,6 +166,6 @@ async function rename(
     name: name === before.name ? undefined : name,
     path: path.toLowerCase() === before.path.toLowerCase() ? undefined : path,
   });
-  await groups.renameBelow(db, before.id, before, after);
-  requireFullPath(await groups.longestPath(db, before.id));
+  await namespaces.renameBelow(db, before.id, before, after);
+  requireFullPath(await namespaces.longestPath(db, before.id));
 }

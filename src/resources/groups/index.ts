@@ -1,12 +1,20 @@
 import { actorOf } from "../../audit/log.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { findSource, requireRole } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { basicProject, project, projectFilter, projectListInput } from "../projects/json.ts";
-import * as projects from "../projects/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
+import {
+  basicProject,
+  project,
+  projectFilter,
+  projectListInput,
+  projectOrder,
+} from "../projects/json.ts";
+import * as projects from "../projects/list.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { group, groupWithProjects } from "./json.ts";
@@ -34,29 +42,15 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
   };
 }
 
+type In = Pick<Context, "presenter" | "view" | "viewer" | "page"> & { db: Reader };
+
 /** A single group with the projects the caller may read, at most one page of them. */
-async function shown(
-  {
-    db,
-    presenter,
-    view,
-    viewer,
-    page,
-  }: Pick<Context, "presenter" | "view" | "viewer" | "page"> & {
-    db: Reader;
-  },
-  groupId: number,
-) {
+async function rowWithProjects({ db, presenter, view, viewer, page }: In, groupId: number) {
   const row = await groups.row(db, presenter, groupId);
   const first = { ...page, number: 1, size: page.limits.maxPerPage };
-  const listed = await projects.list(
-    db,
-    project,
-    first,
-    viewer,
-    { namespaceId: groupId },
-    { orderBy: "id", sort: "asc" },
-  );
+  const filter = { namespaceId: groupId };
+  const order = { orderBy: "id", sort: "asc" } as const;
+  const listed = await projects.list(db, project, first, viewer, filter, order);
   const written = listed.rows.map((one) => project.write(one, view));
   row[presenter.at("projects")] = `[${written.join(",")}]`;
   return row;
@@ -83,13 +77,13 @@ export const groupResource: Resource = {
       input: { parent_id: param.optional(param.integer()), ...newGroupInput },
       presenter: groupWithProjects,
       handle: async (context) => {
-        const { db, input, viewer, now } = context;
-        const caller = await requireCreator(db, viewer, input.parent_id);
+        const { db, input, caller, now } = context;
+        await requireCreator(context, input.parent_id);
         const parent =
-          input.parent_id === undefined ? undefined : await groups.find(db, input.parent_id);
-        const group = { ...input, parent, ownerId: caller };
+          input.parent_id === undefined ? undefined : await namespaces.find(db, input.parent_id);
+        const group = { ...input, parent, ownerId: caller.id };
         const id = await createGroup(db, actorOf(context), group, now);
-        return shown(context, id);
+        return rowWithProjects(context, id);
       },
     }),
     one.get("", {
@@ -101,7 +95,7 @@ export const groupResource: Resource = {
         const { db, source, presenter } = context;
         return presenter === group
           ? groups.row(db, presenter, source.id)
-          : shown(context, source.id);
+          : rowWithProjects(context, source.id);
       },
     }),
     one.put("", {
@@ -111,8 +105,13 @@ export const groupResource: Resource = {
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
-        await changeGroup(db, (await groups.find(db, source.id)) as groups.Namespace, input, now);
-        return shown(context, source.id);
+        await changeGroup(
+          db,
+          (await namespaces.find(db, source.id)) as namespaces.Namespace,
+          input,
+          now,
+        );
+        return rowWithProjects(context, source.id);
       },
     }),
     one.del("", {
@@ -120,9 +119,9 @@ export const groupResource: Resource = {
       role: "owner",
       status: 202,
       handle: async ({ db, source, requireUnmodified }) => {
-        const found = (await groups.find(db, source.id)) as groups.Namespace;
+        const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;
         requireUnmodified(found.updated_at);
-        await groups.remove(db, source.id);
+        await namespaces.remove(db, source.id);
         return new Json({ message: "202 Accepted" });
       },
     }),
@@ -155,29 +154,25 @@ export const groupResource: Resource = {
             namespaceId: source.id,
             below: input.include_subgroups,
           },
-          { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" },
+          projectOrder(input),
         ),
     }),
   ],
 };
 
 /**
- * Requires that the caller may create the group: as owner of the parent or, at the top level, as administrator or with
+ * Checks that the caller may create the group: as owner of the parent or, at the top level, as administrator or with
  * `can_create_group`.
  *
- * @returns the caller's id
+ * @throws ApiError 403; 404 for a parent the caller cannot see
  */
 async function requireCreator(
-  db: Reader,
-  { caller, today }: Viewer,
+  { db, caller, viewer }: Pick<Context, "viewer"> & { db: Reader; caller: Caller },
   parentId: number | undefined,
-): Promise<number> {
-  const callerId = caller?.id ?? 0;
-  if (parentId === undefined) {
-    if (!caller?.admin && !(await users.find(db, callerId))?.can_create_group) throw forbidden();
-    return callerId;
+): Promise<void> {
+  if (parentId !== undefined) {
+    requireRole(await findSource(db, "group", String(parentId), viewer), "owner");
+  } else if (!caller.admin && !(await users.find(db, caller.id))?.can_create_group) {
+    throw forbidden();
   }
-  const source = await findSource(db, "group", String(parentId), { caller, today });
-  requireRole(source, "owner");
-  return callerId;
 }

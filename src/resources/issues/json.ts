@@ -26,21 +26,10 @@ export const timeStats = field.constant({
   human_total_time_spent: null,
 });
 
-const ABSENT = "";
+const HIDDEN = "";
 
 /** Shown from the premium tier on, `null` if not set; {@link hideWeight} removes it in the free tier. */
-const weight: field.Field = {
-  columns: ["i.weight"],
-  type: "integer",
-  omitted: true,
-  bind:
-    ([at]) =>
-    (row) => {
-      const value = row[at as number] as Value;
-      // A field whose text is exactly `null` is left out; with a trailing blank it is shown and still the same JSON.
-      return value === ABSENT ? "null" : value === null ? "null " : String(value);
-    },
-};
+const weight = field.omittedIf((value) => value === HIDDEN, field.integer("i.weight"));
 
 const {
   labels,
@@ -106,5 +95,5 @@ export const singleIssue = presenter({
 /** Removes the weight in the free tier. */
 export function hideWeight(rows: readonly Value[][], presenter: Presenter, tier: Tier): void {
   if (tier !== "free") return;
-  for (const row of rows) row[presenter.at("weight")] = ABSENT;
+  for (const row of rows) row[presenter.at("weight")] = HIDDEN;
 }

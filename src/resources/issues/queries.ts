@@ -1,9 +1,8 @@
 import { randomInt } from "node:crypto";
 import {
   type EachUser,
-  idOf,
-  memberProjects,
   type Viewer,
+  visibleIssues,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
@@ -54,25 +53,6 @@ export const ISSUE: Kind = {
   from: `issues i join projects p on p.id = i.project_id ${people("i")}`,
   visible: visibleIssues,
 };
-
-/**
- * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
- * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
- */
-export function visibleIssues(viewer: Viewer | EachUser): Condition {
-  const isEach = "each" in viewer;
-  if (!isEach && viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
-  if (!isEach && !viewer.caller) {
-    return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
-  }
-  const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter")];
-  return {
-    sql: `(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
-      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
-      or ${reporter.sql}))`,
-    values: [...id.values, ...id.values, ...reporter.values],
-  };
-}
 
 /** Filters and order of lists of issues and merge requests. */
 export interface Filter {

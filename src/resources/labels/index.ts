@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -215,13 +216,12 @@ async function remove(
 }
 
 async function subscription(
-  context: Pick<Context, "source" | "presenter" | "caller" | "viewer"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
   idOrName: string,
   set: typeof labels.subscribe,
 ) {
   const found = await findLabel(context, idOrName, true);
-  const callerId = context.caller?.id ?? 0;
-  if (!(await set(context.db, found.id, callerId))) throw notModified();
+  if (!(await set(context.db, found.id, context.caller.id))) throw notModified();
   return labels.row(context.db, context.presenter, found.id, context.source, context.viewer);
 }
 

@@ -1,19 +1,22 @@
+import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  idOf,
+  type Viewer,
+  visibleIssues,
+  visibleMergeRequests,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
-import { visibleIssues } from "../issues/queries.ts";
-import { visibleMergeRequests } from "../merge-requests/queries.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** The colour of labels created without one. */
 export const DEFAULT_COLOR = "#428BCA";
-
-/** The group or project a label belongs to. */
-export type Owner = Pick<Source, "column" | "id">;
 
 /** The columns of a label that handlers use. */
 export interface Label {
@@ -22,7 +25,7 @@ export interface Label {
   updated_at: number;
 }
 
-/** A label to insert. */
+/** The values of a new label. */
 export interface NewLabel {
   name: string;
   color: string;
@@ -38,20 +41,11 @@ export function nameProblems(name: string): string[] | undefined {
 }
 
 /** The tables of a label's row. The `?` is the caller's id, for their subscription. */
-const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id and ls.user_id = ?
-  left join namespaces ln on ln.id = l.namespace_id`;
+const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id and ls.user_id = ?`;
 
 /** The labels of a group or project: its own and, if `inherited`, those of the groups above it. */
-function within(
-  source: Owner & Pick<Source, "namespaceId">,
-  inherited: boolean,
-): { sql: string; values: Value[] } {
-  if (!inherited) return { sql: `l.${source.column} = ?`, values: [source.id] };
-  const above =
-    "l.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)";
-  return source.column === "project_id"
-    ? { sql: `(l.project_id = ? or ${above})`, values: [source.id, source.namespaceId] }
-    : { sql: above, values: [source.namespaceId] };
+function within(source: Heir, inherited: boolean): Condition {
+  return inherited ? inheritedBy("l", source) : ownedBy("l", source);
 }
 
 /** The labels of a group or project, ordered by name. */
@@ -63,11 +57,13 @@ export async function list(
   viewer: Viewer,
   filter: { search: string | undefined; inherited: boolean },
 ): Promise<RowPage> {
-  const scope = within(source, filter.inherited);
-  const search = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
+  const where = all([
+    within(source, filter.inherited),
+    filter.search ? contains(["l.name", "l.description"], filter.search) : undefined,
+  ]);
   const listed = await paginate(db, presenter, page, {
-    from: `${LABELS} where ${scope.sql}${search ? ` and ${search.sql}` : ""}`,
-    values: [viewer.caller?.id ?? 0, ...scope.values, ...(search?.values ?? [])],
+    from: `${LABELS} where ${where.sql}`,
+    values: [...idOf(viewer).values, ...where.values],
     order: "l.name, l.id",
   });
   await embedCounts(db, listed.rows, presenter, source, viewer);
@@ -88,32 +84,31 @@ async function embedCounts(
   if (rows.length === 0) return;
   const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
-  const scope: Condition =
+  const labelled = when(`x.label_id in (${among.sql})`, ...among.values);
+  const projects =
     source.kind === "project"
-      ? { sql: "p.id = ?", values: [source.id] }
-      : {
-          sql: "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
-          values: [source.id],
-        };
-  const conditions = source.kind === "project" ? [scope] : [scope, visibleProjects(viewer)];
-  const where = (more: Condition[]) => [...conditions, ...more].map(({ sql }) => sql).join(" and ");
-  const values = (more: Condition[]) => [...conditions, ...more].flatMap((one) => one.values);
+      ? when("p.id = ?", source.id)
+      : all([belowGroup("p.namespace_id", source.id), visibleProjects(viewer)]);
+  const issues = all([labelled, projects, visibleIssues(viewer)]);
+  const requests = all([
+    labelled,
+    when("mr.state = 'opened'"),
+    projects,
+    visibleMergeRequests(viewer),
+  ]);
   const counts = new Map<string, string>();
-  const issue = [visibleIssues(viewer)];
-  const request = [visibleMergeRequests(viewer)];
   for (const [labelId, state, count] of await db.rows(
     `select x.label_id, i.state, count(*) from issue_labels x join issues i on i.id = x.issue_id
-     join projects p on p.id = i.project_id
-     where x.label_id in (${among.sql}) and ${where(issue)} group by x.label_id, i.state`,
-    [...among.values, ...values(issue)],
+     join projects p on p.id = i.project_id where ${issues.sql} group by x.label_id, i.state`,
+    issues.values,
   )) {
     counts.set(`${labelId} issues ${state}`, String(count));
   }
   for (const [labelId, count] of await db.rows(
     `select x.label_id, count(*) from merge_request_labels x
      join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
-     where x.label_id in (${among.sql}) and mr.state = 'opened' and ${where(request)} group by x.label_id`,
-    [...among.values, ...values(request)],
+     where ${requests.sql} group by x.label_id`,
+    requests.values,
   )) {
     counts.set(`${labelId} requests`, String(count));
   }
@@ -134,7 +129,7 @@ export async function row(
   viewer: Viewer,
 ): Promise<Value[]> {
   const [found] = await db.rows(`select ${presenter.columns} from ${LABELS} where l.id = ?`, [
-    viewer.caller?.id ?? 0,
+    ...idOf(viewer).values,
     labelId,
   ]);
   await embedCounts(db, [found as Value[]], presenter, source, viewer);
@@ -142,42 +137,40 @@ export async function row(
 }
 
 /** The label of a group or project with this id or, if there is none, with this name. */
-export async function find(
+export function find(
   db: Reader,
-  source: Source,
+  source: Heir,
   idOrName: string,
   options: { inherited: boolean },
-): Promise<Label | undefined> {
+): Awaitable<Label | undefined> {
   const scope = within(source, options.inherited);
   const id = /^\d{1,15}$/.test(idOrName) ? Number(idOrName) : 0;
-  const found = await db.one<Label>(
+  return db.one<Label>(
     `select l.id, l.name, l.updated_at from labels l where ${scope.sql} and (l.id = ? or l.name = ?)
      order by case when l.id = ? then 0 else 1 end, l.id limit 1`,
     [...scope.values, id, idOrName, id],
   );
-  return found;
 }
 
 /** A label of a group or of one above it, by id or name; the nearest if several have the name. */
-export async function findInherited(
+export function findInherited(
   db: Reader,
   groupId: number,
   by: { id: number } | { name: string },
-): Promise<Label | undefined> {
+): Awaitable<Label | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["name", by.name];
-  const found = await db.one<Label>(
+  return db.one<Label>(
     `select l.id, l.name, l.updated_at from labels l
      join namespace_ancestors a on a.ancestor_id = l.namespace_id
      where a.namespace_id = ? and l.${column} = ? order by a.depth limit 1`,
     [groupId, value as Value],
   );
-  return found;
 }
 
 /** The ids, by name, of a group's or project's labels with these names; the nearest of each name. */
 export async function findNamed(
   db: Reader,
-  source: Owner & Pick<Source, "namespaceId">,
+  source: Heir,
   names: readonly string[],
 ): Promise<Map<string, number>> {
   if (names.length === 0) return new Map();
@@ -196,7 +189,7 @@ export async function findNamed(
 /** Whether a label other than `exceptId` has this name in a group or project or above it. */
 export async function isTaken(
   db: Reader,
-  source: Source,
+  source: Heir,
   name: string,
   exceptId = 0,
 ): Promise<boolean> {
@@ -209,26 +202,16 @@ export async function isTaken(
 }
 
 /** Adds a label and returns its id. */
-export async function insert(
-  db: Database,
-  owner: Owner,
-  label: NewLabel,
-  now: number,
-): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into labels (${owner.column}, name, color, description, priority, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      owner.id,
-      label.name,
-      label.color,
-      label.description ?? null,
-      label.priority ?? null,
-      now,
-      now,
-    ],
-  );
-  return inserted?.[0] as number;
+export function insert(db: Database, owner: Owner, label: NewLabel, now: number): Promise<number> {
+  return insertRow(db, "labels", {
+    [owner.column]: owner.id,
+    name: label.name,
+    color: label.color,
+    description: label.description ?? null,
+    priority: label.priority ?? null,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
 /**
@@ -241,18 +224,17 @@ export async function findOrInsert(
   name: string,
   now: number,
 ): Promise<number> {
-  const [inserted] = await db.rows(
+  const [added] = await db.all<{ id: number }>(
     `insert into labels (${owner.column}, name, color, created_at, updated_at) values (?, ?, ?, ?, ?)
      on conflict do nothing returning id`,
     [owner.id, name, DEFAULT_COLOR, now, now],
   );
-  const [found] = inserted
-    ? [inserted]
-    : await db.rows(`select id from labels where ${owner.column} = ? and name = ?`, [
-        owner.id,
-        name,
-      ]);
-  return found?.[0] as number;
+  if (added) return added.id;
+  const [found] = await db.all<{ id: number }>(
+    `select id from labels where ${owner.column} = ? and name = ?`,
+    [owner.id, name],
+  );
+  return (found as { id: number }).id;
 }
 
 /** Removes a label, and with it the board lists for it. */

@@ -1,4 +1,4 @@
-import { type Actor, type AuditAction, record } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
 import { ROLES, roleOf } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
@@ -18,7 +18,7 @@ export interface MemberChange {
   db: Database;
   /** The group or project, with the caller's access level. */
   source: Source;
-  by: Actor;
+  by: audit.Actor;
   /** Epoch milliseconds. */
   now: number;
   /** `YYYY-MM-DD`. */
@@ -45,7 +45,7 @@ export async function addMember(
   const row = { ...membership, user_id: userId, created_by_id };
   const added = await members.insert(db, source, row, now);
   recordEvent(db, source, "joined", userId, now);
-  await audit(change, "member added", userId, membership.access_level);
+  await logChange(change, "member added", userId, membership.access_level);
   return added;
 }
 
@@ -67,7 +67,7 @@ export async function changeMember(
     await requireAnotherOwner(change, found);
   }
   await updateRow(db, "members", found.id, { access_level, expires_at }, now);
-  await audit(change, "member changed", found.user_id, access_level);
+  await logChange(change, "member changed", found.user_id, access_level);
 }
 
 /**
@@ -82,7 +82,7 @@ export async function removeMember(change: MemberChange, found: members.Member):
   await members.remove(db, found.id);
   const how = isOver(found.expires_at, today) ? "expired" : "left";
   recordEvent(db, source, how, found.user_id, now);
-  await audit(change, "member removed", found.user_id, found.access_level);
+  await logChange(change, "member removed", found.user_id, found.access_level);
 }
 
 /** Levels must be known, and projects have no owners of their own. */
@@ -141,12 +141,12 @@ function recordEvent(
   events.record(db, { project_id: source.id, author_id: userId, action }, now);
 }
 
-function audit(
-  { db, source, by, now }: MemberChange,
-  action: AuditAction,
+function logChange(
+  change: MemberChange,
+  action: audit.AuditAction,
   userId: number,
   level: number,
 ): Promise<void> {
-  const target = `${source.fullPath} (${roleOf(level) ?? level})`;
-  return record(db, { action, author: by, userId, target, ip: by.ip }, now);
+  const target = `${change.source.fullPath} (${roleOf(level) ?? level})`;
+  return audit.log(change, action, { userId, target });
 }

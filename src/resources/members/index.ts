@@ -1,4 +1,5 @@
 import { actorOf } from "../../audit/log.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -30,7 +31,10 @@ async function findMember({ db, source, input }: In) {
 }
 
 function changeOf(
-  context: Pick<Context, "source" | "caller" | "request" | "now" | "viewer"> & { db: Database },
+  context: Pick<Context, "source" | "request" | "now" | "viewer"> & {
+    db: Database;
+    caller: Caller;
+  },
 ): MemberChange {
   const { db, source, now, viewer } = context;
   return { db, source, by: actorOf(context), now, today: viewer.today };

@@ -1,12 +1,12 @@
+import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
-
-type Owner = Pick<Source, "column" | "id">;
 
 const MEMBERS = "members m join users u on u.id = m.user_id";
 
@@ -29,10 +29,10 @@ export function list(
   query: string | undefined,
   viewer: Viewer,
 ): Promise<RowPage> {
-  const search = searched(query, viewer);
+  const where = all([ownedBy("m", owner), searched(query, viewer)]);
   return paginate(db, presenter, page, {
-    from: `${MEMBERS} where m.${owner.column} = ?${search.sql}`,
-    values: [owner.id, ...search.values],
+    from: `${MEMBERS} where ${where.sql}`,
+    values: where.values,
     order: "m.id",
   });
 }
@@ -45,29 +45,30 @@ export function listAll(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  source: Source,
+  source: Heir,
   query: string | undefined,
   viewer: Viewer,
 ): Promise<RowPage> {
-  const search = searched(query, viewer);
-  const own = source.kind === "project" ? source.id : 0;
-  return paginate(db, presenter, page, {
-    from: `${MEMBERS} where m.id in (
+  const scope = inheritedBy("x", source);
+  const best = {
+    sql: `m.id in (
       select id from (
         select x.id, row_number() over (partition by x.user_id
           order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
-        from members x where x.project_id = ?
-          or x.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)
-      ) as ranked where place = 1)${search.sql}`,
-    values: [viewer.today, own, source.namespaceId, ...search.values],
+        from members x where ${scope.sql}
+      ) as ranked where place = 1)`,
+    values: [viewer.today, ...scope.values],
+  };
+  const where = all([best, searched(query, viewer)]);
+  return paginate(db, presenter, page, {
+    from: `${MEMBERS} where ${where.sql}`,
+    values: where.values,
     order: "m.id",
   });
 }
 
-function searched(query: string | undefined, { caller }: Viewer): Condition {
-  if (!query) return { sql: "", values: [] };
-  const { sql, values } = users.searched(query, caller);
-  return { sql: ` and ${sql}`, values };
+function searched(query: string | undefined, { caller }: Viewer): Condition | undefined {
+  return query ? users.searched(query, caller) : undefined;
 }
 
 /** One membership as a row of its presenter. */
@@ -79,38 +80,31 @@ export async function row(db: Reader, presenter: Presenter, memberId: number): P
 }
 
 /** A user's direct membership of a group or project, or `undefined`. */
-export async function find(db: Reader, owner: Owner, userId: number): Promise<Member | undefined> {
-  const found = await db.one<Member>(
+export function find(db: Reader, owner: Owner, userId: number): Awaitable<Member | undefined> {
+  return db.one<Member>(
     `select id, user_id, access_level, expires_at, updated_at from members where ${owner.column} = ? and user_id = ?`,
     [owner.id, userId],
   );
-  return found;
 }
 
 /** A user's membership with the highest level, direct or of an ancestor group, or `undefined`. */
-export async function findBest(
-  db: Reader,
-  source: Source,
-  userId: number,
-): Promise<Member | undefined> {
-  const found = await db.one<Member>(
-    `select id, user_id, access_level, expires_at, updated_at from members
-     where user_id = ? and (project_id = ?
-       or namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
-     order by access_level desc, id limit 1`,
-    [userId, source.kind === "project" ? source.id : 0, source.namespaceId],
+export function findBest(db: Reader, source: Heir, userId: number): Awaitable<Member | undefined> {
+  const scope = inheritedBy("m", source);
+  return db.one<Member>(
+    `select m.id, m.user_id, m.access_level, m.expires_at, m.updated_at from members m
+     where m.user_id = ? and ${scope.sql} order by m.access_level desc, m.id limit 1`,
+    [userId, ...scope.values],
   );
-  return found;
 }
 
 /** The highest level a user inherits from ancestor groups, with that group's name; direct memberships do not count. */
-export async function inherited(
+export function inherited(
   db: Reader,
   source: Source,
   userId: number,
   today: string,
-): Promise<{ access_level: number; full_name: string } | undefined> {
-  const found = await db.one<{ access_level: number; full_name: string }>(
+): Awaitable<{ access_level: number; full_name: string } | undefined> {
+  return db.one<{ access_level: number; full_name: string }>(
     `select m.access_level, n.full_name from members m
      join namespace_ancestors a on a.ancestor_id = m.namespace_id
      join namespaces n on n.id = m.namespace_id
@@ -119,11 +113,10 @@ export async function inherited(
      order by m.access_level desc, a.depth limit 1`,
     [source.namespaceId, source.kind === "group" ? 1 : 0, userId, today],
   );
-  return found;
 }
 
 /** Adds a membership and returns its id. */
-export async function insert(
+export function insert(
   db: Database,
   owner: Owner,
   member: {
@@ -134,20 +127,15 @@ export async function insert(
   },
   now: number,
 ): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into members (${owner.column}, user_id, access_level, expires_at, created_by_id, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      owner.id,
-      member.user_id,
-      member.access_level,
-      member.expires_at ?? null,
-      member.created_by_id ?? null,
-      now,
-      now,
-    ],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "members", {
+    [owner.column]: owner.id,
+    user_id: member.user_id,
+    access_level: member.access_level,
+    expires_at: member.expires_at ?? null,
+    created_by_id: member.created_by_id ?? null,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
 /** Whether a group has a direct owner on a day, other than the given membership. */
@@ -192,11 +180,11 @@ export interface MemberDetails {
 }
 
 /** All direct members of a group or project, or one of them, in the order they were added. */
-export function all(db: Reader, owner: Owner, userId?: number): Awaitable<MemberDetails[]> {
-  const one = userId === undefined ? "" : " and m.user_id = ?";
+export function listDetails(db: Reader, owner: Owner, userId?: number): Awaitable<MemberDetails[]> {
+  const where = all([ownedBy("m", owner), when("m.user_id = ?", userId)]);
   return db.all<MemberDetails>(
     `select u.username, u.name, m.access_level, m.expires_at from ${MEMBERS}
-     where m.${owner.column} = ?${one} order by m.id`,
-    userId === undefined ? [owner.id] : [owner.id, userId],
+     where ${where.sql} order by m.id`,
+    where.values,
   );
 }

@@ -1,5 +1,4 @@
-import { type EachUser, type Viewer, visibleCode } from "../../core/access/visibility.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { visibleMergeRequests } from "../../core/access/visibility.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { type Kind, people } from "../issues/queries.ts";
 
@@ -16,12 +15,6 @@ export const MERGE_REQUEST: Kind = {
     left join users mb on mb.id = mr.merged_by_id`,
   visible: visibleMergeRequests,
 };
-
-/** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
-export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
-  const { sql, values } = visibleCode(viewer);
-  return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
-}
 
 /** The values of a new merge request. */
 export interface NewMergeRequest {

@@ -1,6 +1,7 @@
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { USER_SCOPES } from "../../core/scopes.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
 import { outboxMigrations } from "../../jobs/table.ts";
@@ -23,13 +24,13 @@ export const metaResource: Resource = {
   routes: [
     get("/version", {
       summary: "Get the version of the API",
-      scopes: ["api", "read_api", "read_user"],
+      scopes: USER_SCOPES,
       examples: [{ version: VERSION, revision: REVISION }],
       handle: () => new Json({ version: VERSION, revision: REVISION }),
     }),
     get("/metadata", {
       summary: "Get the version, revision and edition",
-      scopes: ["api", "read_api", "read_user"],
+      scopes: USER_SCOPES,
       examples: [metadata],
       handle: () => new Json(metadata),
     }),

@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -41,15 +42,15 @@ function requireOrder(start: string | null | undefined, due: string | null | und
 }
 
 /** Records an event for a project's milestone; groups have no events. */
-async function tell(
-  { db, source, caller, now }: Pick<Context, "source" | "caller" | "now"> & { db: Database },
+async function recordEvent(
+  { db, source, caller, now }: Pick<Context, "source" | "now"> & { db: Database; caller: Caller },
   action: "created" | "closed" | "reopened" | "destroyed",
   id: number,
 ): Promise<void> {
   if (source.kind !== "project") return;
   const found = (await milestones.find(db, source, id)) as milestones.Milestone;
   const { iid, title } = found;
-  const event = { project_id: source.id, author_id: caller?.id ?? 0, action };
+  const event = { project_id: source.id, author_id: caller.id, action };
   events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
 }
 
@@ -95,7 +96,7 @@ function routesOf(source: SourceKind) {
         requireOrder(input.start_date, input.due_date);
         await requireFreeTitle(db, source, input.title);
         const id = await milestones.insert(db, source, input, now);
-        await tell(context, "created", id);
+        await recordEvent(context, "created", id);
         return milestones.row(db, presenter, id);
       },
     }),
@@ -128,7 +129,7 @@ function routesOf(source: SourceKind) {
           now,
         );
         if (state && state !== found.state) {
-          await tell(context, state === "closed" ? "closed" : "reopened", found.id);
+          await recordEvent(context, state === "closed" ? "closed" : "reopened", found.id);
         }
         return milestones.row(db, presenter, found.id);
       },
@@ -140,7 +141,7 @@ function routesOf(source: SourceKind) {
       handle: async (context) => {
         const found = await findMilestone(context);
         context.requireUnmodified(found.updated_at);
-        await tell(context, "destroyed", found.id);
+        await recordEvent(context, "destroyed", found.id);
         await milestones.remove(context.db, found.id);
         return undefined;
       },

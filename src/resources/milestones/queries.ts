@@ -1,11 +1,10 @@
-import type { Source } from "../../core/access/source.ts";
+import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { all, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
-
-type Owner = Pick<Source, "column" | "id">;
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
   left join projects mp on mp.id = m.project_id`;
@@ -37,29 +36,19 @@ export function list(
   owner: Owner,
   filter: MilestoneFilter,
 ): Promise<RowPage> {
-  const where = [`m.${owner.column} = ?`];
-  const values: Value[] = [owner.id];
-  if (filter.state) {
-    where.push("m.state = ?");
-    values.push(filter.state);
-  }
-  if (filter.title !== undefined) {
-    where.push("m.title = ?");
-    values.push(filter.title);
-  }
-  if (filter.iids) {
-    const among = placeholders(filter.iids.length > 0 ? filter.iids : [0]);
-    where.push(`m.iid in (${among.sql})`);
-    values.push(...among.values);
-  }
-  if (filter.search) {
-    const search = contains(["m.title", "m.description"], filter.search);
-    where.push(search.sql);
-    values.push(...search.values);
-  }
+  const { state, iids, title, search } = filter;
+  // No milestone has the number 0.
+  const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
+  const where = all([
+    ownedBy("m", owner),
+    when("m.state = ?", state),
+    when("m.title = ?", title),
+    numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
+    search ? contains(["m.title", "m.description"], search) : undefined,
+  ]);
   return paginate(db, presenter, page, {
-    from: `${MILESTONES} where ${where.join(" and ")}`,
-    values,
+    from: `${MILESTONES} where ${where.sql}`,
+    values: where.values,
     order: "m.id desc",
   });
 }
@@ -73,31 +62,29 @@ export async function row(db: Reader, presenter: Presenter, milestoneId: number)
 }
 
 /** A milestone of a group or project by its id, or `undefined`. */
-export async function find(
+export function find(
   db: Reader,
   owner: Owner,
   milestoneId: number,
-): Promise<Milestone | undefined> {
-  const found = await db.one<Milestone>(
+): Awaitable<Milestone | undefined> {
+  return db.one<Milestone>(
     `select id, iid, title, state, due_date, start_date, updated_at from milestones
      where id = ? and ${owner.column} = ?`,
     [milestoneId, owner.id],
   );
-  return found;
 }
 
 /** A milestone of a group or of one of its ancestors, or `undefined`. */
-export async function findInherited(
+export function findInherited(
   db: Reader,
   groupId: number,
   milestoneId: number,
-): Promise<{ id: number } | undefined> {
-  const found = await db.one<{ id: number }>(
+): Awaitable<{ id: number } | undefined> {
+  return db.one<{ id: number }>(
     `select m.id from milestones m join namespace_ancestors a on a.ancestor_id = m.namespace_id
      where a.namespace_id = ? and m.id = ?`,
     [groupId, milestoneId],
   );
-  return found;
 }
 
 /**
@@ -106,7 +93,7 @@ export async function findInherited(
  */
 export async function isTaken(
   db: Reader,
-  source: Owner & Pick<Source, "namespaceId">,
+  source: Heir,
   title: string,
   exceptId = 0,
 ): Promise<boolean> {
@@ -133,7 +120,7 @@ export async function insert(
   },
   now: number,
 ): Promise<number> {
-  const [inserted] = await db.rows(
+  const [added] = await db.all<{ id: number }>(
     `insert into milestones (iid, ${owner.column}, title, description, due_date, start_date, created_at, updated_at)
      select coalesce(max(iid), 0) + 1, ?, ?, ?, ?, ?, ?, ? from milestones where ${owner.column} = ?
      returning id`,
@@ -148,7 +135,7 @@ export async function insert(
       owner.id,
     ],
   );
-  return inserted?.[0] as number;
+  return (added as { id: number }).id;
 }
 
 /** Removes a milestone, also from the boards limited to it. */
@@ -157,17 +144,16 @@ export async function remove(db: Database, milestoneId: number): Promise<void> {
 }
 
 /** A milestone of a project or of one of its ancestor groups, by id or title, or `undefined`. */
-export async function findFor(
+export function findFor(
   db: Reader,
-  project: Pick<Source, "id" | "namespaceId">,
+  project: Heir,
   by: { id: number } | { title: string },
-): Promise<{ id: number; title: string } | undefined> {
+): Awaitable<{ id: number; title: string } | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
-  const found = await db.one<{ id: number; title: string }>(
-    `select m.id, m.title from milestones m where m.${column} = ? and (m.project_id = ?
-       or m.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?))
+  const scope = inheritedBy("m", project);
+  return db.one<{ id: number; title: string }>(
+    `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql}
      order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,
-    [value as Value, project.id, project.namespaceId],
+    [value as Value, ...scope.values],
   );
-  return found;
 }

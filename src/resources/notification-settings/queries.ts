@@ -1,4 +1,6 @@
-import type { Source } from "../../core/access/source.ts";
+import type { Owner } from "../../core/access/owner.ts";
+import type { Condition } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 
 /** GitLab's notification levels. */
@@ -41,11 +43,11 @@ export interface Settings {
 }
 
 /** What settings apply to: everything, or a group or project. */
-export type Scope = "global" | Pick<Source, "column" | "id">;
+export type Scope = "global" | Owner;
 
 const DEFAULTS = { global: "participating", source: "global" } as const;
 
-function where(scope: Scope): { sql: string; values: number[] } {
+function where(scope: Scope): Condition {
   return scope === "global"
     ? { sql: "scope = 'global'", values: [] }
     : { sql: `${scope.column} = ?`, values: [scope.id] };
@@ -80,19 +82,13 @@ export async function save(
     [level, notification_email, flags, now, userId, ...values],
   );
   if (changed > 0) return;
-  const column = scope === "global" ? "" : `${scope.column}, `;
-  await db.run(
-    `insert into notification_settings (${column}scope, user_id, level, notification_email, flags, created_at, updated_at)
-     values (${scope === "global" ? "" : "?, "}?, ?, ?, ?, ?, ?, ?)`,
-    [
-      ...values,
-      scope === "global" ? "global" : "source",
-      userId,
-      level,
-      notification_email,
-      flags,
-      now,
-      now,
-    ],
-  );
+  await insertRow(db, "notification_settings", {
+    ...(scope === "global" ? { scope } : { scope: "source", [scope.column]: scope.id }),
+    user_id: userId,
+    level,
+    notification_email,
+    flags,
+    created_at: now,
+    updated_at: now,
+  });
 }

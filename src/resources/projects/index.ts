@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { requireRole } from "../../core/access/source.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
@@ -9,9 +10,16 @@ import { type Context, Json, type Resource, routes } from "../../core/resource.t
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/queries.ts";
-import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
-import { basicProject, projectFilter, projectListInput, projectWithPermissions } from "./json.ts";
+import * as namespaces from "../namespaces/queries.ts";
+import {
+  basicProject,
+  projectFilter,
+  projectListInput,
+  projectOrder,
+  projectWithPermissions,
+} from "./json.ts";
+import { listByKey, list as listProjects, row } from "./list.ts";
 import * as projects from "./queries.ts";
 import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -60,21 +68,33 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
 }
 
 /** The row of a single project. */
-function shown(
+function rowOf(
   { db, presenter, viewer }: Pick<Context, "presenter" | "viewer"> & { db: Reader },
   projectId: number,
 ): Promise<Value[]> {
-  return projects.row(db, presenter, projectId, viewer);
+  return row(db, presenter, projectId, viewer);
 }
 
+/** The project in the path, which the pipeline has found. */
+async function projectOf({ db, source }: Pick<Context, "source"> & { db: Reader }) {
+  return (await projects.find(db, source.id)) as projects.Project;
+}
+
+/** The presenter of lists. */
+const listed = ({
+  caller,
+  input,
+}: {
+  caller: Caller | undefined;
+  input: { simple?: boolean | undefined };
+}) => (caller && !input.simple ? projectWithPermissions : basicProject);
+
 async function setStar(
-  context: Pick<Context, "source" | "presenter" | "viewer" | "caller"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
   change: typeof projects.star,
 ) {
-  if (!(await change(context.db, context.source.id, context.caller?.id ?? 0))) {
-    throw notModified();
-  }
-  return shown(context, context.source.id);
+  if (!(await change(context.db, context.source.id, context.caller.id))) throw notModified();
+  return rowOf(context, context.source.id);
 }
 
 async function setArchived(
@@ -82,26 +102,27 @@ async function setArchived(
   archived: number,
 ) {
   await updateRow(context.db, "projects", context.source.id, { archived }, context.now);
-  return shown(context, context.source.id);
+  return rowOf(context, context.source.id);
 }
 
-/** Completes a new project: records its event, and adds the owner of a personal namespace as a member. */
-async function settle(
-  { db, caller, now }: Pick<Context, "caller" | "now"> & { db: Database },
-  namespace: groups.Namespace,
-  projectId: number,
-  name: string,
-): Promise<void> {
-  const target = { type: "project", id: projectId, title: name } as const;
-  const author_id = caller?.id ?? 0;
-  events.record(db, { project_id: projectId, author_id, action: "created", target }, now);
-  if (namespace.owner_id === null) return;
-  const membership = {
-    user_id: namespace.owner_id,
-    access_level: ROLES.maintainer,
-    created_by_id: caller?.id,
-  };
-  await members.insert(db, { column: "project_id", id: projectId }, membership, now);
+/** Adds a project with its event, and the owner of a personal namespace as its member. Returns its id. */
+async function create(
+  { db, caller, now }: Pick<Context, "now"> & { db: Database; caller: Caller },
+  namespace: namespaces.Namespace,
+  project: Omit<projects.NewProject, "namespace" | "creator_id">,
+): Promise<number> {
+  const id = await projects.insert(db, { ...project, namespace, creator_id: caller.id }, now);
+  const target = { type: "project", id, title: project.name } as const;
+  events.record(db, { project_id: id, author_id: caller.id, action: "created", target }, now);
+  if (namespace.owner_id !== null) {
+    const membership = {
+      user_id: namespace.owner_id,
+      access_level: ROLES.maintainer,
+      created_by_id: caller.id,
+    };
+    await members.insert(db, { column: "project_id", id }, membership, now);
+  }
+  return id;
 }
 
 const forkAttributes = {
@@ -132,8 +153,7 @@ export const projectResource: Resource = {
         id_before: param.optional(param.integer()),
         pagination: param.optional(param.choice(["offset", "keyset"])),
       },
-      presenter: ({ caller, input }) =>
-        caller && !input.simple ? projectWithPermissions : basicProject,
+      presenter: listed,
       handle: async ({ db, presenter, page, viewer, input }) => {
         const filter = {
           ...projectFilter(input),
@@ -141,12 +161,12 @@ export const projectResource: Resource = {
           idAfter: input.id_after,
           idBefore: input.id_before,
         };
-        const sort = input.sort ?? "desc";
-        const orderBy = input.order_by ?? "created_at";
-        if (input.pagination === "keyset" && orderBy !== "id") throw keysetUnavailable();
-        return input.pagination === "keyset"
-          ? projects.listByKey(db, presenter, page, viewer, filter, sort)
-          : projects.list(db, presenter, page, viewer, filter, { orderBy, sort });
+        const order = projectOrder(input);
+        if (input.pagination !== "keyset") {
+          return listProjects(db, presenter, page, viewer, filter, order);
+        }
+        if (order.orderBy !== "id") throw keysetUnavailable();
+        return listByKey(db, presenter, page, viewer, filter, order.sort);
       },
     }),
     post("", {
@@ -160,7 +180,7 @@ export const projectResource: Resource = {
       atLeastOne: ["name", "path"],
       presenter: projectWithPermissions,
       handle: async (context) => {
-        const { db, input, caller, now } = context;
+        const { db, input, now } = context;
         const name = (input.name ?? input.path) as string;
         const path = input.path ?? pathOf(name);
         requirePath(path);
@@ -168,14 +188,9 @@ export const projectResource: Resource = {
         const visibility = VISIBILITIES[input.visibility ?? "private"];
         requireVisibility(namespace, visibility);
         await requireFree(db, namespace, { name, path });
-        const id = await projects.insert(
-          db,
-          { namespace, creator_id: caller?.id ?? null, name, path, visibility },
-          now,
-        );
+        const id = await create(context, namespace, { name, path, visibility });
         await updateRow(db, "projects", id, columnsOf(input), now);
-        await settle(context, namespace, id, name);
-        return shown(context, id);
+        return rowOf(context, id);
       },
     }),
     project.get("", {
@@ -183,7 +198,7 @@ export const projectResource: Resource = {
       summary: "Get a project",
       access: "anyone",
       presenter: ({ caller }) => (caller ? projectWithPermissions : basicProject),
-      handle: (context) => shown(context, context.source.id),
+      handle: (context) => rowOf(context, context.source.id),
     }),
     project.put("", {
       summary: "Change a project",
@@ -199,8 +214,8 @@ export const projectResource: Resource = {
         const { db, source, input, now } = context;
         const { name, path } = input;
         if ((name ?? path ?? input.visibility) !== undefined) requireRole(source, "owner");
-        const found = (await projects.find(db, source.id)) as projects.Project;
-        const namespace = (await groups.find(db, found.namespace_id)) as groups.Namespace;
+        const found = await projectOf(context);
+        const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
         requireVisibility(namespace, input.visibility && VISIBILITIES[input.visibility]);
         if (path !== undefined) requirePath(path);
         await requireFree(db, namespace, { name, path }, found);
@@ -212,17 +227,17 @@ export const projectResource: Resource = {
           { ...columnsOf(input), name, path, full_path, last_activity_at: now },
           now,
         );
-        return shown(context, source.id);
+        return rowOf(context, source.id);
       },
     }),
     project.del("", {
       summary: "Delete a project",
       role: "owner",
       status: 202,
-      handle: async ({ db, source, requireUnmodified }) => {
-        const found = (await projects.find(db, source.id)) as projects.Project;
-        requireUnmodified(found.updated_at);
-        await projects.remove(db, source.id);
+      handle: async (context) => {
+        const found = await projectOf(context);
+        context.requireUnmodified(found.updated_at);
+        await projects.remove(context.db, found.id);
         return new Json({ message: "202 Accepted" });
       },
     }),
@@ -254,8 +269,8 @@ export const projectResource: Resource = {
       input: forkAttributes,
       presenter: projectWithPermissions,
       handle: async (context) => {
-        const { db, source, input, caller, now } = context;
-        const from = (await projects.find(db, source.id)) as projects.Project;
+        const { db, source, input } = context;
+        const from = await projectOf(context);
         const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
         const namespace = await forkTarget(context, named);
         const name = input.name ?? from.name;
@@ -263,38 +278,26 @@ export const projectResource: Resource = {
         requirePath(path);
         const visibility = VISIBILITIES[input.visibility ?? "public"];
         await requireFree(db, namespace, { name, path });
-        const id = await projects.insert(
-          db,
-          {
-            namespace,
-            creator_id: caller?.id ?? null,
-            name,
-            path,
-            // A fork is no more visible than its source and its namespace.
-            visibility: Math.min(visibility, source.visibility, namespace.visibility),
-            description: input.description === undefined ? from.description : input.description,
-            default_branch: from.default_branch,
-            forked_from_project_id: from.id,
-          },
-          now,
-        );
-        await settle(context, namespace, id, name);
-        return shown(context, id);
+        const id = await create(context, namespace, {
+          name,
+          path,
+          // A fork is no more visible than its source and its namespace.
+          visibility: Math.min(visibility, source.visibility, namespace.visibility),
+          description: input.description === undefined ? from.description : input.description,
+          default_branch: from.default_branch,
+          forked_from_project_id: from.id,
+        });
+        return rowOf(context, id);
       },
     }),
     project.list("/forks", {
       summary: "List the forks of a project that the caller can see",
       access: "anyone",
       input: projectListInput,
-      presenter: ({ caller, input }) =>
-        caller && !input.simple ? projectWithPermissions : basicProject,
-      handle: async ({ db, presenter, page, viewer, input, source }) => {
+      presenter: listed,
+      handle: ({ db, presenter, page, viewer, input, source }) => {
         const filter = { ...projectFilter(input), forkedFrom: source.id };
-        const order = {
-          orderBy: input.order_by ?? "created_at",
-          sort: input.sort ?? "desc",
-        } as const;
-        return projects.list(db, presenter, page, viewer, filter, order);
+        return listProjects(db, presenter, page, viewer, filter, projectOrder(input));
       },
     }),
     project.post("/fork/:forked_from_id", {
@@ -304,24 +307,23 @@ export const projectResource: Resource = {
       input: { forked_from_id: param.untypedId() },
       presenter: projectWithPermissions,
       handle: async (context) => {
-        const { db, source, input, now } = context;
-        const [fork, from] = [
-          (await projects.find(db, source.id)) as projects.Project,
-          await projects.find(db, input.forked_from_id),
-        ];
+        const { db, input, now } = context;
+        const fork = await projectOf(context);
+        const from = await projects.find(db, input.forked_from_id);
         if (!from || from.id === fork.id) throw notFound("Source Project");
         if (fork.forked_from_project_id !== null) throw conflict("Project already forked");
         await updateRow(db, "projects", fork.id, { forked_from_project_id: from.id }, now);
-        return shown(context, fork.id);
+        return rowOf(context, fork.id);
       },
     }),
     project.del("/fork", {
       summary: "Remove the fork relationship of a project; 304 if it is not a fork",
       role: "owner",
-      handle: async ({ db, source, now }) => {
-        const found = (await projects.find(db, source.id)) as projects.Project;
+      handle: async (context) => {
+        const found = await projectOf(context);
         if (found.forked_from_project_id === null) throw notModified();
-        await updateRow(db, "projects", found.id, { forked_from_project_id: null }, now);
+        const changes = { forked_from_project_id: null };
+        await updateRow(context.db, "projects", found.id, changes, context.now);
         return undefined;
       },
     }),

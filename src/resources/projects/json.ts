@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
-import type { ProjectFilter } from "./queries.ts";
+import type { ProjectFilter, ProjectOrder } from "./list.ts";
 
 const basicFields = {
   id: field.integer("p.id"),
@@ -108,6 +108,11 @@ export const projectListInput = {
   ),
   sort: param.optional(param.choice(["asc", "desc"])),
 };
+
+/** The order a list's parameters ask for. Default: newest first. */
+export function projectOrder(input: param.Input<typeof projectListInput>): ProjectOrder {
+  return { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" };
+}
 
 /** Converts a list's parameters to a filter. */
 export function projectFilter(input: param.Input<typeof projectListInput>): ProjectFilter {

@@ -1,10 +1,11 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import * as groups from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "../users/queries.ts";
 import * as projects from "./queries.ts";
 
@@ -25,7 +26,7 @@ export function pathOf(name: string): string {
  */
 export async function requireFree(
   db: Reader,
-  namespace: groups.Namespace,
+  namespace: namespaces.Namespace,
   wanted: { name?: string | undefined; path?: string | undefined },
   except?: projects.Project,
 ): Promise<void> {
@@ -36,7 +37,9 @@ export async function requireFree(
     name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
   const samePath = path?.toLowerCase() === except?.path.toLowerCase();
   const pathTaken =
-    path !== undefined && !samePath && (await groups.isTaken(db, `${namespace.full_path}/${path}`));
+    path !== undefined &&
+    !samePath &&
+    (await namespaces.isTaken(db, `${namespace.full_path}/${path}`));
   if (nameTaken || pathTaken) {
     throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
   }
@@ -47,14 +50,17 @@ export async function requireFree(
  *
  * @throws ApiError 400
  */
-export function requireVisibility(namespace: groups.Namespace, level: number | undefined): void {
+export function requireVisibility(
+  namespace: namespaces.Namespace,
+  level: number | undefined,
+): void {
   if (level !== undefined && namespace.kind === "group" && level > namespace.visibility) {
     const [wanted, allowed] = [VISIBILITY_WORDS[level], VISIBILITY_WORDS[namespace.visibility]];
     throw invalid({ visibility_level: [`${wanted} is not allowed in a ${allowed} group.`] });
   }
 }
 
-type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
+type In = Pick<Context, "viewer"> & { db: Reader; caller: Caller };
 
 /**
  * The namespace of a new project: the caller's own, or a group where they are at least a maintainer.
@@ -62,14 +68,14 @@ type Making = Pick<Context, "caller" | "viewer"> & { db: Reader };
  * @throws ApiError 400 for other namespaces, 403 if the caller's project limit is reached
  */
 export async function targetNamespace(
-  context: Making,
+  context: In,
   namespaceId: number | undefined,
-): Promise<groups.Namespace> {
+): Promise<namespaces.Namespace> {
   const namespace =
     namespaceId === undefined
-      ? await groups.findPersonal(context.db, context.caller?.id ?? 0)
-      : await groups.find(context.db, namespaceId);
-  if (!namespace || !(await mayMakeIn(context, namespace))) {
+      ? await namespaces.findPersonal(context.db, context.caller.id)
+      : await namespaces.find(context.db, namespaceId);
+  if (!namespace || !(await canCreateIn(context, namespace))) {
     throw invalid({ namespace: ["is not valid"] });
   }
   return namespace;
@@ -81,28 +87,27 @@ export async function targetNamespace(
  * @throws ApiError 404 if the caller may not create projects there, 403 if their project limit is reached
  */
 export async function forkTarget(
-  context: Making,
+  context: In,
   named: string | number | undefined,
-): Promise<groups.Namespace> {
+): Promise<namespaces.Namespace> {
   if (named === undefined) return targetNamespace(context, undefined);
   const namespace = /^\d{1,15}$/.test(String(named))
-    ? await groups.find(context.db, Number(named))
-    : await groups.findByPath(context.db, String(named));
-  if (!namespace || !(await mayMakeIn(context, namespace))) throw notFound("Target Namespace");
+    ? await namespaces.find(context.db, Number(named))
+    : await namespaces.findByPath(context.db, String(named));
+  if (!namespace || !(await canCreateIn(context, namespace))) throw notFound("Target Namespace");
   return namespace;
 }
 
-/** @throws ApiError 403 if it is the caller's own and their project limit is reached */
-async function mayMakeIn(
-  { db, caller, viewer }: Making,
-  namespace: groups.Namespace,
+/** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
+async function canCreateIn(
+  { db, caller, viewer }: In,
+  namespace: namespaces.Namespace,
 ): Promise<boolean> {
-  const callerId = caller?.id ?? 0;
-  const level = await groups.levelIn(db, namespace.id, callerId, viewer.today);
-  if (!caller?.admin && (level ?? 0) < ROLES.maintainer) return false;
-  if (namespace.owner_id === callerId) {
-    const user = await users.find(db, callerId);
-    if (user && (await projects.countPersonal(db, callerId)) >= user.projects_limit) {
+  const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
+  if (!caller.admin && level < ROLES.maintainer) return false;
+  if (namespace.owner_id === caller.id) {
+    const user = await users.find(db, caller.id);
+    if (user && (await projects.countPersonal(db, caller.id)) >= user.projects_limit) {
       throw forbidden("Your project limit is reached.");
     }
   }

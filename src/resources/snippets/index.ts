@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES, type Role } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
@@ -12,8 +13,8 @@ import {
   type RouteBuilder,
   routes,
 } from "../../core/resource.ts";
-import { all, type Condition } from "../../store/conditions.ts";
-import type { Reader } from "../../store/port.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as snippets from "./queries.ts";
@@ -55,34 +56,34 @@ const changed = {
 const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;
 const one = { snippet_id: param.recordId() };
 
-type Asking = Pick<Context, "caller" | "viewer"> & {
+type In = Pick<Context, "caller" | "viewer"> & {
   db: Reader;
-  /** The project, if its snippets are asked for. */
+  /** The project; `undefined` for personal snippets. */
   source: Source | undefined;
 };
 
-/** The routes of project or personal snippets, and the permissions there. */
-interface Place {
+/** Project or personal snippets: their routes, and the permissions there. */
+interface SnippetKind {
   routes: RouteBuilder<"/snippets", Source | undefined>;
-  /** Who may call the reading routes; {@link Place.readable} decides which snippets they see. */
+  /** Who may call the reading routes; {@link SnippetKind.readable} decides which snippets they see. */
   reading: { access?: "anyone" };
   /** Who may call the writing routes. */
   writing: { role?: Role };
-  readable(context: Asking): Condition;
+  readable(context: In): Condition;
   /** Checks that the caller may change a snippet that they can read. @throws ApiError 403 or 404 */
-  requireChangeable(context: Asking, found: snippets.Snippet): void;
+  requireChangeable(context: In, found: snippets.Snippet): void;
 }
 
 const project = routes({ source: "project", path: "/snippets", features: ["snippets"] });
 
-const ofProjects: Place = {
+const projectSnippets: SnippetKind = {
   routes: project,
   reading: { access: "anyone" },
   writing: { role: "guest" },
   readable: ({ source, viewer }) => {
     const { id, level } = source as Source;
     return all([
-      { sql: "s.project_id = ?", values: [id] },
+      when("s.project_id = ?", id),
       snippets.visibleSnippets(viewer, level >= ROLES.guest),
     ]);
   },
@@ -93,12 +94,12 @@ const ofProjects: Place = {
 
 const own = routes({ path: "/snippets" });
 
-const personal: Place = {
+const personalSnippets: SnippetKind = {
   routes: own,
   reading: {},
   writing: {},
   readable: ({ viewer }) =>
-    all([{ sql: "s.project_id is null", values: [] }, snippets.visibleSnippets(viewer, false)]),
+    all([when("s.project_id is null"), snippets.visibleSnippets(viewer, false)]),
   // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
@@ -106,33 +107,33 @@ const personal: Place = {
 };
 
 async function findSnippet(
-  place: Place,
-  context: Asking & { input: { snippet_id: number } },
+  kind: SnippetKind,
+  context: In & { input: { snippet_id: number } },
 ): Promise<snippets.Snippet> {
   const { db, input } = context;
-  const found = await snippets.find(db, input.snippet_id, place.readable(context));
+  const found = await snippets.find(db, input.snippet_id, kind.readable(context));
   if (!found) throw notFound("Snippet");
   return found;
 }
 
 /** The routes of a single snippet, the same for both kinds. */
-function routesOfOne(place: Place) {
-  const { get, put, del } = place.routes;
+function routesOfOne(kind: SnippetKind) {
+  const { get, put, del } = kind.routes;
   return [
     get("/:snippet_id", {
       summary: "Get a snippet",
-      ...place.reading,
+      ...kind.reading,
       input: one,
       presenter: snippet,
       handle: async (context) =>
-        snippets.row(context.db, context.presenter, (await findSnippet(place, context)).id),
+        snippets.row(context.db, context.presenter, (await findSnippet(kind, context)).id),
     }),
     get("/:snippet_id/raw", {
       summary: "Get the raw content of a snippet",
-      ...place.reading,
+      ...kind.reading,
       input: one,
       handle: async (context) => {
-        const found = await findSnippet(place, context);
+        const found = await findSnippet(kind, context);
         const headers = {
           "content-type": "text/plain; charset=utf-8",
           "content-disposition": "attachment",
@@ -142,14 +143,14 @@ function routesOfOne(place: Place) {
     }),
     put("/:snippet_id", {
       summary: "Change a snippet",
-      ...place.writing,
+      ...kind.writing,
       input: { ...one, ...changed },
       atLeastOne: CHANGEABLE,
       presenter: snippet,
       handle: async (context) => {
         const { db, presenter, input, now } = context;
-        const found = await findSnippet(place, context);
-        place.requireChangeable(context, found);
+        const found = await findSnippet(kind, context);
+        kind.requireChangeable(context, found);
         const { title, file_name, content, description } = input;
         const level = input.visibility && VISIBILITIES[input.visibility];
         const changes = { title, file_name, content, description, visibility: level };
@@ -159,17 +160,32 @@ function routesOfOne(place: Place) {
     }),
     del("/:snippet_id", {
       summary: "Delete a snippet",
-      ...place.writing,
+      ...kind.writing,
       input: one,
       handle: async (context) => {
-        const found = await findSnippet(place, context);
-        place.requireChangeable(context, found);
+        const found = await findSnippet(kind, context);
+        kind.requireChangeable(context, found);
         context.requireUnmodified(found.updated_at);
         await snippets.remove(context.db, found.id);
         return undefined;
       },
     }),
   ];
+}
+
+/** Adds a snippet. @param projectId `null` for a personal snippet */
+async function create(
+  context: Pick<Context, "presenter" | "now"> & {
+    db: Database;
+    caller: Caller;
+    input: param.Input<typeof created>;
+  },
+  projectId: number | null,
+) {
+  const { db, presenter, input, caller, now } = context;
+  const visibility = VISIBILITIES[input.visibility ?? "internal"];
+  const snippet = { ...input, visibility, author_id: caller.id, project_id: projectId };
+  return snippets.row(db, presenter, await snippets.insert(db, snippet, now));
 }
 
 /** Personal and project snippets. */
@@ -181,64 +197,45 @@ export const snippetResource: Resource = {
       summary: "List the caller's personal snippets",
       presenter: snippet,
       handle: ({ db, presenter, page, caller }) => {
-        const theirs = {
-          sql: "s.project_id is null and s.author_id = ?",
-          values: [caller.id],
-        };
-        return snippets.list(db, presenter, page, theirs);
+        const own = all([when("s.project_id is null"), when("s.author_id = ?", caller.id)]);
+        return snippets.list(db, presenter, page, own);
       },
     }),
     own.list("/public", {
       summary: "List all public personal snippets",
       presenter: snippet,
       handle: ({ db, presenter, page }) => {
-        const open = {
-          sql: "s.project_id is null and s.visibility = ?",
-          values: [VISIBILITIES.public],
-        };
-        return snippets.list(db, presenter, page, open);
+        const visible = when("s.visibility = ?", VISIBILITIES.public);
+        return snippets.list(db, presenter, page, all([when("s.project_id is null"), visible]));
       },
     }),
     own.post("", {
       summary: "Create a personal snippet",
       input: created,
       presenter: snippet,
-      handle: async ({ db, presenter, input, caller, now }) => {
-        const level = VISIBILITIES[input.visibility ?? "internal"];
-        const made = {
-          ...input,
-          visibility: level,
-          author_id: caller.id,
-          project_id: null,
-        };
-        return snippets.row(db, presenter, await snippets.insert(db, made, now));
-      },
+      handle: (context) => create(context, null),
     }),
-    ...routesOfOne(personal),
+    ...routesOfOne(personalSnippets),
 
     project.list("", {
       summary: "List the snippets of a project",
       access: "anyone",
       presenter: snippet,
       handle: (context) =>
-        snippets.list(context.db, context.presenter, context.page, ofProjects.readable(context)),
+        snippets.list(
+          context.db,
+          context.presenter,
+          context.page,
+          projectSnippets.readable(context),
+        ),
     }),
     project.post("", {
       summary: "Create a snippet in a project",
       role: "reporter",
       input: created,
       presenter: snippet,
-      handle: async ({ db, presenter, input, source, caller, now }) => {
-        const level = VISIBILITIES[input.visibility ?? "internal"];
-        const made = {
-          ...input,
-          visibility: level,
-          author_id: caller.id,
-          project_id: source.id,
-        };
-        return snippets.row(db, presenter, await snippets.insert(db, made, now));
-      },
+      handle: (context) => create(context, context.source.id),
     }),
-    ...routesOfOne(ofProjects),
+    ...routesOfOne(projectSnippets),
   ],
 };

@@ -1,8 +1,9 @@
-import { floorOf, type Viewer } from "../../core/access/visibility.ts";
+import { floorOf, idOf, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 const SNIPPETS = `snippets s join users u on u.id = s.author_id
   left join projects p on p.id = s.project_id`;
@@ -37,7 +38,7 @@ export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
   if (viewer.caller?.admin || isMember) return { sql: "1 = 1", values: [] };
   return {
     sql: "(s.visibility > ? or s.author_id = ?)",
-    values: [floorOf(viewer), viewer.caller?.id ?? 0],
+    values: [floorOf(viewer), ...idOf(viewer).values],
   };
 }
 
@@ -65,37 +66,31 @@ export async function row(db: Reader, presenter: Presenter, snippetId: number): 
 }
 
 /** A snippet by its id, if it matches a condition on `s`, or `undefined`. */
-export async function find(
+export function find(
   db: Reader,
   snippetId: number,
   where: Condition,
-): Promise<Snippet | undefined> {
-  const found = await db.one<Snippet>(
+): Awaitable<Snippet | undefined> {
+  return db.one<Snippet>(
     `select s.id, s.author_id, s.file_name, s.content, s.updated_at from snippets s
      where s.id = ? and ${where.sql}`,
     [snippetId, ...where.values],
   );
-  return found;
 }
 
 /** Adds a snippet and returns its id. */
-export async function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into snippets (project_id, author_id, title, file_name, description, content, visibility, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      snippet.project_id,
-      snippet.author_id,
-      snippet.title,
-      snippet.file_name,
-      snippet.description ?? null,
-      snippet.content,
-      snippet.visibility,
-      now,
-      now,
-    ],
-  );
-  return inserted?.[0] as number;
+export function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
+  return insertRow(db, "snippets", {
+    project_id: snippet.project_id,
+    author_id: snippet.author_id,
+    title: snippet.title,
+    file_name: snippet.file_name,
+    description: snippet.description ?? null,
+    content: snippet.content,
+    visibility: snippet.visibility,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
 /** Removes a snippet. */

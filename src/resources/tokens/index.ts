@@ -1,14 +1,15 @@
-import { authorOf, record } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
-import { SCOPES, type Scope } from "../../core/scopes.ts";
+import { SCOPES, type Scope, USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
+import { requireUser } from "../users/rules.ts";
 import { impersonationFields, secretField, tokenFields } from "./json.ts";
 import * as tokens from "./queries.ts";
 import { expiryAfterRotation, requireScopes } from "./rules.ts";
@@ -34,27 +35,19 @@ const rotation = { expires_at: param.optional(param.date()) };
 
 /** Every token may read and revoke itself, whatever its scopes. */
 const ANY_SCOPE: readonly Scope[] = SCOPES;
-/** The scopes of all routes below `/users`. */
-const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
 
 /** 400 with the message of GitLab's services. */
 const badRequest = (reason?: string) =>
   new ApiError(400, { message: reason ? `400 Bad request - ${reason}` : "400 Bad request" });
 
 /** 404 without the name of a resource. */
-const nothing = () => new ApiError(404, { message: "404 Not Found" });
-
-async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
-  const found = await users.find(db, input.user_id);
-  if (!found) throw notFound("User");
-  return found;
-}
+const noRecord = () => new ApiError(404, { message: "404 Not Found" });
 
 async function findImpersonationToken(context: {
   db: Reader;
   input: { user_id: number; token_id: number };
 }) {
-  const user = await findUser(context);
+  const user = await requireUser(context.db, context.input.user_id);
   const found = await tokens.find(context.db, context.input.token_id);
   if (!found || found.user_id !== user.id || found.impersonation !== 1) {
     throw notFound("Impersonation Token");
@@ -66,67 +59,67 @@ async function findImpersonationToken(context: {
  * The token with this id, and whether the caller may manage it: it is their own and not an impersonation token, or
  * they are an administrator.
  */
-async function findOwn(
+async function findManaged(
   db: Reader,
   caller: Caller,
   id: number,
-): Promise<{ found: tokens.Token | undefined; isOwn: boolean }> {
+): Promise<{ found: tokens.Token | undefined; mayManage: boolean }> {
   const found = await tokens.find(db, id);
   const isOwn = found?.user_id === caller.id && found.impersonation === 0;
-  return { found, isOwn: found !== undefined && (caller.admin || isOwn) };
+  return { found, mayManage: found !== undefined && (caller.admin || isOwn) };
 }
 
 /** @throws ApiError 401 for other users' and missing tokens alike; administrators get 404 for missing ones */
-async function requireOwn({ db, caller, input }: Own): Promise<tokens.Token> {
-  const { found, isOwn } = await findOwn(db, caller as Caller, input.token_id);
-  if (found && isOwn) return found;
-  throw caller?.admin ? nothing() : unauthorized();
+async function requireManaged({
+  db,
+  caller,
+  input,
+}: {
+  db: Reader;
+  caller: Caller;
+  input: { token_id: number };
+}): Promise<tokens.Token> {
+  const { found, mayManage } = await findManaged(db, caller, input.token_id);
+  if (found && mayManage) return found;
+  throw caller.admin ? noRecord() : unauthorized();
 }
 
-type Own = { db: Reader; caller: Caller | undefined; input: { token_id: number } };
-
 /** The personal access token of the request. @throws ApiError 400 if it used other credentials */
-async function findSelf({ db, caller }: { db: Reader; caller: Caller | undefined }) {
-  const by = caller?.by;
+async function findSelf({ db, caller: { by } }: { db: Reader; caller: Caller }) {
   const found =
-    by?.kind === "token" || by?.kind === "impersonation" ? await tokens.find(db, by.id) : undefined;
+    by.kind === "token" || by.kind === "impersonation" ? await tokens.find(db, by.id) : undefined;
   if (!found) throw badRequest("This endpoint requires token type to be a personal access token");
   return found;
 }
 
 /** The part of a handler's context that changing tokens needs. */
-type Change = Pick<Context, "caller" | "request" | "now"> & { db: Database };
+type Change = Pick<Context, "request" | "now"> & { db: Database; caller: Caller };
 
-function recordChange(
-  { db, caller, request, now }: Change,
+function logChange(
+  context: Change,
   action: "token made" | "token revoked" | "token rotated",
-  {
-    user_id,
-    name,
-    impersonation,
-  }: Pick<tokens.Token, "user_id" | "name"> & { impersonation: boolean | number },
-) {
-  const author = authorOf(caller as Caller);
-  const target = impersonation ? `${name} (impersonation)` : name;
-  return record(db, { action, author, userId: user_id, target, ip: request.ip }, now);
+  token: Pick<tokens.Token, "user_id" | "name"> & { impersonation: boolean | number },
+): Promise<void> {
+  const target = token.impersonation ? `${token.name} (impersonation)` : token.name;
+  return audit.log(context, action, { userId: token.user_id, target });
 }
 
 async function revoke(context: Change & Pick<Context, "requireUnmodified">, found: tokens.Token) {
   context.requireUnmodified(found.updated_at);
   if (await tokens.revoke(context.db, found.id, context.now)) {
-    await recordChange(context, "token revoked", found);
+    await logChange(context, "token revoked", found);
   }
   return undefined;
 }
 
 /** Creates a token and returns its row, with the secret. */
-async function make(
+async function insertToken(
   context: Change & Pick<Context, "presenter">,
-  of: Omit<tokens.NewToken, "digest">,
+  values: Omit<tokens.NewToken, "digest">,
 ): Promise<Value[]> {
   const { db, presenter, now } = context;
   const { secret, digest } = newSecret();
-  const id = await tokens.insert(db, { ...of, digest }, now);
+  const id = await tokens.insert(db, { ...values, digest }, now);
   const row = await tokens.row(db, presenter, id);
   row[presenter.at("token")] = JSON.stringify(secret);
   return row;
@@ -137,12 +130,12 @@ async function create(
   impersonation: boolean,
 ) {
   const { input } = context;
-  const user = await findUser(context);
+  const user = await requireUser(context.db, context.input.user_id);
   const { name, description, scopes = [], expires_at } = input;
   requireScopes(scopes);
-  const of = { user_id: user.id, name, description, scopes, impersonation, expires_at };
-  const row = await make(context, of);
-  await recordChange(context, "token made", of);
+  const values = { user_id: user.id, name, description, scopes, impersonation, expires_at };
+  const row = await insertToken(context, values);
+  await logChange(context, "token made", values);
   return row;
 }
 
@@ -153,7 +146,7 @@ async function rotate(
 ) {
   const { db, now, input } = context;
   if (!(await tokens.revoke(db, found.id, now))) throw badRequest("Token already revoked");
-  const row = await make(context, {
+  const row = await insertToken(context, {
     user_id: found.user_id,
     name: found.name,
     description: found.description,
@@ -162,7 +155,7 @@ async function rotate(
     expires_at: input.expires_at ?? expiryAfterRotation(found, dayOf(now)),
     family_id: found.family_id ?? found.id,
   });
-  await recordChange(context, "token rotated", found);
+  await logChange(context, "token rotated", found);
   return row;
 }
 
@@ -170,11 +163,11 @@ async function rotate(
 const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
   store.transaction(async (db) => {
     const found = await tokens.find(db, id);
-    const ended = found ? await tokens.revokeFamily(db, found, now) : [];
-    const author = { id: null, name: "" };
-    for (const { user_id, name } of ended) {
-      const action = "reuse of a token detected";
-      await record(db, { action, author, userId: user_id, target: name, ip: "" }, now);
+    const revoked = found ? await tokens.revokeFamily(db, found, now) : [];
+    const by = { id: null, name: "", ip: "" };
+    for (const { user_id, name } of revoked) {
+      const about = { userId: user_id, target: name };
+      await audit.log({ db, by, now }, "reuse of a token detected", about);
     }
   });
 
@@ -204,15 +197,15 @@ export const personalTokenResource: Resource = {
       },
       presenter: token,
       handle: async ({ db, presenter, page, input, viewer, caller }) => {
-        const admin = caller?.admin === true;
-        if (!admin && input.user_id !== undefined && input.user_id !== caller?.id) {
+        const { admin } = caller;
+        if (!admin && input.user_id !== undefined && input.user_id !== caller.id) {
           throw unauthorized();
         }
         if (admin && input.user_id !== undefined && !(await users.find(db, input.user_id))) {
-          throw nothing();
+          throw noRecord();
         }
         return tokens.list(db, presenter, page, {
-          userId: admin ? input.user_id : caller?.id,
+          userId: admin ? input.user_id : caller.id,
           // Only administrators see impersonation tokens.
           impersonation: admin ? undefined : false,
           state: input.state,
@@ -241,7 +234,7 @@ export const personalTokenResource: Resource = {
       input: ownId,
       presenter: token,
       handle: async (context) =>
-        tokens.row(context.db, context.presenter, (await requireOwn(context)).id),
+        tokens.row(context.db, context.presenter, (await requireManaged(context)).id),
     }),
     personal.post("/self/rotate", {
       summary:
@@ -264,7 +257,7 @@ export const personalTokenResource: Resource = {
       status: 200,
       presenter: createdToken,
       onRevoked,
-      handle: async (context) => rotate(context, await requireOwn(context)),
+      handle: async (context) => rotate(context, await requireManaged(context)),
     }),
     personal.del("/self", {
       summary: "Revoke the token that authenticates the request",
@@ -276,9 +269,9 @@ export const personalTokenResource: Resource = {
       input: ownId,
       handle: async (context) => {
         const { db, caller, input } = context;
-        const { found, isOwn } = await findOwn(db, caller, input.token_id);
+        const { found, mayManage } = await findManaged(db, caller, input.token_id);
         if (!found) throw notFound();
-        if (!isOwn) throw badRequest();
+        if (!mayManage) throw badRequest();
         return revoke(context, found);
       },
     }),
@@ -306,7 +299,7 @@ export const impersonationTokenResource: Resource = {
       handle: async (context) => {
         const { db, presenter, page, input, viewer } = context;
         const state = input.state === "all" ? undefined : input.state;
-        const { id } = await findUser(context);
+        const { id } = await requireUser(db, input.user_id);
         return tokens.list(db, presenter, page, {
           userId: id,
           impersonation: true,

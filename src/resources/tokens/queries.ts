@@ -1,6 +1,8 @@
 import type { Secret } from "../../auth/token-secrets.ts";
 import { type Page, type Part, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { all, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
@@ -56,6 +58,8 @@ export interface TokenFilter {
   today: string;
 }
 
+const ACTIVE = "(t.revoked = 0 and (t.expires_at is null or t.expires_at > ?))";
+
 /** The tokens that match a filter. */
 export function list(
   db: Reader,
@@ -63,32 +67,23 @@ export function list(
   page: Page,
   filter: TokenFilter,
 ): Promise<RowPage> {
-  const where = ["1 = 1"];
-  const values: Value[] = [];
-  const add = (sql: string, ...more: (Value | undefined)[]) => {
-    if (more.includes(undefined)) return;
-    where.push(sql);
-    values.push(...(more as Value[]));
-  };
-  const flagOf = (flag: boolean | undefined) => (flag === undefined ? undefined : Number(flag));
-  add("t.user_id = ?", filter.userId);
-  add("t.impersonation = ?", flagOf(filter.impersonation));
-  add("t.revoked = ?", flagOf(filter.revoked));
-  const active = "(t.revoked = 0 and (t.expires_at is null or t.expires_at > ?))";
-  if (filter.state) add(filter.state === "active" ? active : `not ${active}`, filter.today);
-  if (filter.search) {
-    const search = contains(["t.name"], filter.search);
-    add(search.sql, ...search.values);
-  }
-  add("t.created_at < ?", filter.createdBefore);
-  add("t.created_at >= ?", filter.createdAfter);
-  add(`${ORDERS.last_used} < ? and t.last_used_at is not null`, filter.lastUsedBefore);
-  add(`${ORDERS.last_used} >= ?`, filter.lastUsedAfter);
-  add(`${ORDERS.expires} < ?`, filter.expiresBefore);
-  add(`${ORDERS.expires} >= ? and t.expires_at is not null`, filter.expiresAfter);
+  const { impersonation, revoked, state, search, today } = filter;
+  const where = all([
+    when("t.user_id = ?", filter.userId),
+    when("t.impersonation = ?", impersonation === undefined ? undefined : Number(impersonation)),
+    when("t.revoked = ?", revoked === undefined ? undefined : Number(revoked)),
+    state && when(state === "active" ? ACTIVE : `not ${ACTIVE}`, today),
+    search ? contains(["t.name"], search) : undefined,
+    when("t.created_at < ?", filter.createdBefore),
+    when("t.created_at >= ?", filter.createdAfter),
+    when(`${ORDERS.last_used} < ? and t.last_used_at is not null`, filter.lastUsedBefore),
+    when(`${ORDERS.last_used} >= ?`, filter.lastUsedAfter),
+    when(`${ORDERS.expires} < ?`, filter.expiresBefore),
+    when(`${ORDERS.expires} >= ? and t.expires_at is not null`, filter.expiresAfter),
+  ]);
   return paginate(db, presenter, page, {
-    from: `tokens t where ${where.join(" and ")}`,
-    values,
+    from: `tokens t where ${where.sql}`,
+    values: where.values,
     order: filter.sort ? orderOf(filter.sort) : "t.id",
   });
 }
@@ -112,13 +107,12 @@ export async function row(db: Reader, presenter: Presenter, tokenId: number): Pr
 
 /** A token by its id, or `undefined`. */
 export async function find(db: Reader, tokenId: number): Promise<Token | undefined> {
-  const found = await db.one<Token>(
+  return db.one<Token>(
     `select id, user_id, name, description, scopes, impersonation, revoked, expires_at, family_id,
        created_at, updated_at
      from tokens where id = ?`,
     [tokenId],
   );
-  return found;
 }
 
 /** The values of a new token. */
@@ -138,24 +132,18 @@ export interface NewToken {
 
 /** Adds a token and returns its id. */
 export async function insert(db: Database, token: NewToken, now: number): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into tokens (user_id, name, description, digest, scopes, impersonation, expires_at, family_id,
-       created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      token.user_id,
-      token.name,
-      token.description ?? null,
-      token.digest,
-      token.scopes.join(" "),
-      token.impersonation ? 1 : 0,
-      token.expires_at ?? null,
-      token.family_id ?? null,
-      now,
-      now,
-    ],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "tokens", {
+    user_id: token.user_id,
+    name: token.name,
+    description: token.description ?? null,
+    digest: token.digest,
+    scopes: token.scopes.join(" "),
+    impersonation: token.impersonation ? 1 : 0,
+    expires_at: token.expires_at ?? null,
+    family_id: token.family_id ?? null,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
 /**
@@ -174,33 +162,16 @@ export async function revoke(db: Database, tokenId: number, now: number): Promis
 /** Revokes the active tokens of a token's family, and returns them. */
 export async function revokeFamily(db: Database, token: Token, now: number): Promise<Token[]> {
   const first = token.family_id ?? token.id;
-  const alive = await db.all<{ id: number }>(
+  const unrevoked = await db.all<{ id: number }>(
     "select id from tokens where (id = ? or family_id = ?) and revoked = 0 order by id",
     [first, first],
   );
   const revoked: Token[] = [];
-  for (const { id } of alive) {
+  for (const { id } of unrevoked) {
     await revoke(db, id, now);
     revoked.push((await find(db, id)) as Token);
   }
   return revoked;
-}
-
-/**
- * Records when a token was used.
- *
- * @param every the minimum interval between two writes, in milliseconds
- */
-export async function setUsed(
-  db: Database,
-  tokenId: number,
-  at: number,
-  every: number,
-): Promise<void> {
-  await db.run(
-    "update tokens set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)",
-    [at, tokenId, at - every],
-  );
 }
 
 /** A token with its user's name. */
@@ -215,15 +186,16 @@ export interface TokenDetails {
   last_used_at: number | null;
 }
 
-/** All tokens, those of one user, or the one with an id, in the order they were created. */
-export function all(db: Reader, userId?: number, tokenId?: number): Awaitable<TokenDetails[]> {
-  const where = ["1 = 1"];
-  if (userId !== undefined) where.push("t.user_id = ?");
-  if (tokenId !== undefined) where.push("t.id = ?");
+/** Tokens with their users' names, in the order they were created. */
+export function listDetails(
+  db: Reader,
+  { userId, tokenId }: { userId?: number | undefined; tokenId?: number | undefined },
+): Awaitable<TokenDetails[]> {
+  const where = all([when("t.user_id = ?", userId), when("t.id = ?", tokenId)]);
   return db.all<TokenDetails>(
     `select t.id, u.username, t.name, t.scopes, t.impersonation, t.revoked, t.expires_at, t.last_used_at
-     from tokens t join users u on u.id = t.user_id where ${where.join(" and ")} order by t.id`,
-    [userId, tokenId].filter((id) => id !== undefined),
+     from tokens t join users u on u.id = t.user_id where ${where.sql} order by t.id`,
+    where.values,
   );
 }
 
@@ -234,12 +206,7 @@ export async function insertJobToken(
   now: number,
 ): Promise<number> {
   await db.run("delete from job_tokens where expires_at <= ?", [now]);
-  const [inserted] = await db.rows(
-    `insert into job_tokens (user_id, project_id, digest, created_at, expires_at)
-     values (?, ?, ?, ?, ?) returning id`,
-    [token.user_id, token.project_id, token.digest, now, token.expires_at],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "job_tokens", { ...token, created_at: now });
 }
 
 /** An active token, as its owner sees it. */
@@ -253,7 +220,7 @@ export interface ActiveToken {
 }
 
 /** One page of a user's active tokens without impersonation tokens, newest first. @param today `YYYY-MM-DD` */
-export function active(
+export function listActive(
   db: Reader,
   userId: number,
   today: string,

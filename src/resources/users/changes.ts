@@ -1,10 +1,12 @@
-import { type Actor, type AuditAction, record } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
+import * as credentials from "../../auth/credentials.ts";
+import type { UserState } from "../../core/access/caller.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "./queries.ts";
 import { remove } from "./removal.ts";
 import { requireFree } from "./rules.ts";
@@ -20,10 +22,6 @@ export const userInput = {
   admin: param.optional(param.boolean()),
 };
 
-function audit(db: Database, by: Actor, action: AuditAction, userId: number, now: number) {
-  return record(db, { action, author: by, userId, ip: by.ip }, now);
-}
-
 /**
  * Creates a user.
  *
@@ -33,14 +31,14 @@ function audit(db: Database, by: Actor, action: AuditAction, userId: number, now
  */
 export async function createUser(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   user: users.NewUser,
   now: number,
 ): Promise<number> {
   await requireFree(db, user);
   const id = await users.insert(db, user, now);
-  await audit(db, by, "user created", id, now);
-  if (user.admin) await audit(db, by, "administrator added", id, now);
+  await audit.log({ db, by, now }, "user created", { userId: id });
+  if (user.admin) await audit.log({ db, by, now }, "administrator added", { userId: id });
   return id;
 }
 
@@ -51,7 +49,7 @@ export async function createUser(
  */
 export async function changeUser(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   found: users.User,
   { email, name, username, admin }: param.Input<typeof userInput>,
   now: number,
@@ -61,12 +59,12 @@ export async function changeUser(
   const flag = admin === undefined ? undefined : Number(admin);
   await updateRow(db, "users", found.id, { email, name, username, admin: flag }, now);
   if (flag !== undefined && flag !== found.admin) {
-    await audit(db, by, admin ? "administrator added" : "administrator removed", found.id, now);
+    const action = admin ? "administrator added" : "administrator removed";
+    await audit.log({ db, by, now }, action, { userId: found.id });
   }
   if (username !== undefined && username !== found.username) {
-    const target = `from ${found.username}`;
-    const renamed = { action: "user renamed", author: by, userId: found.id, target } as const;
-    await record(db, { ...renamed, ip: by.ip }, now);
+    const about = { userId: found.id, target: `from ${found.username}` };
+    await audit.log({ db, by, now }, "user renamed", about);
   }
   await renamePersonal(db, found, { username, name }, now);
 }
@@ -74,26 +72,27 @@ export async function changeUser(
 /** Changes a user's password, which ends their sessions. @param hash of the new password */
 export async function changePassword(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   found: users.User,
   hash: string,
   now: number,
 ): Promise<void> {
-  await users.setPassword(db, found.id, hash, now);
-  await audit(db, by, "password changed", found.id, now);
+  await credentials.setPassword(db, found.id, hash, now);
+  await audit.log({ db, by, now }, "password changed", { userId: found.id });
 }
 
 /** Blocks or unblocks a user. @throws ApiError 403 for the last administrator */
 export async function changeState(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   found: users.User,
-  state: "active" | "blocked",
+  state: UserState,
   now: number,
 ): Promise<void> {
   if (state === "blocked") await requireAnotherAdmin(db, found);
   await users.setState(db, found, state, now);
-  await audit(db, by, state === "blocked" ? "user blocked" : "user unblocked", found.id, now);
+  const action = state === "blocked" ? "user blocked" : "user unblocked";
+  await audit.log({ db, by, now }, action, { userId: found.id });
 }
 
 /**
@@ -103,18 +102,12 @@ export async function changeState(
  */
 export async function deleteUser(
   db: Database,
-  by: Actor,
+  by: audit.Actor,
   found: users.User,
   now: number,
 ): Promise<void> {
   await requireAnotherAdmin(db, found);
-  const deleted = {
-    action: "user deleted",
-    author: by,
-    target: found.username,
-    ip: by.ip,
-  } as const;
-  await record(db, { ...deleted, userId: found.id }, now);
+  await audit.log({ db, by, now }, "user deleted", { userId: found.id, target: found.username });
   await remove(db, found.id, now);
 }
 

@@ -1,13 +1,16 @@
 import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
+import type { Caller, UserState } from "../../core/access/caller.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { USER_SCOPES } from "../../core/scopes.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as changes from "./changes.ts";
 import { adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.ts";
 import * as users from "./queries.ts";
+import { requireUser } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const id = { user_id: param.untypedId() };
@@ -49,22 +52,22 @@ function columnsOf(input: Profile) {
   };
 }
 
-/** Finds the user to change. As in GitLab, the ghost user cannot be changed. */
-async function findUser({ db, input }: { db: Reader; input: { user_id: number } }) {
-  const found = await users.find(db, input.user_id);
-  if (!found) throw notFound("User");
+/** The user to change. As in GitLab, the ghost user cannot be changed. @throws ApiError 404, 403 */
+async function requireChangeable({ db, input }: { db: Reader; input: { user_id: number } }) {
+  const found = await requireUser(db, input.user_id);
   if (found.state === "ghost") throw forbidden();
   return found;
 }
 
 async function setState(
-  context: Pick<Context, "now" | "caller" | "request"> & {
+  context: Pick<Context, "now" | "request"> & {
     db: Database;
+    caller: Caller;
     input: { user_id: number };
   },
-  state: "active" | "blocked",
+  state: UserState,
 ) {
-  const found = await findUser(context);
+  const found = await requireChangeable(context);
   await changes.changeState(context.db, actorOf(context), found, state, context.now);
   return new Json(true);
 }
@@ -79,15 +82,15 @@ export const userResource: Resource = {
   routes: [
     own.get("/user", {
       summary: "Get the calling user",
-      scopes: ["api", "read_api", "read_user"],
-      presenter: ({ caller }) => (caller?.admin ? adminUser : ownUser),
+      scopes: USER_SCOPES,
+      presenter: ({ caller }) => (caller.admin ? adminUser : ownUser),
       handle: async ({ db, presenter, caller }) => users.row(db, presenter, caller.id),
     }),
 
     list("", {
       summary: "List users, newest first; anonymous callers must give `username`",
       access: "anyone",
-      scopes: ["api", "read_api", "read_user"],
+      scopes: USER_SCOPES,
       input: {
         username: param.optional(param.anyText()),
         search: param.optional(param.anyText()),
@@ -134,7 +137,7 @@ export const userResource: Resource = {
     get("/:user_id", {
       summary: "Get a user",
       access: "anyone",
-      scopes: ["api", "read_api", "read_user"],
+      scopes: USER_SCOPES,
       input: { user_id: param.anyText() },
       presenter: ({ caller, input }) => {
         if (caller?.admin) return adminUser;
@@ -187,7 +190,7 @@ export const userResource: Resource = {
       prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
-        const found = await findUser(context);
+        const found = await requireChangeable(context);
         const by = actorOf(context);
         await changes.changeUser(db, by, found, input, now);
         await updateRow(db, "users", found.id, columnsOf(input), now);
@@ -201,7 +204,7 @@ export const userResource: Resource = {
       access: "admin",
       input: id,
       handle: async (context) => {
-        const found = await findUser(context);
+        const found = await requireChangeable(context);
         context.requireUnmodified(found.updated_at);
         await changes.deleteUser(context.db, actorOf(context), found, context.now);
         return undefined;
@@ -212,7 +215,7 @@ export const userResource: Resource = {
       access: "admin",
       input: id,
       handle: async (context) => {
-        if (context.caller?.id === context.input.user_id) {
+        if (context.caller.id === context.input.user_id) {
           throw forbidden("You cannot block yourself.");
         }
         return setState(context, "blocked");

@@ -1,10 +1,13 @@
+import * as sessions from "../../auth/sessions.ts";
+import type { UserState } from "../../core/access/caller.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 
 /** A user as stored. */
 export interface User {
@@ -13,7 +16,7 @@ export interface User {
   name: string;
   email: string;
   /** `"ghost"`: the placeholder that owns deleted users' contributions. Nobody signs in as it; it is shown as active. */
-  state: "active" | "blocked" | "ghost";
+  state: UserState | "ghost";
   admin: number;
   can_create_group: number;
   projects_limit: number;
@@ -57,31 +60,24 @@ export function list(
   page: Page,
   filter: UserFilter,
 ): Promise<RowPage> {
-  const where = ["1 = 1"];
-  const values: Value[] = [];
-  const add = (sql: string, ...more: Value[]) => {
-    where.push(sql);
-    values.push(...more);
-  };
-  if (filter.username !== undefined) add("lower(u.username) = lower(?)", filter.username);
-  if (filter.search) {
-    const search = searched(filter.search, filter.searcher);
-    add(search.sql, ...search.values);
-  }
-  if (filter.active) add("u.state = 'active'");
-  if (filter.blocked) add("u.state = 'blocked'");
-  if (filter.twoFactor !== undefined) {
-    const enabled = "select user_id from two_factor where enabled_at is not null";
-    add(`u.id ${filter.twoFactor ? "in" : "not in"} (${enabled})`);
-  }
-  if (filter.external !== undefined) add("u.external = ?", filter.external ? 1 : 0);
-  if (filter.identified) add("1 = 0");
-  if (filter.createdAfter !== undefined) add("u.created_at >= ?", filter.createdAfter);
-  if (filter.createdBefore !== undefined) add("u.created_at < ?", filter.createdBefore);
+  const { search, searcher, twoFactor, external } = filter;
+  const hasTwoFactor = `u.id ${twoFactor ? "in" : "not in"}
+    (select user_id from two_factor where enabled_at is not null)`;
+  const where = all([
+    when("lower(u.username) = lower(?)", filter.username),
+    search ? searched(search, searcher) : undefined,
+    filter.active ? when("u.state = 'active'") : undefined,
+    filter.blocked ? when("u.state = 'blocked'") : undefined,
+    twoFactor === undefined ? undefined : when(hasTwoFactor),
+    when("u.external = ?", external === undefined ? undefined : Number(external)),
+    filter.identified ? when("1 = 0") : undefined,
+    when("u.created_at >= ?", filter.createdAfter),
+    when("u.created_at < ?", filter.createdBefore),
+  ]);
   const { orderBy, sort } = filter;
   return paginate(db, presenter, page, {
-    from: `users u where ${where.join(" and ")}`,
-    values,
+    from: `users u where ${where.sql}`,
+    values: where.values,
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
   });
 }
@@ -120,33 +116,17 @@ const USER =
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {
-  const found = await db.one<User>(`${USER} where id = ?`, [userId]);
-  return found;
+  return db.one<User>(`${USER} where id = ?`, [userId]);
 }
 
 /** A user by user name, ignoring case, or `undefined`. */
 export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
-  const found = await db.one<User>(`${USER} where lower(username) = lower(?)`, [username]);
-  return found;
+  return db.one<User>(`${USER} where lower(username) = lower(?)`, [username]);
 }
 
 /** A user by e-mail address, ignoring case, or `undefined`. */
 export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
-  const found = await db.one<User>(`${USER} where lower(email) = lower(?)`, [email]);
-  return found;
-}
-
-/** A user by user name or e-mail address, ignoring case, with the password's hash; or `undefined`. */
-export async function findByLogin(
-  db: Reader,
-  login: string,
-): Promise<(User & { password_hash: string | null }) | undefined> {
-  const column = login.includes("@") ? "email" : "username";
-  const found = await db.one<User & { password_hash: string | null }>(
-    `${USER.replace(" from", ", password_hash from")} where lower(${column}) = lower(?)`,
-    [login],
-  );
-  return found;
+  return db.one<User>(`${USER} where lower(email) = lower(?)`, [email]);
 }
 
 /** Whether another user than `exceptId` has this e-mail address, ignoring case. */
@@ -160,46 +140,23 @@ export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Pro
 
 /** Adds a user with their personal namespace, and returns their id. */
 export async function insert(db: Database, user: NewUser, now: number): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into users (username, name, email, password_hash, admin, external, state, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      user.username,
-      user.name,
-      user.email,
-      user.password_hash ?? null,
-      user.admin ? 1 : 0,
-      user.external ? 1 : 0,
-      user.state ?? "active",
-      now,
-      now,
-    ],
-  );
-  const id = inserted?.[0] as number;
+  const id = await insertRow(db, "users", {
+    username: user.username,
+    name: user.name,
+    email: user.email,
+    password_hash: user.password_hash ?? null,
+    admin: user.admin ? 1 : 0,
+    external: user.external ? 1 : 0,
+    state: user.state ?? "active",
+    created_at: now,
+    updated_at: now,
+  });
   await namespaces.insert(
     db,
     { kind: "user", name: user.name, path: user.username, owner_id: id, visibility: 20 },
     now,
   );
   return id;
-}
-
-/** The hash of a user's password; `null` if they have none. */
-export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
-  const [found] = await db.rows("select password_hash from users where id = ?", [userId]);
-  return (found?.[0] ?? null) as string | null;
-}
-
-/** Changes a user's password. Their sessions end, and links to set one stop working. */
-export async function setPassword(
-  db: Database,
-  userId: number,
-  hash: string,
-  now: number,
-): Promise<void> {
-  await updateRow(db, "users", userId, { password_hash: hash }, now);
-  await db.run("delete from invitations where user_id = ?", [userId]);
-  await endSessions(db, userId);
 }
 
 /**
@@ -212,14 +169,8 @@ export async function setState(
   state: User["state"],
   now: number,
 ): Promise<void> {
-  if (user.state === "blocked" && state === "active") await endSessions(db, user.id);
+  if (user.state === "blocked" && state === "active") await sessions.endAll(db, user.id);
   await updateRow(db, "users", user.id, { state }, now);
-}
-
-/** Ends a user's sessions, and their sign-ins that wait for a second factor. */
-async function endSessions(db: Database, userId: number): Promise<void> {
-  await db.run("delete from sessions where user_id = ?", [userId]);
-  await db.run("delete from half_sign_ins where user_id = ?", [userId]);
 }
 
 /** The number of active administrators. */
@@ -229,11 +180,11 @@ export async function countAdmins(db: Reader): Promise<number> {
 }
 
 /** Whether there is any user. */
-export async function isAnybody(db: Reader): Promise<boolean> {
+export async function exist(db: Reader): Promise<boolean> {
   return (await db.rows("select 1 from users limit 1")).length > 0;
 }
 
 /** All users except the ghost, in the order they were created. */
-export function all(db: Reader): Awaitable<User[]> {
+export function listAll(db: Reader): Awaitable<User[]> {
   return db.all<User>(`${USER} where state <> 'ghost' order by id`);
 }

@@ -1,10 +1,10 @@
 import type { Database } from "../../store/port.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as projects from "../projects/queries.ts";
 import { insert, isEmailTaken } from "./queries.ts";
 
 /** The columns, by table, in which the ghost user replaces a deleted one. */
-const KEPT = [
+const CONTRIBUTIONS = [
   ["issues", "author_id"],
   ["issues", "closed_by_id"],
   ["merge_requests", "author_id"],
@@ -27,8 +27,8 @@ export async function remove(db: Database, userId: number, now: number): Promise
 }
 
 async function handToGhost(db: Database, userId: number, now: number): Promise<void> {
-  const ghost = await findOrMake(db, now);
-  for (const [table, column] of KEPT) {
+  const ghost = await findOrCreateGhost(db, now);
+  for (const [table, column] of CONTRIBUTIONS) {
     await db.run(`update ${table} set ${column} = ? where ${column} = ?`, [ghost, userId]);
   }
   await db.run("update snippets set author_id = ? where author_id = ? and project_id is not null", [
@@ -50,7 +50,7 @@ async function handToGhost(db: Database, userId: number, now: number): Promise<v
 }
 
 /** The ghost user's id. The ghost is created when the first user is deleted. */
-async function findOrMake(db: Database, now: number): Promise<number> {
+async function findOrCreateGhost(db: Database, now: number): Promise<number> {
   const [found] = await db.rows("select id from users where state = 'ghost'");
   if (found) return found[0] as number;
   for (let number = 0; ; number += 1) {

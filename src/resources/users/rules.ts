@@ -1,9 +1,16 @@
 import type { Viewer } from "../../core/access/visibility.ts";
-import { conflict, invalid } from "../../core/errors.ts";
+import { conflict, invalid, notFound } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";
-import * as namespaces from "../groups/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import * as users from "./queries.ts";
+
+/** A user by id. @throws ApiError 404 */
+export async function requireUser(db: Reader, userId: number): Promise<users.User> {
+  const found = await users.find(db, userId);
+  if (!found) throw notFound("User");
+  return found;
+}
 
 /**
  * Checks the user name and e-mail address of a new or changed user.

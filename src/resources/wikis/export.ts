@@ -44,7 +44,7 @@ export async function* exportWiki(db: Reader, projectId: number): AsyncGenerator
   yield { path: taken.free("history", ".jsonl"), bytes: historyOf(db, projectId) };
 }
 
-const AT_ONCE = 20;
+const BATCH_SIZE = 20;
 
 /** All rows of a project by id, read in batches. */
 async function* rowsOf<Row extends { id: number }>(
@@ -55,7 +55,7 @@ async function* rowsOf<Row extends { id: number }>(
   for (let after = 0; ; ) {
     const rows = await db.all<Row>(
       `${select} where project_id = ? and id > ? order by id limit ?`,
-      [projectId, after, AT_ONCE],
+      [projectId, after, BATCH_SIZE],
     );
     yield* rows;
     const last = rows.at(-1);
@@ -108,12 +108,12 @@ class Paths {
 
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 /** The maximum length of a name in bytes. File systems allow 255; an extension and a number may follow. */
-const LONGEST = 240;
+const MAX_NAME_BYTES = 240;
 
 function safeName(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   let safe = name.replace(/[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029]/g, "_");
-  while (encoder.encode(safe).length > LONGEST) safe = [...safe].slice(0, -1).join("");
+  while (encoder.encode(safe).length > MAX_NAME_BYTES) safe = [...safe].slice(0, -1).join("");
   safe = safe.replace(/^\.|[. ]$/g, "_");
   return safe === "" || RESERVED.test(safe) ? `_${safe}` : safe;
 }

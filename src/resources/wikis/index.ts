@@ -41,7 +41,7 @@ async function findPage({ db, source, input }: In & { input: { slug: string } })
   return found;
 }
 
-/** A client that sends the shown title back does not rename the page, although its slug may give another. */
+/** Clients that send the displayed title back do not rename the page, although another one may follow from its slug. */
 function renamed(page: PageName, title: string | undefined): PageName | undefined {
   if (title === undefined || title === page.title) return undefined;
   const name = nameOf(title, directoryOf(page.slug));

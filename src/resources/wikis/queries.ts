@@ -1,7 +1,8 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import type { PageName } from "./rules.ts";
 
 /** The formats of pages; the first is the default. */
@@ -44,16 +45,11 @@ export async function row(
 }
 
 /** A page, or `undefined`. */
-export async function find(
-  db: Reader,
-  projectId: number,
-  slug: string,
-): Promise<WikiPage | undefined> {
-  const found = await db.one<WikiPage>(
+export function find(db: Reader, projectId: number, slug: string): Awaitable<WikiPage | undefined> {
+  return db.one<WikiPage>(
     `select id, slug, title, format, content from wiki_pages where project_id = ? and slug = ?`,
     [projectId, slug],
   );
-  return found;
 }
 
 /** Whether a project has a page with this slug. */
@@ -76,13 +72,16 @@ export async function insert(
   author: Author,
   now: number,
 ): Promise<void> {
-  const [inserted] = await db.rows(
-    `insert into wiki_pages (project_id, slug, title, format, created_at, updated_at, content)
-     values (?, ?, ?, ?, ?, ?, ?) returning id`,
-    [projectId, page.slug, page.title, page.format, now, now, page.content],
-  );
-  const id = inserted?.[0] as number;
-  await keepVersion(db, projectId, { ...page, id }, "created", author, now);
+  const id = await insertRow(db, "wiki_pages", {
+    project_id: projectId,
+    slug: page.slug,
+    title: page.title,
+    format: page.format,
+    created_at: now,
+    updated_at: now,
+    content: page.content,
+  });
+  await insertVersion(db, projectId, { ...page, id }, "created", author, now);
 }
 
 /** Updates a page and adds the result as a version. */
@@ -97,7 +96,7 @@ export async function update(
     "update wiki_pages set slug = ?, title = ?, format = ?, updated_at = ?, content = ? where id = ?",
     [page.slug, page.title, page.format, now, page.content, page.id],
   );
-  await keepVersion(db, projectId, page, "updated", author, now);
+  await insertVersion(db, projectId, page, "updated", author, now);
 }
 
 /** Removes a page; its versions stay. */
@@ -110,10 +109,10 @@ export async function remove(
 ): Promise<void> {
   await db.run("delete from wiki_pages where id = ?", [page.id]);
   // The previous version has its content.
-  await keepVersion(db, projectId, { ...page, content: "" }, "deleted", author, now);
+  await insertVersion(db, projectId, { ...page, content: "" }, "deleted", author, now);
 }
 
-async function keepVersion(
+async function insertVersion(
   db: Database,
   projectId: number,
   page: WikiPage,
@@ -121,23 +120,19 @@ async function keepVersion(
   author: Author,
   now: number,
 ): Promise<void> {
-  await db.run(
-    `insert into wiki_page_versions (project_id, page_id, action, author_id, author_username, message,
-       created_at, slug, title, format, content) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      projectId,
-      page.id,
-      action,
-      author?.id ?? null,
-      author?.username ?? null,
-      `${author ? `${author.username} ` : ""}${action} page: ${page.title}`,
-      now,
-      page.slug,
-      page.title,
-      page.format,
-      page.content,
-    ],
-  );
+  await insertRow(db, "wiki_page_versions", {
+    project_id: projectId,
+    page_id: page.id,
+    action,
+    author_id: author?.id ?? null,
+    author_username: author?.username ?? null,
+    message: `${author ? `${author.username} ` : ""}${action} page: ${page.title}`,
+    created_at: now,
+    slug: page.slug,
+    title: page.title,
+    format: page.format,
+    content: page.content,
+  });
 }
 
 /** The maximum duration of an upload. Older unfinished ones were left behind by a process that died. */
@@ -148,11 +143,7 @@ export async function beginBlob(db: Database, projectId: number, now: number): P
   await db.run("delete from wiki_blobs where sha256 is null and created_at < ?", [
     now - ABANDONED_AFTER,
   ]);
-  const [inserted] = await db.rows(
-    "insert into wiki_blobs (project_id, created_at) values (?, ?) returning id",
-    [projectId, now],
-  );
-  return inserted?.[0] as number;
+  return insertRow(db, "wiki_blobs", { project_id: projectId, created_at: now });
 }
 
 /** Stores one piece of an upload. */
@@ -204,19 +195,12 @@ export async function insertAttachment(
   author: Author,
   now: number,
 ): Promise<void> {
-  await db.run(
-    `insert into wiki_attachments (project_id, blob_id, secret, file_name, branch, author_id, created_at)
-     values (?, ?, ?, ?, ?, ?, ?)`,
-    [
-      projectId,
-      attachment.blob_id,
-      attachment.secret,
-      attachment.file_name,
-      attachment.branch,
-      author?.id ?? null,
-      now,
-    ],
-  );
+  await insertRow(db, "wiki_attachments", {
+    project_id: projectId,
+    ...attachment,
+    author_id: author?.id ?? null,
+    created_at: now,
+  });
 }
 
 /** The content of an attachment. */
@@ -227,18 +211,17 @@ export interface Blob {
 }
 
 /** The content of an attachment, or `undefined` if the project has none with this path. */
-export async function findAttachment(
+export function findAttachment(
   db: Reader,
   projectId: number,
   secret: string,
   fileName: string,
-): Promise<Blob | undefined> {
-  const found = await db.one<Blob>(
+): Awaitable<Blob | undefined> {
+  return db.one<Blob>(
     `select b.id, b.sha256, b.size from wiki_attachments a join wiki_blobs b on b.id = a.blob_id
      where a.project_id = ? and a.secret = ? and a.file_name = ?`,
     [projectId, secret, fileName],
   );
-  return found;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { extname } from "node:path/posix";
 import { ApiError, invalid } from "../../core/errors.ts";
 
-/** A page's slug, which identifies it, and the title it is shown with. */
+/** A page's slug, which identifies it, and its displayed title. */
 export interface PageName {
   slug: string;
   title: string;
@@ -11,7 +11,7 @@ export interface PageName {
 const ATTACHMENT = /^uploads\/[0-9a-f]{32}\/[^/]+$/;
 
 /**
- * The slug and shown title of a title. Runs of blanks within each part become one hyphen; directories, dots, case and
+ * The slug and displayed title of a title. Runs of blanks within each part become one hyphen; directories, dots, case and
  * Unicode stay.
  *
  * @param directory used if the title has none: that of the renamed page; a leading `/` means the root
@@ -37,7 +37,7 @@ export function directoryOf(slug: string): string {
   return slug.slice(0, Math.max(0, slug.lastIndexOf("/")));
 }
 
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
 /**
  * The name an attachment is stored under, with GitLab's replacements.
@@ -49,9 +49,9 @@ export function attachmentName(name: string): string {
     throw new ApiError(400, { message: "The file name cannot be empty" });
   }
   const clean = name.replace(/[^a-zA-Z0-9.\-+_]/gu, "_").replace(/^\.+$/, "_");
-  if (clean.length <= LONGEST_NAME) return clean;
-  const extension = extname(clean).slice(0, LONGEST_NAME - 1);
-  return clean.slice(0, LONGEST_NAME - extension.length) + extension;
+  if (clean.length <= MAX_NAME_LENGTH) return clean;
+  const extension = extname(clean).slice(0, MAX_NAME_LENGTH - 1);
+  return clean.slice(0, MAX_NAME_LENGTH - extension.length) + extension;
 }
 
 /** Images that browsers may show inline. SVG is not among them, since it can contain scripts. */

@@ -10,7 +10,7 @@ interface Connection {
   client: pg.PoolClient;
   pending: number;
   /** When it last answered, or got a query while idle. */
-  stirred: number;
+  activeAt: number;
 }
 
 /**
@@ -19,18 +19,18 @@ interface Connection {
  */
 export class Readers {
   readonly #connect: () => Promise<pg.PoolClient>;
-  readonly #most: number;
+  readonly #max: number;
   #open: Connection[] = [];
   #opening: Promise<void> | undefined;
   readonly #running = new Set<Promise<unknown>>();
 
   /**
    * @param connect opens a connection whose client pipelines
-   * @param most maximum connections
+   * @param max maximum connections
    */
-  constructor(connect: () => Promise<pg.PoolClient>, most: number) {
+  constructor(connect: () => Promise<pg.PoolClient>, max: number) {
     this.#connect = connect;
-    this.#most = most;
+    this.#max = max;
   }
 
   /** Sends a query; rejects with the driver's error, or what `connect` rejects with. */
@@ -52,13 +52,13 @@ export class Readers {
   }
 
   async #send(connection: Connection, query: pg.QueryConfig): Promise<pg.QueryResult> {
-    if (connection.pending === 0) connection.stirred = performance.now();
+    if (connection.pending === 0) connection.activeAt = performance.now();
     connection.pending += 1;
     try {
       return await connection.client.query(prepared(connection.client, query));
     } finally {
       connection.pending -= 1;
-      connection.stirred = performance.now();
+      connection.activeAt = performance.now();
       if (connection.pending === 0 && isFull(connection.client)) this.#drop(connection);
     }
   }
@@ -67,14 +67,14 @@ export class Readers {
   #ready(): Connection | undefined {
     const latest = performance.now() - STALLED_AFTER_MS;
     return this.#open.find(
-      ({ client, pending, stirred }) =>
-        !isFull(client) && (pending === 0 || (pending < MAX_UNANSWERED && stirred > latest)),
+      ({ client, pending, activeAt }) =>
+        !isFull(client) && (pending === 0 || (pending < MAX_UNANSWERED && activeAt > latest)),
     );
   }
 
   /** A new connection, or the least busy one if there are enough. */
   async #another(): Promise<Connection> {
-    if (this.#open.length < this.#most) {
+    if (this.#open.length < this.#max) {
       this.#opening ??= this.#add().finally(() => {
         this.#opening = undefined;
       });
@@ -85,7 +85,7 @@ export class Readers {
   }
 
   async #add(): Promise<void> {
-    const connection = { client: await this.#connect(), pending: 0, stirred: 0 };
+    const connection = { client: await this.#connect(), pending: 0, activeAt: 0 };
     connection.client.once("error", () => this.#drop(connection));
     this.#open.push(connection);
   }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { MOST_CHARACTERS, MOST_STATEMENTS } from "../statement-cache.ts";
+import { MAX_CHARACTERS, MAX_STATEMENTS } from "../statement-cache.ts";
 
 /** A statement with numbered placeholders, and the name to prepare it under, if it has one. */
 export interface Numbered {
@@ -35,5 +35,5 @@ export function prepared<Query extends pg.QueryConfig>(client: pg.ClientBase, qu
 export function isFull(client: pg.ClientBase): boolean {
   const known = connections.get(client);
   if (known === undefined) return false;
-  return known.names.size >= MOST_STATEMENTS || known.characters >= MOST_CHARACTERS;
+  return known.names.size >= MAX_STATEMENTS || known.characters >= MAX_CHARACTERS;
 }

@@ -25,18 +25,18 @@ export interface PostgresOptions {
   statementTimeout?: number;
 }
 
-const ATTEMPTS = 12;
-const LONGEST_PAUSE = 200;
+const MAX_ATTEMPTS = 12;
+const MAX_PAUSE_MS = 200;
 /** Arbitrary constant: the advisory lock of transactions and, with a second number, the locks within them. */
 const LOCK = 7_061_126;
 /** An advisory lock of two numbers has 32 bits for each. */
 const LOCK_KEYS = 2 ** 31;
 /** Milliseconds the server gets to report that a statement exceeded its limit; then the connection counts as dead. */
-const GRACE = 5000;
+const GRACE_MS = 5000;
 /** Milliseconds until the system checks whether an idle connection is still alive. */
-const KEEP_ALIVE = 10_000;
+const KEEP_ALIVE_MS = 10_000;
 /** No limit: the maximum of a timer. */
-const UNLIMITED = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const RULES: Record<string, ConstraintError["rule"]> = {
   "23505": "unique",
@@ -111,9 +111,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: statementTimeout,
     // For a connection whose other end has disappeared silently.
-    query_timeout: statementTimeout + GRACE,
+    query_timeout: statementTimeout + GRACE_MS,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   // A lost connection makes its running statements fail; the event itself need not be reported.
   pool.on("error", () => undefined);
@@ -129,9 +129,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   const readers = new Readers(() => connect(pool), Math.floor(pool.options.max / 2));
   const reads = reading((query) => sent(() => readers.query(query)));
-  const kept = new RowCache();
+  const cache = new RowCache();
   const running = new Set<Promise<unknown>>();
-  const noted = async <T>(result: Promise<T>): Promise<T> => {
+  const tracked = async <T>(result: Promise<T>): Promise<T> => {
     running.add(result);
     try {
       return await result;
@@ -143,12 +143,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return {
     dialect: "postgres",
     ...reads,
-    reader: () => keeping(reads, kept),
+    reader: () => cachedReader(reads, cache),
     transaction: (work, { shared = false, unlimited = false } = {}) => {
-      const kind = unlimited ? UNHURRIED : shared ? SHARED : ALONE;
-      return noted(retried(() => attempt(pool, kind, work)));
+      const kind = unlimited ? UNLIMITED : shared ? SHARED : ALONE;
+      return tracked(retried(() => attempt(pool, kind, work)));
     },
-    snapshot: (work) => noted(attempt(pool, SNAPSHOT, work)),
+    snapshot: (work) => tracked(attempt(pool, SNAPSHOT, work)),
     async backup() {
       throw new StoreError(
         "unsupported",
@@ -171,11 +171,11 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (!RETRYABLE.has(codeOf(error))) throw error;
-      if (count === ATTEMPTS) {
+      if (count === MAX_ATTEMPTS) {
         const reason = "too many transactions changed the same rows";
         throw new UnavailableError(`the database is busy: ${reason}`, { cause: error });
       }
-      await sleep(Math.random() * Math.min(2 ** count, LONGEST_PAUSE));
+      await sleep(Math.random() * Math.min(2 ** count, MAX_PAUSE_MS));
     }
   }
 }
@@ -202,7 +202,7 @@ const SHARED: Kind = {
   begin: `${BEGIN}; select pg_advisory_xact_lock_shared(${LOCK})`,
   unlimited: false,
 };
-const UNHURRIED: Kind = { begin: `${BEGIN}; ${WITHOUT_LIMIT}; ${TAKE_LOCK}`, unlimited: true };
+const UNLIMITED: Kind = { begin: `${BEGIN}; ${WITHOUT_LIMIT}; ${TAKE_LOCK}`, unlimited: true };
 
 async function attempt<T>(
   pool: pg.Pool,
@@ -210,7 +210,7 @@ async function attempt<T>(
   work: (db: Database) => Awaitable<T>,
 ): Promise<T> {
   const client = await connect(pool);
-  const limit = unlimited ? { query_timeout: UNLIMITED } : {};
+  const limit = unlimited ? { query_timeout: MAX_TIMER_MS } : {};
   const send: Send = (query) =>
     sent(() => client.query<object>({ ...prepared(client, query), ...limit }));
   let lost = false;
@@ -343,10 +343,10 @@ function reading(send: Send): Reader {
  * Reads of one request, with rows cached by earlier requests until something is committed: equal snapshots see the same
  * rows (PostgreSQL's documentation, "Transaction ID and Snapshot Information Functions").
  */
-function keeping(reads: Reader, kept: RowCache): Reader {
+function cachedReader(reads: Reader, cache: RowCache): Reader {
   const look = async () => {
     const [row] = await reads.rows("select cast(pg_current_snapshot() as text)");
-    kept.setVersion(row?.[0] as Value);
+    cache.setVersion(row?.[0] as Value);
   };
   let looked: Promise<void> | undefined;
   return {
@@ -355,12 +355,12 @@ function keeping(reads: Reader, kept: RowCache): Reader {
       looked ??= look();
       await looked;
       const key = keyOf(values);
-      const known = kept.get(sql, key);
-      if (known) return known as Readonly<Row>;
-      const { version } = kept;
+      const cached = cache.get(sql, key);
+      if (cached) return cached as Readonly<Row>;
+      const { version } = cache;
       const found = await reads.one<Row>(sql, values);
       // If another request has seen a later version in the meantime, this row may belong to the one before.
-      if (found && kept.version === version) kept.set(sql, key, found);
+      if (found && cache.version === version) cache.set(sql, key, found);
       return found;
     },
   };

@@ -1,4 +1,4 @@
-import { record } from "../audit/log.ts";
+import * as audit from "../audit/log.ts";
 import { keyIdOf, SecretKeyError, type Secrets } from "../core/secrets.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 
@@ -8,7 +8,7 @@ const FIRST_KEY = "$1$";
 const KEY_PREFIX = FIRST_KEY.length + 8;
 
 /** The purpose a user's second factor is encrypted for; it can't be decrypted for another one. */
-export const twoFactorOf = (userId: number) => `two_factor ${userId}`;
+export const purposeOf = (userId: number) => `two_factor ${userId}`;
 
 /** How the secrets in a database are encrypted. */
 export interface SecretsState {
@@ -62,13 +62,13 @@ export async function requireSameKey(db: Reader, secrets: Secrets): Promise<void
  * @param plainOnly encrypts only secrets that were never encrypted
  * @returns how many were encrypted
  */
-export async function reseal(
+export async function reencrypt(
   store: Store,
   secrets: Secrets,
   { plainOnly = false }: { plainOnly?: boolean } = {},
 ): Promise<number> {
   const done = plainOnly ? FIRST_KEY : `${FIRST_KEY}${secrets.keyIds()[0]}`;
-  let resealed = 0;
+  let encrypted = 0;
   let after = 0;
   for (;;) {
     const rows = await store.rows(
@@ -76,17 +76,17 @@ export async function reseal(
        order by user_id limit ?`,
       [after, done.length, done, BATCH],
     );
-    if (rows.length === 0) return resealed;
+    if (rows.length === 0) return encrypted;
     after = rows.at(-1)?.[0] as number;
-    resealed += await store.transaction(async (db) => {
+    encrypted += await store.transaction(async (db) => {
       let changed = 0;
       for (const [id, secret] of rows as [number, string][]) {
-        const plain = openOrNothing(secrets, secret, twoFactorOf(id));
+        const plain = openOrNothing(secrets, secret, purposeOf(id));
         if (plain === undefined) continue;
         // It may have been changed or deleted meanwhile.
         changed += await db.run(
           "update two_factor set secret = ? where user_id = ? and secret = ?",
-          [secrets.seal(plain, twoFactorOf(id)), id, secret],
+          [secrets.seal(plain, purposeOf(id)), id, secret],
         );
       }
       return changed;
@@ -100,21 +100,21 @@ export async function reseal(
  *
  * @returns how many secrets were re-encrypted
  */
-export async function rotate(store: Store, secrets: Secrets): Promise<number> {
+export async function rotateKey(store: Store, secrets: Secrets): Promise<number> {
   await store.transaction(async (db) => {
     const used = await keysIn(db);
     const [, ...older] = secrets.keyIds();
     const isBegun = [...used.keys()].some((id) => id === undefined || older.includes(id));
     if (!isBegun) secrets.renew((id) => used.has(id));
   });
-  return reseal(store, secrets);
+  return reencrypt(store, secrets);
 }
 
 /** Removes the second factors whose key is missing. @returns their users' names */
 export async function removeLost(
   db: Database,
   secrets: Secrets,
-  author: Parameters<typeof record>[1]["author"],
+  by: audit.Actor,
   now: number,
 ): Promise<string[]> {
   const { lost } = await stateOf(db, secrets);
@@ -123,7 +123,7 @@ export async function removeLost(
     const userId = found?.[0] as number;
     await db.run("delete from recovery_codes where user_id = ?", [userId]);
     await db.run("delete from two_factor where user_id = ?", [userId]);
-    await record(db, { action: "two-factor disabled", author, userId, ip: "" }, now);
+    await audit.log({ db, by, now }, "two-factor disabled", { userId });
   }
   return lost;
 }

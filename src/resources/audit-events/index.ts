@@ -1,12 +1,12 @@
-import { migrations } from "../auth/table.ts";
-import { notFound } from "../core/errors.ts";
-import * as field from "../core/field.ts";
-import * as param from "../core/input.ts";
-import { presenter } from "../core/presenter.ts";
-import { type Resource, routes } from "../core/resource.ts";
-import * as audit from "./queries.ts";
+import * as audit from "../../audit/queries.ts";
+import { migrations } from "../../audit/table.ts";
+import { notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
+import { type Resource, routes } from "../../core/resource.ts";
 
-const { get, list } = routes();
+const { get, list } = routes({ path: "/audit_events" });
 
 /** Audit events in GitLab's form; ours all concern accounts. */
 const auditEvent = presenter({
@@ -25,12 +25,12 @@ const auditEvent = presenter({
   created_at: field.instant("a.created_at"),
 });
 
-/** The audit log, and the tables of sign-in. */
+/** The audit log, for administrators. */
 export const auditEventResource: Resource = {
   name: "Audit events",
   migrations,
   routes: [
-    list("/audit_events", {
+    list("", {
       summary: "List security events, newest first",
       access: "admin",
       tier: "premium",
@@ -52,7 +52,7 @@ export const auditEventResource: Resource = {
             input.entity_type === undefined || input.entity_type === "User" ? input.entity_id : -1,
         }),
     }),
-    get("/audit_events/:audit_event_id", {
+    get("/:audit_event_id", {
       summary: "Get a security event",
       access: "admin",
       tier: "premium",

@@ -1,4 +1,4 @@
-/** The package managers the API knows. */
+/** The package managers whose files are read and that the API knows. */
 export const PACKAGE_MANAGERS = ["bundler", "composer", "maven", "npm", "pip", "yarn"] as const;
 export type PackageManager = (typeof PACKAGE_MANAGERS)[number];
 
@@ -37,4 +37,17 @@ export interface DependencyFile {
 }
 
 /** Maximum lengths in characters. Both databases can index values of these lengths. */
-export const LONGEST = { name: 255, version: 255, path: 500 } as const;
+export const MAX_LENGTHS = { name: 255, version: 255, path: 500 } as const;
+
+/** A file as text. */
+export interface TextFile {
+  /** Relative to the project's root, with `/` between folders. */
+  path: string;
+  content: string;
+}
+
+/** A report's dependencies by file, and how many of its packages belong to managers the API does not know. */
+export interface ReadReport {
+  files: DependencyFile[];
+  skipped: number;
+}

@@ -36,9 +36,10 @@ const SYSTEMS: [RegExp, string][] = [
 
 /** Describes a `User-Agent` header: "Firefox on Linux". */
 export function browser(userAgent: string): string {
-  const among = (words: typeof BROWSERS) => words.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const name = among(BROWSERS) ?? userAgent.split("/", 1)[0];
-  const system = among(SYSTEMS);
+  const firstMatch = (patterns: typeof BROWSERS) =>
+    patterns.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const name = firstMatch(BROWSERS) ?? userAgent.split("/", 1)[0];
+  const system = firstMatch(SYSTEMS);
   if (!name) return "Unknown browser";
   return system ? `${name} on ${system}` : name;
 }

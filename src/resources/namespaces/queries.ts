@@ -1,0 +1,165 @@
+import { belowGroup } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
+
+/** A group, or the namespace of a user's own projects. */
+export interface Namespace {
+  id: number;
+  kind: "group" | "user";
+  name: string;
+  path: string;
+  full_name: string;
+  full_path: string;
+  visibility: number;
+  parent_id: number | null;
+  owner_id: number | null;
+  updated_at: number;
+}
+
+/** The values of a new namespace. */
+export interface NewNamespace {
+  kind: Namespace["kind"];
+  name: string;
+  path: string;
+  parent?: Pick<Namespace, "id" | "full_name" | "full_path"> | undefined;
+  owner_id?: number | undefined;
+  description?: string | null | undefined;
+  visibility: number;
+  lfs_enabled?: boolean | undefined;
+  request_access_enabled?: boolean | undefined;
+}
+
+const NAMESPACE =
+  "select id, kind, name, path, full_name, full_path, visibility, parent_id, owner_id, updated_at from namespaces";
+const BY_ID = `${NAMESPACE} where id = ?`;
+const BY_PATH = `${NAMESPACE} where lower(full_path) = lower(?)`;
+const BY_OWNER = `${NAMESPACE} where owner_id = ?`;
+const GROUPS = `${NAMESPACE} where kind = 'group' order by lower(full_path), id`;
+
+/** A namespace by its id, or `undefined`. */
+export function find(db: Reader, namespaceId: number): Awaitable<Namespace | undefined> {
+  return db.one<Namespace>(BY_ID, [namespaceId]);
+}
+
+/** A namespace by its full path, ignoring case, or `undefined`. */
+export function findByPath(db: Reader, fullPath: string): Awaitable<Namespace | undefined> {
+  return db.one<Namespace>(BY_PATH, [fullPath]);
+}
+
+/** The namespace of a user's own projects, or `undefined`. */
+export function findPersonal(db: Reader, userId: number): Awaitable<Namespace | undefined> {
+  return db.one<Namespace>(BY_OWNER, [userId]);
+}
+
+/** Every group, by full path. */
+export function allGroups(db: Reader): Awaitable<Namespace[]> {
+  return db.all<Namespace>(GROUPS);
+}
+
+/** A user's highest level in a namespace: as a member of it or of a group above, or as its owner; 0 if none. */
+export async function levelIn(
+  db: Reader,
+  namespaceId: number,
+  userId: number,
+  today: string,
+): Promise<number> {
+  const found = await db.one<{ level: number | null }>(
+    `select max(level) as level from (
+       select m.access_level as level from members m
+       join namespace_ancestors a on a.ancestor_id = m.namespace_id
+       where a.namespace_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+       union all
+       select 50 from namespaces where id = ? and owner_id = ?) as levels`,
+    [namespaceId, userId, today, namespaceId, userId],
+  );
+  return found?.level ?? 0;
+}
+
+/** Whether a namespace or project has this full path, ignoring case. */
+export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from namespaces where lower(full_path) = lower(?)
+     union all select 1 from projects where lower(full_path) = lower(?) limit 1`,
+    [fullPath, fullPath],
+  );
+  return found.length > 0;
+}
+
+/** Adds a namespace with its rows of ancestors, and returns its id. */
+export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
+  const { parent } = namespace;
+  const id = await insertRow(db, "namespaces", {
+    kind: namespace.kind,
+    name: namespace.name,
+    path: namespace.path,
+    full_name: parent ? `${parent.full_name} / ${namespace.name}` : namespace.name,
+    full_path: parent ? `${parent.full_path}/${namespace.path}` : namespace.path,
+    description: namespace.description ?? "",
+    visibility: namespace.visibility,
+    parent_id: parent?.id ?? null,
+    owner_id: namespace.owner_id ?? null,
+    lfs_enabled: namespace.lfs_enabled === false ? 0 : 1,
+    request_access_enabled: namespace.request_access_enabled ? 1 : 0,
+    created_at: now,
+    updated_at: now,
+  });
+  await db.run(
+    `insert into namespace_ancestors (namespace_id, ancestor_id, depth)
+     select ?, ancestor_id, depth + 1 from namespace_ancestors where namespace_id = ?`,
+    [id, parent?.id ?? 0],
+  );
+  await db.run(
+    "insert into namespace_ancestors (namespace_id, ancestor_id, depth) values (?, ?, 0)",
+    [id, id],
+  );
+  return id;
+}
+
+/** Updates the full paths and names of a namespace and everything below it. */
+export async function renameBelow(
+  db: Database,
+  namespaceId: number,
+  from: Pick<Namespace, "full_path" | "full_name">,
+  to: Pick<Namespace, "full_path" | "full_name">,
+): Promise<void> {
+  const [namespaces, projects] = [
+    belowGroup("id", namespaceId),
+    belowGroup("namespace_id", namespaceId),
+  ];
+  await db.run(
+    `update namespaces set full_path = cast(? as text) || substr(full_path, ?),
+       full_name = cast(? as text) || substr(full_name, ?)
+     where ${namespaces.sql}`,
+    [
+      to.full_path,
+      [...from.full_path].length + 1,
+      to.full_name,
+      [...from.full_name].length + 1,
+      ...namespaces.values,
+    ],
+  );
+  await db.run(
+    `update projects set full_path = cast(? as text) || substr(full_path, ?) where ${projects.sql}`,
+    [to.full_path, [...from.full_path].length + 1, ...projects.values],
+  );
+}
+
+/** The longest full path of a namespace and everything below it. */
+export async function longestPath(db: Reader, namespaceId: number): Promise<string> {
+  const [namespaces, projects] = [
+    belowGroup("id", namespaceId),
+    belowGroup("namespace_id", namespaceId),
+  ];
+  const longest = await db.one<{ full_path: string }>(
+    `select full_path from (select full_path from namespaces where ${namespaces.sql}
+       union all select full_path from projects where ${projects.sql}) as paths
+     order by length(full_path) desc limit 1`,
+    [...namespaces.values, ...projects.values],
+  );
+  return longest?.full_path ?? "";
+}
+
+/** Removes a namespace and everything below it. */
+export async function remove(db: Database, namespaceId: number): Promise<void> {
+  await db.run("delete from namespaces where id = ?", [namespaceId]);
+}

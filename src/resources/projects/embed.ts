@@ -1,0 +1,118 @@
+import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+
+/** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
+export async function embed(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  viewer: Viewer,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await Promise.all([
+    embedOpenIssues(db, rows, presenter),
+    embedForkSources(db, rows, presenter, viewer),
+    embedPermissions(db, rows, presenter, viewer),
+  ]);
+}
+
+/** Fills in the source project of forks, if the caller may read it, with one query for all rows. */
+async function embedForkSources(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  viewer: Viewer,
+): Promise<void> {
+  if (!("forked_from_project" in presenter.fields)) return;
+  const at = presenter.at("forked_from_project");
+  const forks = rows.filter((row) => row[at] !== null);
+  if (forks.length === 0) return;
+  const among = placeholders([...new Set(forks.map((row) => row[at] as Value))]);
+  const visible = visibleProjects(viewer);
+  const found = await db.all<{
+    id: number;
+    name: string;
+    full_name: string;
+    path: string;
+    full_path: string;
+  }>(
+    `select p.id, p.name, n.full_name, p.path, p.full_path
+     from projects p join namespaces n on n.id = p.namespace_id
+     where p.id in (${among.sql}) and ${visible.sql}`,
+    [...among.values, ...visible.values],
+  );
+  const sources = new Map(
+    found.map(({ id, name, full_name, path, full_path }) => [
+      id as Value,
+      JSON.stringify({
+        id,
+        name,
+        name_with_namespace: `${full_name} / ${name}`,
+        path,
+        path_with_namespace: full_path,
+      }),
+    ]),
+  );
+  for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
+}
+
+/**
+ * Fills in the number of open issues that are not confidential, with one query for all rows. As in GitLab, projects
+ * with issues disabled have no count.
+ */
+async function embedOpenIssues(db: Reader, rows: Value[][], presenter: Presenter): Promise<void> {
+  if (!("open_issues_count" in presenter.fields)) return;
+  const at = presenter.at("open_issues_count");
+  const idAt = presenter.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const counted = await db.rows(
+    `select project_id, count(*) from issues
+     where project_id in (${among.sql}) and state = 'opened' and confidential = 0 group by project_id`,
+    among.values,
+  );
+  const counts = new Map(counted.map(([id, count]) => [id as Value, String(count)]));
+  const enabledAt = presenter.at("issues_enabled");
+  for (const row of rows) {
+    if (row[enabledAt] === 1) row[at] = counts.get(row[idAt] as Value) ?? "0";
+  }
+}
+
+/** Fills in the caller's access levels, with one query for all rows. */
+async function embedPermissions(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  { caller, today }: Viewer,
+): Promise<void> {
+  if (!("permissions" in presenter.fields) || !caller) return;
+  const permissionsAt = presenter.at("permissions");
+  const [idAt, namespaceAt] = [presenter.at("id"), presenter.at("namespace")];
+  const own = placeholders(rows.map((row) => row[idAt] as Value));
+  const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
+  const found = await db.rows(
+    `select 0 as of_group, m.project_id, m.access_level from members m
+     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})
+     union all
+     select 1, a.namespace_id, max(m.access_level) from members m
+     join namespace_ancestors a on a.ancestor_id = m.namespace_id
+     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+       and a.namespace_id in (${above.sql}) group by a.namespace_id`,
+    [caller.id, today, ...own.values, caller.id, today, ...above.values],
+  );
+  const projectLevels = levels(found.filter(([ofGroup]) => ofGroup === 0));
+  const groupLevels = levels(found.filter(([ofGroup]) => ofGroup === 1));
+  for (const row of rows) {
+    const project = projectLevels.get(row[idAt] as Value) ?? "null";
+    const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
+    row[permissionsAt] = `{"project_access":${project},"group_access":${group}}`;
+  }
+}
+
+/** The `*_access` object as JSON, by the id of the project or group. */
+function levels(rows: Value[][]): Map<Value, string> {
+  return new Map(
+    rows.map(([, id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
+  );
+}

@@ -1,0 +1,137 @@
+import type { Role } from "../../core/access/roles.ts";
+import {
+  idOf,
+  memberProjects,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
+import {
+  type KeysetPage,
+  type ListQuery,
+  type Page,
+  paginate,
+  paginateByKey,
+  type RowPage,
+} from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { embed } from "./embed.ts";
+
+/** Projects joined with their namespace, and with its owner if it is personal. */
+const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
+  left join users u on u.id = n.owner_id`;
+
+/** The filters of a list of projects. */
+export interface ProjectFilter {
+  /** Only projects directly in this namespace; with `below`, also in its subgroups. */
+  namespaceId?: number | undefined;
+  below?: boolean | undefined;
+  archived?: boolean | undefined;
+  visibility?: number | undefined;
+  search?: string | undefined;
+  /** Only projects that the caller owns. */
+  owned?: boolean | undefined;
+  /** Only projects the caller is a member of. */
+  membership?: boolean | undefined;
+  starred?: boolean | undefined;
+  role?: Role | undefined;
+  withIssuesEnabled?: boolean | undefined;
+  /** Only forks of this project. */
+  forkedFrom?: number | undefined;
+  idAfter?: number | undefined;
+  idBefore?: number | undefined;
+}
+
+/** The order of a list of projects. */
+export interface ProjectOrder {
+  orderBy: "id" | "name" | "path" | "created_at" | "updated_at" | "last_activity_at";
+  sort: "asc" | "desc";
+}
+
+/** The projects the caller may read. */
+export async function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  viewer: Viewer,
+  filter: ProjectFilter,
+  { orderBy, sort }: ProjectOrder,
+): Promise<RowPage> {
+  const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
+  const listed = await paginate(db, presenter, page, { ...filtered(viewer, filter), order });
+  await embed(db, listed.rows, presenter, viewer);
+  return listed;
+}
+
+/** The projects the caller may read, with keyset pagination by id. */
+export async function listByKey(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  viewer: Viewer,
+  filter: ProjectFilter,
+  direction: "asc" | "desc",
+): Promise<KeysetPage> {
+  const key = { column: "p.id", direction };
+  const listed = await paginateByKey(db, presenter, page, filtered(viewer, filter), key);
+  await embed(db, listed.rows, presenter, viewer);
+  return listed;
+}
+
+function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order"> {
+  const where = all([membership(viewer, filter), ...columnConditions(viewer, filter)]);
+  return {
+    from: `${PROJECTS} where ${where.sql}`,
+    countFrom: `projects p where ${where.sql}`,
+    values: where.values,
+  };
+}
+
+/** The condition on the caller's membership. */
+function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter): Condition {
+  if (owned) return memberProjects(viewer, "owner");
+  if (role || membership) return memberProjects(viewer, role);
+  return visibleProjects(viewer);
+}
+
+/** The conditions on the project itself. */
+function columnConditions(viewer: Viewer, filter: ProjectFilter): (Condition | undefined)[] {
+  const { archived, namespaceId, below, search } = filter;
+  return [
+    when("p.archived = ?", archived === undefined ? undefined : Number(archived)),
+    when("p.visibility = ?", filter.visibility),
+    below && namespaceId !== undefined
+      ? belowGroup("p.namespace_id", namespaceId)
+      : when("p.namespace_id = ?", namespaceId),
+    search ? contains(["p.name", "p.path", "p.description"], search) : undefined,
+    filter.starred ? starredBy(viewer) : undefined,
+    filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
+    when("p.forked_from_project_id = ?", filter.forkedFrom),
+    when("p.id > ?", filter.idAfter),
+    when("p.id < ?", filter.idBefore),
+  ];
+}
+
+function starredBy(viewer: Viewer): Condition {
+  const id = idOf(viewer);
+  return {
+    sql: `p.id in (select project_id from project_stars where user_id = ${id.sql})`,
+    values: id.values,
+  };
+}
+
+/** One project as a row of its presenter. */
+export async function row(
+  db: Reader,
+  presenter: Presenter,
+  projectId: number,
+  viewer: Viewer,
+): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${PROJECTS} where p.id = ?`, [
+    projectId,
+  ]);
+  await embed(db, [found as Value[]], presenter, viewer);
+  return found as Value[];
+}
