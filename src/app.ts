@@ -9,6 +9,7 @@ import { reencrypt } from "./auth/two-factor-secrets.ts";
 import { sweepInBackground } from "./background.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { Respond } from "./core/http/incoming.ts";
+import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
 import { createPipeline } from "./core/http/pipeline.ts";
 import { Running } from "./core/http/running.ts";
@@ -68,21 +69,29 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
-/** {@link createApp} on a store that is already open, which the application closes when it ends. */
-export async function createAppOn(store: Store, options: AppOptions): Promise<App> {
+/**
+ * {@link createApp} on a store that is already open, which the application closes when it ends.
+ *
+ * @param extra mounts to add to our own
+ */
+export async function createAppOn(
+  store: Store,
+  options: AppOptions,
+  extra: readonly Mount[] = [],
+): Promise<App> {
   try {
-    return await start(store, options);
+    return await start(store, options, extra);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function start(store: Store, options: AppOptions): Promise<App> {
+async function start(store: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const mounted = mounts({ flows: { implicit, password }, pages: site.pages });
+  const mounted = [...mounts({ flows: { implicit, password }, pages: site.pages }), ...extra];
   const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
@@ -108,7 +117,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const running = new Running();
+  const running = new Running(onError);
   const pipeline = createPipeline({
     store,
     mounts: mounted,

@@ -16,7 +16,7 @@ import {
 } from "./adapters.ts";
 import type { App } from "./app.ts";
 import type { RequestOptions } from "./core/http/fetch.ts";
-import type { Incoming, Reply } from "./core/http/incoming.ts";
+import { type Incoming, isStreamed, type Reply } from "./core/http/incoming.ts";
 import { networkOf } from "./core/http/network.ts";
 import { forwarded, originOf } from "./core/http/origin.ts";
 import { type OptionSchemas, optionsOf, wholeOption, wholeOrFalseOption } from "./core/options.ts";
@@ -86,10 +86,14 @@ function middlewareOf(
 ): Middleware {
   return async (req, res, next) => {
     const cutStalled = () => closeWhenStalled(req, res, stallTimeout);
+    const beforeBody = () => {
+      cutStalled();
+      if (waiting.delete(req)) res.writeContinue();
+    };
     try {
       const isLast = next === undefined;
       const reply = await app.respond(
-        incomingOf(req, { trustProxy, ownsRoot, isLast }, cutStalled),
+        incomingOf(req, { trustProxy, ownsRoot, isLast }, beforeBody),
       );
       if (reply) {
         send(reply, req, res);
@@ -106,20 +110,23 @@ function middlewareOf(
   };
 }
 
+/** Requests whose clients wait for `100 Continue` until they send the body (RFC 9110 §10.1.1). */
+const waiting = new WeakSet<object>();
+
 /** Whether some of an answer still has to be sent. Mostly the system takes all of it at once. */
 function isOnItsWay({ body }: Reply, { socket }: ServerResponse): boolean {
-  return (body !== null && typeof body !== "string") || !socket || socket.writableLength > 0;
+  return isStreamed(body) || !socket || socket.writableLength > 0;
 }
 
 const watched = new WeakSet<ServerResponse>();
 
-/** Closes the connection after a time without traffic, unless the server is still working on the answer. */
+/** Closes the connection after a time without traffic, unless it is the server's turn to send. */
 function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: number): void {
   res.setTimeout(milliseconds);
   if (watched.has(res)) return;
   watched.add(res);
   res.on("timeout", () => {
-    if (res.headersSent || !req.complete) res.destroy();
+    if (res.writableLength > 0 || !req.complete) res.destroy();
   });
 }
 
@@ -152,14 +159,19 @@ const CONNECTIONS_PER_ADDRESS = 256;
 const BACKLOG = 4096;
 
 function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): HttpServer {
+  const answer = middlewareOf(app, options, true);
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT,
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: CHECKING_INTERVAL,
     },
-    middlewareOf(app, options, true),
+    answer,
   );
+  server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
+    waiting.add(req);
+    answer(req, res);
+  });
   const most =
     options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);
   if (most !== false) limitConnections(server, most);
@@ -281,6 +293,7 @@ function incomingOf(
       return bodyOf(req);
     },
     parsedBody: parsedBodyOf(req),
+    isBodyDecoded: Boolean(req.rawBody) || req.readableEnded,
     base: baseOf(req, target, authority, trusted),
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
     ownsRoot,
@@ -364,16 +377,18 @@ function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
   // The host gave up waiting.
   if (res.headersSent) return;
   const { status, headers, body } = reply;
+  // The client may send the body nevertheless, so that nothing else can follow on the connection.
+  if (waiting.has(req)) headers["connection"] = "close";
+  if (!req.complete) res.once("finish", () => req.resume());
   if (body === null) {
     res.writeHead(status, headers).end();
     return;
   }
-  const isText = typeof body === "string";
-  const length = isText ? Buffer.byteLength(body) : body.length;
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
   if (length !== undefined) headers["content-length"] = String(length);
   res.writeHead(status, headers);
   if (req.method === "HEAD") res.end();
-  else if (!isText) {
+  else if (isStreamed(body)) {
     // Stops reading if the client disconnects, and closes the connection if reading fails.
     pipeline(Readable.from(body.chunks()), res, () => undefined);
   } else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
@@ -387,7 +402,7 @@ const LINGER = 1000;
  * Answers a client that is still sending. Closing the connection at once could discard the answer before the client
  * reads it (RFC 9112 §9.6), so the rest of the body is read and discarded first, for {@link LINGER} at most.
  */
-function sendEarly(body: string, req: HostRequest, res: ServerResponse): void {
+function sendEarly(body: string | Uint8Array, req: HostRequest, res: ServerResponse): void {
   res.write(body);
   const end = () => {
     clearTimeout(timer);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
 import { createAppOn } from "../src/app.ts";
+import type { Mount } from "../src/core/http/mount.ts";
 import type { App, AppOptions } from "../src/index.ts";
 import type { Seed } from "../src/seed/input.ts";
 import { openStore } from "../src/store/open.ts";
@@ -181,13 +182,15 @@ export function clock(): number {
 }
 
 /** Creates an application on the engine under test, filled with {@link baseSeed} or another seed. */
-export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promise<TestApp> {
-  const { seed = baseSeed, ...given } = options;
+export async function testApp(
+  options: AppOptions & { seed?: Seed; extra?: readonly Mount[] } = {},
+): Promise<TestApp> {
+  const { seed = baseSeed, extra, ...given } = options;
   const { database, drop } = await newDatabase();
   const appOptions = { database, secretKey: SECRET_KEY, background: false, now: clock, ...given };
   const store = await openStore(database);
   const statements: string[] = [];
-  const app = await createAppOn(watched(store, statements), appOptions);
+  const app = await createAppOn(watched(store, statements), appOptions, extra);
   await app.admin.seed(seed);
   return {
     ...app,
@@ -196,7 +199,11 @@ export async function testApp(options: AppOptions & { seed?: Seed } = {}): Promi
     statements,
     call: (request, callOptions) => call(app, request, callOptions),
     another: async (others = {}) => {
-      const other = await createAppOn(await openStore(database), { ...appOptions, ...others });
+      const other = await createAppOn(
+        await openStore(database),
+        { ...appOptions, ...others },
+        extra,
+      );
       return { ...other, call: (request, callOptions) => call(other, request, callOptions) };
     },
     dispose: async () => {

@@ -54,7 +54,7 @@ export function documented({ mount }: Described, route: Route): Documented {
     route,
     operationId: operationIdOf(route),
     parameters: parametersOf(route),
-    scopes: route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]),
+    scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
     status:
       route.status ?? { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 }[route.method],
     answers: answersOf(route),

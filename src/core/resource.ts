@@ -24,13 +24,18 @@ export class Json {
   constructor(readonly value: unknown) {}
 }
 
-/** A complete answer built by the handler: a page, a redirect, or an error that must not roll back its writes. */
+/**
+ * A complete answer built by the handler: a page, a redirect, a file, or an error that must not roll back its writes.
+ */
 export class RawReply {
-  /** @param headers by lower-case name; with `content-type` if there is a body */
+  /**
+   * @param headers by lower-case name; with `content-type` if there is a body. Streamed bodies have no `etag` of
+   *   themselves.
+   */
   constructor(
     readonly status: number,
     readonly headers: Readonly<Record<string, string>>,
-    readonly body: string | null = null,
+    readonly body: string | Uint8Array | Bytes | null = null,
   ) {}
 }
 
@@ -43,22 +48,34 @@ export class AfterCommit {
   constructor(readonly read: (db: Reader) => Awaitable<Result>) {}
 }
 
-/** A file, sent piece by piece. Its headers include `content-type` and a strong `etag`. */
-export class FileReply {
-  constructor(
-    readonly headers: Readonly<Record<string, string>>,
-    readonly body: Bytes,
-  ) {}
-}
-
 /** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */
-export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | FileReply | undefined;
+export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | undefined;
 
 /** The request, for the few handlers that need more than its attributes. */
 export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
 
-/** What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. */
-export interface PrepareContext<C extends Caller | undefined = Caller | undefined> {
+/**
+ * How a route takes its body: `"parsed"` into its attributes; as `"bytes"`; or as a `"stream"`, which never is in memory
+ * as a whole. Bytes and streams may be of any type, and compressed with gzip.
+ */
+export type BodyKind = "parsed" | "bytes" | "stream";
+
+/**
+ * What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. A streamed body
+ * can only be read here, so that no write waits for a client that sends slowly.
+ */
+export interface PrepareContext<
+  C extends Caller | undefined = Caller | undefined,
+  B extends BodyKind = BodyKind,
+  S extends Source | undefined = Source | undefined,
+> {
+  /**
+   * The body, if the route takes it as bytes or as a stream. A stream can be read once, and throws the client's errors
+   * (400, 413).
+   */
+  readonly body: { parsed: undefined; bytes: Uint8Array; stream: AsyncIterable<Uint8Array> }[B];
+  /** With such a body, the group or project the path begins with. The caller's role has been checked. */
+  readonly source: B extends "parsed" ? undefined : S;
   readonly store: Store;
   readonly request: RequestInfo;
   readonly caller: C;
@@ -99,11 +116,14 @@ export interface Context<
   P = unknown,
   Who extends Access = "anyone",
   S extends Source | undefined = Source,
+  B extends BodyKind = BodyKind,
 > {
   /** The database; for writing routes, the transaction. */
   readonly db: Db;
   /** Path, query and body attributes, read by the route's schemas. */
   readonly input: Input<A>;
+  /** The body, if the route takes it as bytes. */
+  readonly body: { parsed: undefined; bytes: Uint8Array; stream: undefined }[B];
   /** What the route's `prepare` returned. */
   readonly prepared: P;
   /** The group or project the path begins with; the caller may read it. `undefined` on routes without a source. */
@@ -141,6 +161,7 @@ interface RouteSpec<
   P = unknown,
   Who extends Access = Access,
   S extends Source | undefined = Source,
+  B extends BodyKind = BodyKind,
 > {
   /** One line for the reference. */
   summary: string;
@@ -156,13 +177,17 @@ interface RouteSpec<
   tier?: Tier;
   /** Attributes of path, query and body. */
   input?: A;
+  /** How the body is taken. Default `"parsed"`. */
+  body?: B;
+  /** Maximum bytes of the body, also after decompression. Default: the limit of all bodies. */
+  maxBodyBytes?: number;
   /** Names of attributes, at least one of which must be sent. */
   atLeastOne?: readonly (keyof A & string)[];
   /** Does slow work before the transaction opens, such as hashing a password. */
-  prepare?: (input: Input<A>, preparing: PrepareContext<CallerOf<Who>>) => Awaitable<P>;
+  prepare?: (input: Input<A>, preparing: PrepareContext<CallerOf<Who>, B, S>) => Awaitable<P>;
   /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
-  before?: (context: Context<A, Db, P, Who, S>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P, Who, S>) => Awaitable<Result | AfterCommit>;
+  before?: (context: Context<A, Db, P, Who, S, B>) => Awaitable<void>;
+  handle: (context: Context<A, Db, P, Who, S, B>) => Awaitable<Result | AfterCommit>;
   /**
    * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
    * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
@@ -175,7 +200,7 @@ interface RouteSpec<
     | ((context: Pick<Context<A, Db, P, Who, S>, "caller" | "input">) => Presenter);
   /** Example answers of routes without a presenter, for the reference; a field missing from one of them is optional. */
   examples?: readonly unknown[];
-  /** The status of success. Default: 200, 201 for POST, 204 without a result. */
+  /** The status of success. Default: 200, 201 for a writing POST, 204 without a result. */
   status?: number;
 }
 
@@ -246,9 +271,10 @@ type Declare<Prefix extends string, Db extends Reader, S extends Source | undefi
   const A extends Attributes,
   P,
   const Who extends Access = "user",
+  const B extends BodyKind = "parsed",
 >(
   path: Path,
-  spec: RouteSpec<A, Db, P, Who, S> &
+  spec: RouteSpec<A, Db, P, Who, S, B> &
     (S extends Source ? SourceSpec<A, Db, P, Who> : unknown) &
     WithParameters<`${Prefix}${Path}`, A>,
 ) => Route;

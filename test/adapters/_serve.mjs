@@ -25,7 +25,7 @@ async function respond(incoming) {
   if (incoming.path === "/slow") await new Promise((resolve) => setTimeout(resolve, 500));
   if (incoming.path === "/ip") return { status: 200, headers: {}, body: incoming.ip };
   const reply = await app.respond(incoming);
-  if (!reply?.body || typeof reply.body === "string") return reply;
+  if (typeof reply?.body?.chunks !== "function") return reply;
   const { body } = reply;
   async function* chunks() {
     try {

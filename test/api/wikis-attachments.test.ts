@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isStreamed } from "../../src/core/http/incoming.ts";
 import { createMiddleware, type Server, serve } from "../../src/node.ts";
 import { call, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
 
@@ -470,7 +471,7 @@ describe("on Node", () => {
         {
           respond: async (incoming) => {
             const reply = await app.respond(incoming);
-            if (!reply?.body || typeof reply.body === "string") return reply;
+            if (!reply || !isStreamed(reply.body)) return reply;
             const { body } = reply;
             const chunks = async function* () {
               try {

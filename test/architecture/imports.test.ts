@@ -121,7 +121,7 @@ it("the CLI imports only the public API", () => {
 
 it("hattip's router is imported in one file", () => {
   const users = importsBelow("src").filter(([, imported]) => imported === "@hattip/router");
-  expect(users.map(([file]) => file)).toEqual(["src/core/http/pipeline.ts"]);
+  expect(users.map(([file]) => file)).toEqual(["src/core/http/router.ts"]);
 });
 
 it("every resource is in the list, and the version is the package's", () => {

@@ -69,7 +69,22 @@ async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<U
   return all;
 }
 
-async function* limited(body: AsyncIterable<Uint8Array>, most: number) {
+/** Reports a truncated body as the client's error, not as a failure of the server. */
+export function uncut(
+  body: AsyncIterable<Uint8Array> | undefined,
+): AsyncIterable<Uint8Array> | undefined {
+  if (!body) return undefined;
+  return (async function* () {
+    try {
+      yield* body;
+    } catch {
+      throw unreadable("message body was cut short");
+    }
+  })();
+}
+
+/** Passes a body on. @throws ApiError 413 beyond `most` bytes */
+export async function* limited(body: AsyncIterable<Uint8Array>, most: number) {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;

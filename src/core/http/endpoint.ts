@@ -41,6 +41,7 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
 /** Checks what the types of a declaration can't, such as paths put together from variables. */
 function requireConsistent(route: Route, name: string): void {
   const wrong = (problem: string) => new TypeError(`${name}: ${problem}`);
+  if (route.body === "stream" && !route.prepare) throw wrong("only prepare can read a stream");
   const attributes = Object.keys(route.input ?? {});
   const parameters = [...route.path.matchAll(/:(\w+)/g)].map(([, found]) => found as string);
   // The first parameter after a source's word is looked up by the pipeline.

@@ -3,6 +3,7 @@ import type { QuotaUsage } from "../rate-limits.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
+import type { RawBody } from "./raw-body.ts";
 
 /** A request on its way through the pipeline. */
 export interface Exchange {
@@ -16,6 +17,8 @@ export interface Exchange {
   params: Record<string, string>;
   /** The format at the end of the path, after a dot that is not part of the last segment. */
   format?: string | undefined;
+  /** The body, if the route takes it as bytes or as a stream. */
+  body?: RawBody;
   /** The session cookie's value, if the mount has forms; a new one for visitors without a cookie. */
   session?: string;
   caller?: Caller | undefined;

@@ -1,6 +1,7 @@
+import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdapterRequestContext } from "@hattip/core";
-import type { Bytes, Incoming, Reply, Respond } from "./incoming.ts";
+import { type Bytes, type Incoming, isStreamed, type Reply, type Respond } from "./incoming.ts";
 import { forwarded, originOf } from "./origin.ts";
 
 /** How requests are read. */
@@ -18,6 +19,8 @@ interface Origin extends RequestOptions {
   prefix: string;
   /** The client's address, `""` if unknown. */
   ip: string;
+  /** Node's own response, if hattip's adapter for Node sends the answer. */
+  outgoing?: ServerResponse | undefined;
 }
 
 /** Creates a handler for hattip's adapters, which pass it a `Request` and expect a `Response`. */
@@ -27,8 +30,15 @@ export function createHattipHandler(
 ): (context: AdapterRequestContext) => Promise<Response> {
   return (context) => {
     const { request, ip } = context;
-    return answered(respond, request, { trustProxy, prefix: "", ip }, () => context.passThrough());
+    const outgoing = outgoingOf(context.platform);
+    const origin = { trustProxy, prefix: "", ip, outgoing };
+    return answered(respond, request, origin, () => context.passThrough());
   };
+}
+
+function outgoingOf(platform: unknown): ServerResponse | undefined {
+  const { name, response } = (platform ?? {}) as { name?: string; response?: ServerResponse };
+  return name === "node" ? response : undefined;
 }
 
 /** Options of {@link App.fetch}. */
@@ -74,10 +84,10 @@ async function answered(
     ? incomingOf(request, origin)
     : undefined;
   const reply = incoming && (await respond(incoming));
-  if (reply) return responseOf(reply, request);
+  if (reply) return responseOf(reply, request, origin.outgoing);
   passThrough();
   const last = incoming && (await respond({ ...incoming, isLast: true }));
-  return last ? responseOf(last, request) : notFound();
+  return last ? responseOf(last, request, origin.outgoing) : notFound();
 }
 
 function notFound(): Response {
@@ -110,18 +120,23 @@ async function* bytesOf(body: ReadableStream<Uint8Array>) {
   yield* body.values({ preventCancel: true });
 }
 
-function responseOf({ status, headers, body }: Reply, request: Request): Response {
-  if (body !== null && typeof body !== "string") {
+function responseOf(
+  { status, headers, body }: Reply,
+  request: Request,
+  outgoing: ServerResponse | undefined,
+): Response {
+  if (isStreamed(body)) {
     if (body.length !== undefined) headers["content-length"] = String(body.length);
-    return new Response(request.method === "HEAD" ? null : streamOf(body), { status, headers });
+    const sent = request.method === "HEAD" ? null : streamOf(body, outgoing);
+    return new Response(sent, { status, headers });
   }
   const sent =
     body === null || request.method === "HEAD"
       ? null
       : headers["connection"] === "close" && request.body
-        ? lingering(body, request.body)
+        ? lingering(body, request.body, outgoing)
         : body;
-  return new Response(sent, { status, headers });
+  return new Response(sent as BodyInit | null, { status, headers });
 }
 
 /** How long the rest of a refused body is discarded, in milliseconds. */
@@ -131,35 +146,54 @@ const LINGER = 1000;
  * The body of an answer to a client that is still sending: it ends when the client stops, or after {@link LINGER}.
  * Closing the connection earlier could discard the answer before the client reads it (RFC 9112 §9.6).
  */
-function lingering(body: string, upload: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function lingering(
+  body: string | Uint8Array,
+  upload: ReadableStream<Uint8Array>,
+  outgoing: ServerResponse | undefined,
+): ReadableStream<Uint8Array> {
   const readPast = async () => {
     for await (const _ of upload);
   };
   return new ReadableStream({
-    async start(controller) {
-      controller.enqueue(new TextEncoder().encode(body));
+    start(controller) {
+      controller.enqueue(typeof body === "string" ? new TextEncoder().encode(body) : body);
+    },
+    // Called when the body has been taken.
+    async pull(controller) {
       await Promise.race([
         readPast().catch(() => undefined),
         sleep(LINGER, undefined, { ref: false }),
       ]);
       controller.close();
+      // hattip's adapter for Node sends nothing more once the request has been read.
+      outgoing?.end();
     },
   });
 }
 
-/** Streams a body as fast as the client reads it; a client that disconnects ends the reading. */
-function streamOf(body: Bytes): ReadableStream<Uint8Array> {
+/**
+ * Streams a body as fast as the client reads it; a client that disconnects ends the reading. hattip's adapter for Node
+ * needs help: it doesn't notice a client that leaves after its request was read, and ends a broken body as if it were
+ * complete.
+ */
+function streamOf(body: Bytes, outgoing: ServerResponse | undefined): ReadableStream<Uint8Array> {
   const chunks = body.chunks()[Symbol.asyncIterator]();
+  const cancel = async () => void (await chunks.return?.());
+  if (outgoing?.destroyed) void cancel();
+  else outgoing?.once("close", cancel);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        try {
+          const { done, value } = await chunks.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          outgoing?.destroy();
+          throw error;
+        }
       },
-      async cancel() {
-        await chunks.return?.();
-      },
+      cancel,
     },
     { highWaterMark: 0 },
   );

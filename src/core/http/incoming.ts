@@ -16,6 +16,8 @@ export interface Incoming {
   body(): AsyncIterable<Uint8Array> | undefined;
   /** The body, if the host's own parser has consumed it. */
   readonly parsedBody?: unknown;
+  /** Whether the host has read the body, and undone its `Content-Encoding` as body parsers do. Default false. */
+  readonly isBodyDecoded?: boolean;
   /**
    * Origin and mount as the client sees them, without a trailing slash; `undefined` if the client's `Host` is not a
    * valid origin.
@@ -47,15 +49,24 @@ export interface Reply {
   status: number;
   /** By lower-case name. */
   headers: Record<string, string>;
-  body: string | Bytes | null;
+  body: string | Uint8Array | Bytes | null;
 }
 
 /** A body that is sent piece by piece, as fast as the client takes it. */
 export interface Bytes {
   /** In bytes; `undefined` if it is known only at the end. */
-  readonly length: number | undefined;
-  /** Starts reading; called only if the body is sent. */
+  readonly length?: number | undefined;
+  /**
+   * Starts reading; called only if the body is sent, so not for HEAD. If the client disconnects, the iterator's
+   * `return()` is called at once: in a generator, `finally` runs as soon as what it waits for is over. If reading fails,
+   * the connection is closed, so that the client sees that the body is incomplete.
+   */
   chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** Whether a body is sent piece by piece. */
+export function isStreamed(body: Reply["body"]): body is Bytes {
+  return typeof body === "object" && body !== null && !(body instanceof Uint8Array);
 }
 
 /** Answers a request, or returns `undefined` if its path is not ours and `isLast` is not set. */

@@ -7,6 +7,14 @@ const MOST_UNREAD = 32 * 1024 * 1024;
 /** Bytes passed to a connection at a time. */
 const PIECE = 64 * 1024;
 
+/** An answer was aborted, since its client did not read it. */
+export class SlowReaderError extends Error {
+  override readonly name = "SlowReaderError";
+  constructor() {
+    super("the client reads too slowly");
+  }
+}
+
 /** What is in memory of an answer until its client has read it. */
 interface Unread {
   readonly bytes: number;
@@ -37,8 +45,8 @@ function turn(): Promise<void> {
 }
 
 /** Sends a complete answer in pieces. */
-export function inPieces(text: string): Bytes {
-  const bytes = Buffer.from(text);
+export function inPieces(body: string | Uint8Array): Bytes {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   return {
     length: bytes.length,
     chunks: () => asRead({ bytes: bytes.length, pieces: cut(bytes) }),
@@ -84,13 +92,13 @@ function* cut(bytes: Uint8Array): Generator<Uint8Array> {
  * Yields pieces as the client reads them. If too many bytes of this process are unread, the answer whose client has not
  * read for the longest time is aborted.
  *
- * @throws Error if it is this one
+ * @throws SlowReaderError if it is this one
  */
 async function* asRead(answer: Unread): AsyncGenerator<Uint8Array> {
   add(answer);
   try {
     for (;;) {
-      if (!answer.pieces) throw new Error("the client reads too slowly");
+      if (!answer.pieces) throw new SlowReaderError();
       // Move it to the end: its client has just read.
       unread.delete(answer);
       unread.add(answer);

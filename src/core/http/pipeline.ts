@@ -1,4 +1,4 @@
-import type { Database, Store } from "../../store/port.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
 import type { Caller, Person } from "../access/caller.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
@@ -7,7 +7,7 @@ import type { Attributes } from "../input.ts";
 import { LONGEST_QUERY, type Page, type PageLimits, readPage } from "../pagination.ts";
 import { presenter } from "../presenter.ts";
 import type { SignInLimits } from "../rate-limits.ts";
-import { AfterCommit, type Context, type Result } from "../resource.ts";
+import { AfterCommit, type Context, type Result, type Route } from "../resource.ts";
 import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
 import { type LogEntry, logEntryOf } from "./access-log.ts";
@@ -24,6 +24,7 @@ import type { Exchange } from "./exchange.ts";
 import { isSafe, type Reply, type Respond } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
+import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
 import { readParameters, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
 import { createMountRouter, wantsPage } from "./router.ts";
@@ -137,10 +138,23 @@ async function admitUpload(
   const db = settings.store.reader();
   const caller = await authorizeCaller(settings, db, endpoint, exchange, sent, now);
   const id = decodePath(exchange.params["id"] as string);
-  const source = await findRouteSource(db, route, id, { caller, today: dayOf(now) }, caller);
+  return (await admit(settings, db, route, id, caller, now)) as Source;
+}
+
+/** Makes all checks of a group or project that are possible before the body is read. */
+async function admit(
+  { tier }: PipelineSettings,
+  db: Reader,
+  route: Route,
+  id: string,
+  caller: Caller | undefined,
+  now: number,
+): Promise<Source | undefined> {
+  const viewer = { caller, today: dayOf(now) };
+  const source = await findRouteSource(db, route, id, viewer, caller);
   const role = typeof route.role === "string" ? route.role : undefined;
-  requirePermission(route, role, source, caller, settings.tier);
-  return source as Source;
+  requirePermission(route, role, source, caller, tier);
+  return source;
 }
 
 async function answerWith(
@@ -160,9 +174,14 @@ async function answerWith(
     ? undefined
     : await identify(settings, endpoint, exchange, query, now);
   const limits = mount.bodyBytes ? { ...settings.body, bytes: mount.bodyBytes } : settings.body;
-  const parameters = isSafe(incoming)
-    ? query
-    : await readParameters(endpoint, incoming, limits, identified?.caller !== undefined, upload);
+  const raw = takesRawBody(route)
+    ? new RawBody(incoming, route.maxBodyBytes ?? limits.bytes)
+    : undefined;
+  if (raw) exchange.body = raw;
+  const parameters =
+    isSafe(incoming) || raw
+      ? query
+      : await readParameters(endpoint, incoming, limits, identified?.caller !== undefined, upload);
   // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
@@ -179,7 +198,19 @@ async function answerWith(
   );
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
-  const preparing = { store, request: incoming, caller: caller as Caller, signIns, now };
+  raw?.requireReadable();
+  const id = parameters["id"] as string;
+  const target = raw && (await admit(settings, reader, route, id, caller, now));
+  const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
+  const preparing = {
+    store,
+    request: incoming,
+    caller: caller as Caller,
+    body: bytes ?? raw?.chunks(),
+    source: target,
+    signIns,
+    now,
+  };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
   const viewer: Viewer = { caller, today: dayOf(now) };
@@ -190,7 +221,6 @@ async function answerWith(
       : route.presenter) ?? NOTHING;
 
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
-    const id = parameters["id"] as string;
     const source = await findRouteSource(db, route, id, viewer, caller);
     if (source && !route.isReading && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
@@ -198,6 +228,7 @@ async function answerWith(
     const context: Context<Attributes, Database> = {
       db,
       input,
+      body: bytes,
       prepared,
       source: source as Source,
       caller,
@@ -229,9 +260,6 @@ async function answerWith(
       await turn?.ready;
       // Only writing routes return an `AfterCommit`.
       return (await run(store.reader() as Database, left)) as Result;
-    } catch (error) {
-      settings.outages.failed(error);
-      throw error;
     } finally {
       turn?.end();
     }

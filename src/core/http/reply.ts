@@ -6,18 +6,18 @@ import type { Outages } from "../outages.ts";
 import { keysetHeaders, type Page, pageHeaders, type RowPage } from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
-import { FileReply, Json, RawReply, type Result, type Site } from "../resource.ts";
+import { Json, RawReply, type Result, type Site } from "../resource.ts";
 import { SecretKeyError } from "../secrets.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Incoming, isSafe, type Reply } from "./incoming.ts";
+import { type Incoming, isSafe, isStreamed, type Reply } from "./incoming.ts";
 import { isPartOfPage, writeParts } from "./large-page.ts";
 import { inPieces } from "./large-replies.ts";
 import { viewOf } from "./request.ts";
 import { csrfTokenOf, sessionCookie, sessionOf } from "./session-cookie.ts";
 
 const JSON_TYPE = "application/json";
-/** Longer answers, in characters, are sent as the client reads them. */
+/** Longer answers, in characters or bytes, are sent as the client reads them. */
 const LARGE = 256 * 1024;
 const EXPOSED_HEADERS =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After, " +
@@ -48,12 +48,9 @@ export function replyOf(
   incoming: Incoming,
 ): Reply {
   if (result === undefined) return { status: route.status ?? 204, headers: {}, body: null };
-  const status = route.status ?? (route.method === "POST" ? 201 : 200);
+  const status = route.status ?? (route.method === "POST" && !route.isReading ? 201 : 200);
   const headers: Record<string, string> = { "content-type": mount.contentType ?? JSON_TYPE };
   if (result instanceof RawReply) return replyOfAnswer(result);
-  if (result instanceof FileReply) {
-    return { status, headers: { ...result.headers }, body: result.body };
-  }
   if (result instanceof Json) return { status, headers, body: JSON.stringify(result.value) };
   if (Array.isArray(result)) return { status, headers, body: presenter.write(result, view) };
 
@@ -124,7 +121,7 @@ function knownAs(error: unknown): unknown {
 /** Adds the headers of every answer, and handles conditional GET. */
 export function finish(
   reply: Reply,
-  { incoming, mount, requestId, session, usage }: Exchange,
+  { incoming, mount, requestId, session, usage, body: received }: Exchange,
   url: string | undefined,
 ): void {
   const { headers } = reply;
@@ -142,7 +139,7 @@ export function finish(
   }
 
   if (isSafe(incoming) && reply.status === 200 && reply.body !== null) {
-    if (typeof reply.body === "string" && headers["cache-control"] !== "no-store") {
+    if (!isStreamed(reply.body) && headers["cache-control"] !== "no-store") {
       headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
     }
     const etag = headers["etag"];
@@ -152,9 +149,12 @@ export function finish(
       delete headers["content-type"];
     }
   }
+  // Not dropped by reading the rest of it: that may be long.
+  if (received?.isUnread) headers["connection"] = "close";
+  const { body } = reply;
   // HEAD needs only the length.
-  if (typeof reply.body === "string" && reply.body.length > LARGE && incoming.method !== "HEAD") {
-    reply.body = inPieces(reply.body);
+  if (body && !isStreamed(body) && body.length > LARGE && incoming.method !== "HEAD") {
+    reply.body = inPieces(body);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { ApiError, preconditionFailed, unauthorized, unreadable } from "../errors.ts";
+import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
-import { type BodyLimits, readBody } from "./body.ts";
+import { type BodyLimits, readBody, uncut } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
@@ -65,18 +65,6 @@ export async function readParameters(
     const { status, body: shown, headers } = unauthorized();
     throw new ApiError(status, shown, { ...headers, ...error.headers });
   }
-}
-
-/** Reports a truncated body as the client's error, not as a failure of the server. */
-function uncut(body: AsyncIterable<Uint8Array> | undefined): AsyncIterable<Uint8Array> | undefined {
-  if (!body) return undefined;
-  return (async function* () {
-    try {
-      yield* body;
-    } catch {
-      throw unreadable("message body was cut short");
-    }
-  })();
 }
 
 /**

@@ -95,10 +95,10 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       };
       await matchersOf(incoming.path)(matching as unknown as RequestContext);
       if (matching.reply) return matching.reply;
-      if (matching.allowed) return replyToOtherMethod(incoming, matching.allowed);
       const owner = mounts.find((mount) => ownsPath(mount, incoming.path));
+      if (owner) exchange.mount = owner;
+      if (matching.allowed) return replyToOtherMethod(incoming, matching.allowed);
       if (!owner) return undefined;
-      exchange.mount = owner;
       throw unknownIn(owner, incoming.path);
     },
   };

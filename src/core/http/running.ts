@@ -1,4 +1,5 @@
-import type { Bytes, Respond } from "./incoming.ts";
+import { isStreamed, type Respond } from "./incoming.ts";
+import { streamed } from "./streamed.ts";
 
 /** How long a closing application waits for running requests. */
 const GRACE_MILLISECONDS = 10_000;
@@ -8,6 +9,12 @@ export class Running {
   #count = 0;
   #closing = false;
   #idle: () => void = () => undefined;
+  readonly #onError: (error: unknown) => void;
+
+  /** @param onError notified of every streamed body that could not be read to its end */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
 
   readonly isClosing = (): boolean => this.#closing;
 
@@ -17,9 +24,7 @@ export class Running {
       this.#count += 1;
       try {
         const reply = await respond(incoming);
-        if (reply && reply.body !== null && typeof reply.body !== "string") {
-          reply.body = this.#countedBytes(reply.body);
-        }
+        if (reply && isStreamed(reply.body)) reply.body = streamed(reply.body, this.#watch);
         return reply;
       } finally {
         this.#leave();
@@ -39,23 +44,13 @@ export class Running {
     clearTimeout(timer);
   }
 
-  #countedBytes(bytes: Bytes): Bytes {
-    const begin = () => {
+  readonly #watch = {
+    began: () => {
       this.#count += 1;
-    };
-    const leave = () => this.#leave();
-    return {
-      length: bytes.length,
-      async *chunks() {
-        begin();
-        try {
-          yield* bytes.chunks();
-        } finally {
-          leave();
-        }
-      },
-    };
-  }
+    },
+    ended: () => this.#leave(),
+    failed: (error: unknown) => this.#onError(error),
+  };
 
   #leave(): void {
     this.#count -= 1;

@@ -4,7 +4,7 @@ import * as field from "../../core/field.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, FileReply, Json, type Resource, routes } from "../../core/resource.ts";
+import { type Context, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as wikis from "./queries.ts";
 import {
@@ -173,7 +173,8 @@ const wikiRoutes = [
       const { secret, file_name } = input;
       const blob = await wikis.findAttachment(db, source.id, secret, file_name);
       if (!blob) throw notFound();
-      return new FileReply(
+      return new RawReply(
+        200,
         { ...headersOf(file_name), etag: `"${blob.sha256}"` },
         { length: blob.size, chunks: () => wikis.bytesOf(db, blob) },
       );
