@@ -19,6 +19,8 @@ import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
 import type { SignInLimits } from "./core/rate-limits.ts";
 import type { Tier } from "./core/resource.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { Metrics, type ReadMetrics } from "./metrics/index.ts";
+import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { type MailOptions, startMailer } from "./notifications/mailer.ts";
 import { checkAppOptions } from "./options.ts";
@@ -159,11 +161,19 @@ export async function createAppOn(store: Store, options: AppOptions): Promise<Ap
   }
 }
 
-async function start(store: Store, options: AppOptions): Promise<App> {
+async function start(opened: Store, options: AppOptions): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const resources = mounts({ flows: { implicit, password }, pages: site.pages });
+  const running = new Running();
+  const metrics = new Metrics(opened, () => running.count);
+  const store = measured(opened, metrics.database);
+  const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
+  const resources = mounts({
+    flows: { implicit, password },
+    pages: site.pages,
+    metrics: readMetrics,
+  });
   const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
@@ -189,7 +199,6 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const running = new Running();
   const pipeline = createPipeline({
     store,
     resources,
@@ -213,12 +222,13 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
+    onRequest: metrics.count,
     outages,
   });
 
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
-  const admin = createAdmin({ store, now, retention, url, secrets });
+  const admin = createAdmin({ store, now, retention, url, secrets, readMetrics });
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
@@ -229,6 +239,7 @@ async function start(store: Store, options: AppOptions): Promise<App> {
     endSweeping?.();
     await running.end();
     await mailer?.stop();
+    metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();
     await store.close();

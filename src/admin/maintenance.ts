@@ -41,6 +41,8 @@ export interface MaintenanceAdmin {
    * @throws what `work` throws
    */
   runJob<T>(job: PeriodicJob, work: () => Promise<T>): Promise<T | undefined>;
+  /** Returns the application's metrics in Prometheus' text format, as `GET /-/metrics` (docs/metrics.md). */
+  metrics(): Promise<string>;
   /** Fills the database with data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
@@ -54,7 +56,12 @@ const PURGE = optionsOf({
 });
 
 /** Creates {@link MaintenanceAdmin}. */
-export function maintenanceAdmin({ store, now, retention }: AdminContext): MaintenanceAdmin {
+export function maintenanceAdmin({
+  store,
+  now,
+  retention,
+  readMetrics,
+}: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("purgeEvents", PURGE, options);
     const age = options.olderThan ?? retention;
@@ -70,6 +77,7 @@ export function maintenanceAdmin({ store, now, retention }: AdminContext): Maint
         return { ...(await purge()), members };
       }),
     runJob,
+    metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };

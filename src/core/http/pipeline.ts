@@ -106,6 +106,16 @@ export interface LogEntry {
   sudoer?: string;
 }
 
+/** A request that was answered, for metrics. */
+export interface AnsweredRequest {
+  method: string;
+  /** The pattern of its path, such as `/api/v4/projects/:id`; `undefined` if there is none. */
+  route: string | undefined;
+  status: number;
+  /** Milliseconds until the answer was ready. */
+  duration: number;
+}
+
 /** The settings of the pipeline. */
 export interface PipelineSettings extends AuthSettings {
   store: Store;
@@ -134,6 +144,8 @@ export interface PipelineSettings extends AuthSettings {
   /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
+  /** Called with each request that was answered, for metrics. */
+  onRequest: (request: AnsweredRequest) => void;
   /** Notified of every failure that is not the client's. */
   outages: Outages;
 }
@@ -143,6 +155,8 @@ interface Exchange {
   incoming: Incoming;
   /** The mount of the matched route. */
   mount?: Mount;
+  /** The pattern of the path, such as `/api/v4/projects/:id`. */
+  route?: string;
   /** The session cookie's value, if the mount takes sessions; a new one for visitors without a cookie. */
   session?: string;
   requestId: string;
@@ -220,6 +234,10 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const took = performance.now() - started;
     // Not for pages, which check passwords.
     if ((exchange.mount ?? API) === API) reply.headers["x-runtime"] = (took / 1000).toFixed(6);
+    if (isOurs || incoming.ownsRoot) {
+      const { method } = incoming;
+      settings.onRequest({ method, route: exchange.route, status: reply.status, duration: took });
+    }
     if (settings.log && (isOurs || incoming.ownsRoot)) {
       settings.log({
         time: new Date(settings.now()).toISOString(),
@@ -279,6 +297,7 @@ function createRouting(
     const answer = answerer(settings, methods);
     router.use(matcherOf(path, takesFormat(path, methods)), async (context) => {
       const exchange = context as unknown as Exchange;
+      exchange.route = path;
       const reply = await answer(exchange);
       if (!reply) return undefined;
       exchange.reply = reply;
