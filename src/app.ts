@@ -17,6 +17,8 @@ import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { Metrics, type ReadMetrics } from "./metrics/index.ts";
+import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
@@ -87,14 +89,19 @@ export async function createAppOn(
   }
 }
 
-async function start(store: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
+async function start(opened: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const mounted = [...mounts({ flows: { implicit, password }, pages: site.pages }), ...extra];
-  const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
+  const running = new Running(onError);
+  const metrics = new Metrics(opened, () => running.count);
+  const store = measured(opened, metrics.database);
+  const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
+  const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
+  const mounted = [...mounts(chosen), ...extra];
+  const url = options.url?.replace(/\/+$/, "");
   await migrate(
     store,
     mounted.flatMap(({ resources }) => resources).flatMap(({ migrations }) => migrations),
@@ -117,7 +124,6 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const running = new Running(onError);
   const pipeline = createPipeline({
     store,
     mounts: mounted,
@@ -141,12 +147,13 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
+    onRequest: metrics.count,
     outages,
   });
 
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
-  const admin = createAdmin({ store, now, retention, url, secrets });
+  const admin = createAdmin({ store, now, retention, url, secrets, readMetrics });
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
@@ -157,6 +164,7 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     endSweeping?.();
     await running.end();
     await mailer?.stop();
+    metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();
     await store.close();

@@ -4,6 +4,7 @@ export type { AuditRecord } from "./admin/audit.ts";
 export type { DependencyScan } from "./admin/dependencies.ts";
 export type { GroupChange, GroupRecord } from "./admin/groups.ts";
 export type { Admin } from "./admin/index.ts";
+export type { TaskRecord, WorkerRecord } from "./admin/jobs.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";
 export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";

@@ -35,7 +35,7 @@ const ORDER = [
   ["core"],
   ["audit", "jobs"],
   ["auth"],
-  ["dependencies"],
+  ["dependencies", "metrics"],
   ["resources"],
   ["notifications"],
   ["pages"],
