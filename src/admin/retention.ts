@@ -1,6 +1,6 @@
 import * as audit from "../audit/queries.ts";
 import { dayOf } from "../core/time.ts";
-import * as events from "../resources/events/queries.ts";
+import * as events from "../resources/events/record.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Progress } from "../seed/index.ts";
 import type { Awaitable, Database, Store } from "../store/port.ts";

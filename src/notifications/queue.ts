@@ -58,8 +58,8 @@ export async function stepOf(db: Reader, task: outbox.Task, now: number): Promis
     return send && { send };
   }
   const event = await findEvent(db, eventId);
-  const told = event ? await recipients(db, event, dayOf(now)) : [];
-  const mails = told.map((one): Payload => ({ event: eventId, user: one.id, reason: one.reason }));
+  const notified = event ? await recipients(db, event, dayOf(now)) : [];
+  const mails = notified.map(({ id, reason }): Payload => ({ event: eventId, user: id, reason }));
   return { fanOut: (write) => outbox.add(write, MAIL, mails, now) };
 }
 

@@ -9,8 +9,13 @@ import * as awards from "../resources/award-emoji/queries.ts";
 import * as badges from "../resources/badges/queries.ts";
 import * as boards from "../resources/boards/queries.ts";
 import * as dependencies from "../resources/dependencies/queries.ts";
-import * as events from "../resources/events/queries.ts";
+import * as events from "../resources/events/record.ts";
 import * as groups from "../resources/groups/queries.ts";
+import { ISSUE } from "../resources/issuables/issue.ts";
+import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
+import * as issuables from "../resources/issuables/queries.ts";
+import * as todos from "../resources/issuables/todos.ts";
+import type { IssuableType } from "../resources/issuables/type.ts";
 import * as issues from "../resources/issues/queries.ts";
 import * as labels from "../resources/labels/queries.ts";
 import * as members from "../resources/members/queries.ts";
@@ -19,7 +24,6 @@ import * as milestones from "../resources/milestones/queries.ts";
 import * as notes from "../resources/notes/queries.ts";
 import * as notifications from "../resources/notification-settings/queries.ts";
 import * as projects from "../resources/projects/queries.ts";
-import * as todos from "../resources/todos/queries.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import * as users from "../resources/users/queries.ts";
 import { requireFree } from "../resources/users/rules.ts";
@@ -388,7 +392,7 @@ class Seeding {
       },
       at,
     );
-    await this.#issuable(issues.ISSUE, issue, { ...made, at }, project);
+    await this.#issuable(ISSUE, issue, { ...made, at }, project);
     this.#made.issues += 1;
     this.#advance();
   }
@@ -410,14 +414,14 @@ class Seeding {
       },
       at,
     );
-    await this.#issuable(mergeRequests.MERGE_REQUEST, request, { ...made, at }, project);
+    await this.#issuable(MERGE_REQUEST, request, { ...made, at }, project);
     this.#made.merge_requests += 1;
     this.#advance();
   }
 
   /** Writes what issues and merge requests have in common, with its events. */
   async #issuable(
-    kind: issues.Kind,
+    kind: IssuableType,
     data: SeedIssue | SeedMergeRequest,
     { id, iid, at }: { id: number; iid: number; at: number },
     project: ProjectOwner,
@@ -425,9 +429,9 @@ class Seeding {
     const { title, author, state } = data;
     const target = { type: kind.prefix, id, iid, title };
     await this.#tell(project.id, author, { action: "created", target }, at);
-    await issues.replaceLabels(this.#db, kind, id, await this.#labelIds(data.labels, project));
+    await issuables.replaceLabels(this.#db, kind, id, await this.#labelIds(data.labels, project));
     const assignees = data.assignees.map((username) => this.#userId(username));
-    await issues.replaceAssignees(this.#db, kind, id, assignees);
+    await issuables.replaceAssignees(this.#db, kind, id, assignees);
     for (const note of data.notes) {
       const when = note.created_at ?? at;
       const author_id = this.#userId(note.author);
@@ -455,7 +459,7 @@ class Seeding {
   }
 
   async #todos(
-    kind: issues.Kind,
+    kind: IssuableType,
     { todos: usernames, assignees, author, state }: SeedIssue | SeedMergeRequest,
     about: todos.About,
     at: number,

@@ -123,8 +123,9 @@ it("hattip's router is imported in one file", () => {
 });
 
 it("every resource is in the list, and the version is the package's", () => {
+  // `issuables` has what issues and merge requests share, and no routes of its own.
   const folders = readdirSync(join(root, "src/resources"), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && entry.name !== "issuables")
     .map(({ name }) => `src/resources/${name}/index.ts`);
   const listed = importsBelow("src/resources")
     .filter(([file]) => file === "src/resources/index.ts")

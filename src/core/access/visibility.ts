@@ -95,6 +95,31 @@ export function visibleCode(viewer: Viewer | EachUser): Condition {
   return openOrMember(viewer, "reporter");
 }
 
+/**
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
+ * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
+ */
+export function visibleIssues(viewer: Viewer | EachUser): Condition {
+  const isEach = "each" in viewer;
+  if (!isEach && viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
+  if (!isEach && !viewer.caller) {
+    return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
+  }
+  const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter")];
+  return {
+    sql: `(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
+      or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
+      or ${reporter.sql}))`,
+    values: [...id.values, ...id.values, ...reporter.values],
+  };
+}
+
+/** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
+export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
+  const { sql, values } = visibleCode(viewer);
+  return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
+}
+
 /** The condition under which the caller may read a row `n` of namespaces that is a group. */
 export function visibleGroups(viewer: Viewer): Condition {
   if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };

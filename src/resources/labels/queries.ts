@@ -1,13 +1,16 @@
 import type { Source } from "../../core/access/source.ts";
-import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  type Viewer,
+  visibleIssues,
+  visibleMergeRequests,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import { visibleIssues } from "../issues/queries.ts";
-import { visibleMergeRequests } from "../merge-requests/queries.ts";
 
 /** The colour of labels created without one. */
 export const DEFAULT_COLOR = "#428BCA";

@@ -8,7 +8,7 @@ import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
+import * as events from "../events/record.ts";
 import * as groups from "../groups/queries.ts";
 import * as members from "../members/queries.ts";
 import { basicProject, projectFilter, projectListInput, projectWithPermissions } from "./json.ts";
