@@ -75,9 +75,10 @@ export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent
 }
 
 /**
- * The users who are notified of an event that `record` (src/resources/events/record.ts) has recorded, and why: they subscribed, are mentioned, participate, watch or chose this kind
- * of event. Their settings for the project apply, else those for the nearest ancestor group, else the global ones. The
- * author, blocked users and users who may not read the subject are left out. Every thousand users cost a few statements.
+ * The users who are notified of an event, which `record` (src/resources/events/record.ts) has passed on, and why: they
+ * subscribed, are mentioned, participate, watch or chose this kind of event. Their settings for the project apply, else
+ * those for the nearest ancestor group, else the global ones. The author, blocked users and users who may not read the
+ * subject are left out. Every thousand users cost a few statements.
  *
  * @param today `YYYY-MM-DD`: memberships that expire on or before it do not count
  */

@@ -50,15 +50,8 @@ export async function afterChanging(
   const { title = before.title, description = before.description } = input;
   await plan(context, type, id, input);
   if (input.title !== undefined || input.description !== undefined) {
-    await todos.mention(
-      context,
-      type,
-      { id },
-      {
-        after: [title, description],
-        before: [before.title, before.description],
-      },
-    );
+    const texts = { after: [title, description], before: [before.title, before.description] };
+    await todos.mention(context, type, { id }, texts);
   }
   await setState(context, type, { ...before, title }, input.state_event);
 }

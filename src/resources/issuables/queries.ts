@@ -45,8 +45,8 @@ export async function find(
 const USERS = 1000;
 
 /**
- * Which of these users may read an issuable and its project. The conditions are those of lists, checked
- * for many users in one statement.
+ * Which of these users may read an issuable and its project. The conditions are those of lists, checked for many users
+ * in one statement.
  *
  * @param today `YYYY-MM-DD`: memberships that expire on or before it have ended
  * @returns the ids of active users who may read it, in ascending order

@@ -85,14 +85,27 @@ export function listRoutes<A extends param.Attributes>(
   ];
 }
 
+/** Getting one issuable. */
+export function singleRoute(type: IssuableType): Route {
+  const { path, parameter, one, whenDisabled, jobTokens } = type;
+  const { get } = routes({ source: "project", features: [path], whenDisabled });
+  return get(`/${path}/:${parameter}`, {
+    ...(jobTokens && { jobTokens }),
+    summary: `Get ${one} by its number within the project`,
+    access: "anyone",
+    input: numberOf(type),
+    presenter: type.single,
+    handle: async (context) => {
+      const { id } = await findIssuable(context, type, context.input[parameter]);
+      return rowOf(context, type, id);
+    },
+  });
+}
+
 /** Subscribing to an issuable, and unsubscribing. */
 export function subscriptionRoutes(type: IssuableType): Route[] {
   const { path, parameter, one, whenDisabled } = type;
   const { post } = routes({ source: "project", features: [path], whenDisabled });
-  const number = { [parameter]: param.recordId() } as Record<
-    typeof parameter,
-    param.Attribute<number>
-  >;
   return (["subscribe", "unsubscribe"] as const).map((verb) =>
     post(`/${path}/:${parameter}/${verb}`, {
       whenArchived: "allow",
@@ -100,7 +113,7 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
         verb === "subscribe"
           ? `Subscribe to ${one}; 304 if the caller is already subscribed`
           : `Unsubscribe from ${one}; 304 if the caller is not subscribed`,
-      input: number,
+      input: numberOf(type),
       presenter: type.single,
       handle: async (context) => {
         const { db, caller, input } = context;
@@ -110,4 +123,10 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
       },
     }),
   );
+}
+
+/** The schema of the path parameter with an issuable's number. */
+function numberOf({ parameter }: IssuableType) {
+  const number = { [parameter]: param.recordId() };
+  return number as Record<typeof parameter, param.Attribute<number>>;
 }

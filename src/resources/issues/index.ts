@@ -12,7 +12,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type PlannedColumns, plannedColumns, planningInput } from "../issuables/planning.ts";
 import * as issuables from "../issuables/queries.ts";
-import { listRoutes, subscriptionRoutes } from "../issuables/routes.ts";
+import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as labels from "../labels/queries.ts";
@@ -156,16 +156,7 @@ export const issueResource: Resource = {
         return new AfterCommit((reader) => rowOf({ ...context, db: reader }, ISSUE, id));
       },
     }),
-    project.get("/issues/:issue_iid", {
-      summary: "Get an issue by its number within the project",
-      access: "anyone",
-      input: number,
-      presenter: ISSUE.single,
-      handle: async (context) => {
-        const { id } = await findIssuable(context, ISSUE, context.input.issue_iid);
-        return rowOf(context, ISSUE, id);
-      },
-    }),
+    singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {
       summary: "Change, close or reopen an issue",
       input: {

@@ -9,7 +9,7 @@ import { filterOf, listInput } from "../issuables/filters.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
-import { listRoutes, subscriptionRoutes } from "../issuables/routes.ts";
+import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
@@ -128,17 +128,7 @@ export const mergeRequestResource: Resource = {
         return rowOf(context, MERGE_REQUEST, created.id);
       },
     }),
-    project.get("/merge_requests/:merge_request_iid", {
-      jobTokens: true,
-      summary: "Get a merge request by its number within the project",
-      access: "anyone",
-      input: number,
-      presenter: MERGE_REQUEST.single,
-      handle: async (context) => {
-        const { id } = await findIssuable(context, MERGE_REQUEST, context.input.merge_request_iid);
-        return rowOf(context, MERGE_REQUEST, id);
-      },
-    }),
+    singleRoute(MERGE_REQUEST),
     project.put("/merge_requests/:merge_request_iid", {
       summary: "Change, close or reopen a merge request",
       input: {
