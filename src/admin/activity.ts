@@ -4,7 +4,7 @@ import * as param from "../core/input.ts";
 import { optionsOf, readArgument, readOptions } from "../core/options.ts";
 import { dayOf } from "../core/time.ts";
 import { findEvent, type Recipient, recipients } from "../notifications/recipients.ts";
-import * as events from "../resources/events/queries.ts";
+import * as events from "../resources/events/record.ts";
 import * as users from "../resources/users/queries.ts";
 import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
 import { type AdminContext, findSourceAsOperator, reference } from "./context.ts";

@@ -1,7 +1,7 @@
 import * as audit from "../audit/queries.ts";
 import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
-import * as events from "../resources/events/queries.ts";
+import * as events from "../resources/events/record.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Awaitable, Database, Store } from "../store/port.ts";
 

@@ -13,7 +13,7 @@ export interface View {
 }
 
 /** A field, or an object of fields, that knows where in a row its columns are. */
-export interface Bound {
+interface Bound {
   /** Its JSON text. */
   readonly write: (row: readonly Value[], view: View) => string;
   /** Its value, for readers that need no text: what `JSON.parse` would return for the text. Must not be changed. */

@@ -24,14 +24,17 @@ export function presenter(fields: Fields): Presenter {
     return known >= 0 ? known : columns.push(column) - 1;
   };
   const at = Object.values(fields).flatMap((field) => field.columns.map(indexOf));
+  const places = new Map(
+    Object.entries(fields).map(([name, field]) => [name, columns.indexOf(field.columns[0] ?? "")]),
+  );
   return {
     columns: columns.join(", "),
     fields,
     ...bindAll(fields, at),
     at: (name) => {
-      const index = columns.indexOf(fields[name]?.columns[0] as string);
-      if (index < 0) throw new Error(`the presenter has no column for ${name}`);
-      return index;
+      const place = places.get(name) ?? -1;
+      if (place < 0) throw new Error(`the presenter has no column for ${name}`);
+      return place;
     },
   };
 }

@@ -47,16 +47,15 @@ export interface Message {
  * id, so that duplicates can be recognized.
  */
 export function compose(mail: Notification, { from, url, token }: Sender): Message {
-  const isIssue = mail.subject_type === "Issue";
-  const [what, path] = isIssue ? ["issue", "issues"] : ["merge request", "merge_requests"];
-  const reference = `${isIssue ? "#" : "!"}${mail.iid}`;
+  const { name, path, sigil } = mail.subject_type;
+  const reference = `${sigil}${mail.iid}`;
   const host = new URL(url).hostname;
   const idOf = (thing: string) => `<${thing}-user-${mail.user_id}.${token}@${host}>`;
-  const thread = idOf(`${what.replace(" ", "-")}-${mail.subject_id}`);
+  const thread = idOf(`${name.replace(" ", "-")}-${mail.subject_id}`);
   const begins = mail.action === "created";
   const subject = `${mail.project} | ${mail.title} (${reference})`.replace(/\s+/g, " ");
   const lines = [
-    `${mail.author} ${VERBS[mail.action]} ${what} ${reference}: ${mail.title}`,
+    `${mail.author} ${VERBS[mail.action]} ${name} ${reference}: ${mail.title}`,
     ...(mail.body ? ["", shortened(mail.body)] : []),
     "",
     `${url}/${mail.project}/-/${path}/${mail.iid}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,

@@ -58,8 +58,8 @@ export async function stepOf(db: Reader, task: Task, now: number): Promise<Step>
     return send && { send };
   }
   const event = await findEvent(db, eventId);
-  const found = event ? await recipients(db, event, dayOf(now)) : [];
-  const mails = found.map((one): Payload => ({ event: eventId, user: one.id, reason: one.reason }));
+  const notified = event ? await recipients(db, event, dayOf(now)) : [];
+  const mails = notified.map(({ id, reason }): Payload => ({ event: eventId, user: id, reason }));
   return { fanOut: (write) => add(write, MAIL, mails, now) };
 }
 

@@ -1,6 +1,7 @@
 import { mentionsIn } from "../core/mentions.ts";
-import * as issues from "../resources/issues/queries.ts";
-import { MERGE_REQUEST } from "../resources/merge-requests/queries.ts";
+import { readers } from "../resources/issuables/queries.ts";
+import type { IssuableType } from "../resources/issuables/type.ts";
+import { targetOf, typeNamed } from "../resources/issuables/types.ts";
 import type { Flag, Flags, Level } from "../resources/notification-settings/queries.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
@@ -41,8 +42,8 @@ export interface Notification {
   action: string;
   author: string;
   project: string;
-  /** `Issue` or `MergeRequest`; for a note, the type of its target. */
-  subject_type: issues.Kind["type"];
+  /** What the event is about; for a note, its target. */
+  subject_type: IssuableType;
   subject_id: number;
   iid: number;
   title: string;
@@ -63,21 +64,21 @@ const FLAG_OF: Readonly<Record<string, Flag>> = {
 };
 
 /** The maximum number of users in one statement. */
-const PEOPLE = 1000;
+const USERS = 1000;
 
 /** The event with this id, or `undefined`. */
 export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent | undefined> {
-  const found = await db.one<NotifiableEvent>(
+  return db.one<NotifiableEvent>(
     "select id, project_id, author_id, action, target_type, target_id, created_at from events where id = ?",
     [id],
   );
-  return found;
 }
 
 /**
- * The users who are notified of an event, and why: they subscribed, are mentioned, participate, watch or chose this kind
- * of event. Their settings for the project apply, else those for the nearest ancestor group, else the global ones. The
- * author, blocked users and users who may not read the subject are left out. Every thousand users cost a few statements.
+ * The users who are notified of an event, which `record` (src/resources/events/record.ts) has passed on, and why: they
+ * subscribed, are mentioned, participate, watch or chose this kind of event. Their settings for the project apply, else
+ * those for the nearest ancestor group, else the global ones. The author, blocked users and users who may not read the
+ * subject are left out. Every thousand users cost a few statements.
  *
  * @param today `YYYY-MM-DD`: memberships that expire on or before it do not count
  */
@@ -92,19 +93,19 @@ export async function recipients(
   const ties = await tiesOf(db, event, subject);
   ties.delete(event.author_id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
-  const told: Recipient[] = [];
-  for (let start = 0; start < ids.length; start += PEOPLE) {
-    const some = ids.slice(start, start + PEOPLE);
+  const notified: Recipient[] = [];
+  for (let start = 0; start < ids.length; start += USERS) {
+    const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
     for (const { flags, ...person } of await settingsOf(db, event.project_id, some)) {
       const reason = reasonFor(person.level, flags[flag] === true, ties.get(person.id) as Set<Tie>);
       if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };
-    const able = new Set(await issues.readers(db, subject.kind, subject.id, candidates, today));
-    told.push(...chosen.filter(({ id }) => able.has(id)));
+    const able = new Set(await readers(db, subject.type, subject.id, candidates, today));
+    notified.push(...chosen.filter(({ id }) => able.has(id)));
   }
-  return told;
+  return notified;
 }
 
 /**
@@ -119,7 +120,7 @@ export async function findNotification(
   const event = await findEvent(db, eventId);
   const subject = event && (await subjectOf(db, event));
   if (!subject) return undefined;
-  const [reader] = await issues.readers(db, subject.kind, subject.id, { ids: [user] }, today);
+  const [reader] = await readers(db, subject.type, subject.id, { ids: [user] }, today);
   const [person] = reader === undefined ? [] : await settingsOf(db, event.project_id, [user]);
   if (!person) return undefined;
   const found = await db.one<{ author: string; project: string }>(
@@ -134,7 +135,7 @@ export async function findNotification(
       email: person.email,
       reason,
       action: event.action,
-      subject_type: subject.kind.type,
+      subject_type: subject.type,
       subject_id: subject.id,
       iid: subject.iid,
       title: subject.title,
@@ -144,9 +145,9 @@ export async function findNotification(
   );
 }
 
-/** The subject of an event: an issue or merge request; for comments, the one commented on. */
+/** The subject of an event: an issuable; for comments, the one commented on. */
 interface Subject {
-  kind: issues.Kind;
+  type: IssuableType;
   id: number;
   iid: number;
   title: string;
@@ -156,36 +157,37 @@ interface Subject {
 
 async function subjectOf(
   db: Reader,
-  { action, target_type: type, target_id: id }: NotifiableEvent,
+  { action, target_type: className, target_id: id }: NotifiableEvent,
 ): Promise<Subject | undefined> {
   if (id === null) return undefined;
-  if (type !== "Note") {
-    const kind = type === "Issue" ? issues.ISSUE : MERGE_REQUEST;
+  const type = typeNamed(className);
+  if (type) {
     const found = await db.one<{ iid: number; title: string; description: string | null }>(
-      `select iid, title, description from ${kind.table} where id = ?`,
+      `select iid, title, description from ${type.table} where id = ?`,
       [id],
     );
     if (!found) return undefined;
     const { iid, title, description } = found;
-    return { kind, id, iid, title, body: action === "created" ? description : null };
+    return { type, id, iid, title, body: action === "created" ? description : null };
   }
+  if (className !== "Note") return undefined;
   const note = await db.one<{
     body: string;
-    issue_id: number | null;
+    class_name: string;
     id: number;
     iid: number;
     title: string;
-  }>(
-    `select nt.body, nt.issue_id, coalesce(i.id, mr.id) as id, coalesce(i.iid, mr.iid) as iid,
-       coalesce(i.title, mr.title) as title
-     from notes nt left join issues i on i.id = nt.issue_id
-     left join merge_requests mr on mr.id = nt.merge_request_id where nt.id = ?`,
-    [id],
+  }>(NOTE, [id]);
+  const noteable = note && typeNamed(note.class_name);
+  return (
+    noteable && { type: noteable, id: note.id, iid: note.iid, title: note.title, body: note.body }
   );
-  if (!note) return undefined;
-  const kind = note.issue_id === null ? MERGE_REQUEST : issues.ISSUE;
-  return { kind, id: note.id, iid: note.iid, title: note.title, body: note.body };
 }
+
+const noteable = targetOf("nt");
+const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id} as id, ${noteable.iid} as iid,
+    ${noteable.title} as title
+  from notes nt ${noteable.joins} where nt.id = ?`;
 
 /** A relation of a user to an event. */
 type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "interested";
@@ -194,9 +196,9 @@ type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "inte
 async function tiesOf(
   db: Reader,
   event: NotifiableEvent,
-  { kind, id, title, body }: Subject,
+  { type, id, title, body }: Subject,
 ): Promise<Map<number, Set<Tie>>> {
-  const { table, column, prefix } = kind;
+  const { table, column, prefix } = type;
   const created = event.action === "created";
   const ties = new Map<number, Set<Tie>>();
   const tie = (rows: readonly Value[][]) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Seed } from "../../src/index.ts";
-import { insertMany } from "../../src/resources/events/queries.ts";
+import { insertMany } from "../../src/resources/events/record.ts";
 import { baseSeed, type Person, type TestApp, testApp } from "../helpers.ts";
 
 const SAME = "2026-11-01T12:00:00.000Z";

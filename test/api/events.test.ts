@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
-import { recordPush } from "../../src/resources/events/queries.ts";
+import { recordPush } from "../../src/resources/events/record.ts";
 import { openStore } from "../../src/store/open.ts";
 import { baseSeed, call, newDatabase, type Person, type TestApp, testApp } from "../helpers.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PAGE_LIMITS } from "../../src/core/pagination.ts";
 import { createApp } from "../../src/index.ts";
-import { issue as shownIssue } from "../../src/resources/issues/json.ts";
-import { embed, ISSUE, list } from "../../src/resources/issues/queries.ts";
+import { ISSUE } from "../../src/resources/issuables/issue.ts";
+import { list } from "../../src/resources/issuables/list.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Reader } from "../../src/store/port.ts";
 import { type CallOptions, newDatabase, type Person, type TestApp, testApp } from "../helpers.ts";
@@ -699,9 +699,9 @@ it("a list takes as many queries for many issues as for one", async () => {
     const viewer = { caller, today: "2026-11-21" };
     const page = { number: 1, size, skip: 0, most: size, limits: PAGE_LIMITS };
     const order = { orderBy: "created_at", sort: "desc" } as const;
-    const listed = await list(counting, ISSUE, shownIssue, page, viewer, order);
     const view = { base: "", host: "", now: 0 };
-    await embed(counting, ISSUE, listed.rows, shownIssue, view);
+    const presenting = { presenter: ISSUE.listed, view, tier: "ultimate" } as const;
+    const listed = await list({ db: counting, ...presenting, page, viewer }, ISSUE, order);
     expect(listed.rows).toHaveLength(size);
     return queries;
   };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createApp } from "../../src/index.ts";
-import { insertMany, type PastEvent } from "../../src/resources/events/queries.ts";
+import { insertMany, type PastEvent } from "../../src/resources/events/record.ts";
 import * as issues from "../../src/resources/issues/queries.ts";
 import { openStore } from "../../src/store/open.ts";
 import { CALLER } from "./seed.ts";

@@ -1,16 +1,17 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import type { IssuableType } from "../issuables/type.ts";
 
-/** The issue, merge request or note an emoji was given to. */
+/** The issuable or note an emoji was given to. */
 export interface Awardable {
-  column: "issue_id" | "merge_request_id" | "note_id";
+  column: IssuableType["column"] | "note_id";
   id: number;
 }
 
 const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
 
-/** The emoji given to an issue, merge request or note, oldest first. */
+/** The emoji given to an issuable or note, oldest first. */
 export function list(
   db: Reader,
   presenter: Presenter,
@@ -38,11 +39,10 @@ export async function find(
   to: Awardable,
   awardId: number,
 ): Promise<{ id: number; user_id: number; updated_at: number } | undefined> {
-  const found = await db.one<{ id: number; user_id: number; updated_at: number }>(
+  return db.one<{ id: number; user_id: number; updated_at: number }>(
     `select id, user_id, updated_at from award_emoji where id = ? and ${to.column} = ?`,
     [awardId, to.id],
   );
-  return found;
 }
 
 /** Gives an emoji and returns the award's id, or `undefined` if the user already gave the same one. */
@@ -52,12 +52,12 @@ export async function insert(
   award: { name: string; user_id: number },
   now: number,
 ): Promise<number | undefined> {
-  const [inserted] = await db.rows(
+  const [inserted] = await db.all<{ id: number }>(
     `insert into award_emoji (name, user_id, ${to.column}, created_at, updated_at)
      values (?, ?, ?, ?, ?) on conflict do nothing returning id`,
     [award.name, award.user_id, to.id, now, now],
   );
-  return inserted?.[0] as number | undefined;
+  return inserted?.id;
 }
 
 /** Removes an award. */

@@ -8,7 +8,8 @@ import type { Reader, Value } from "../../store/port.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
 import * as users from "../users/queries.ts";
 import { isHidden } from "../users/rules.ts";
-import * as events from "./queries.ts";
+import * as events from "./list.ts";
+import { ACTIONS, TARGET_TYPES, type TargetType } from "./record.ts";
 import { migrations } from "./table.ts";
 
 /** The `action_name` of an event, in GitLab's words. */
@@ -85,10 +86,8 @@ const event = presenter(fields);
 const projectEvent = presenter({ ...fields, data: field.constant(null) });
 
 const filters = {
-  action: param.optional(param.choice(events.ACTIONS)),
-  target_type: param.optional(
-    param.choice(Object.keys(events.TARGET_TYPES) as events.TargetType[]),
-  ),
+  action: param.optional(param.choice(ACTIONS)),
+  target_type: param.optional(param.choice(Object.keys(TARGET_TYPES) as TargetType[])),
   before: param.optional(param.date()),
   after: param.optional(param.date()),
   sort: param.optional(param.choice(["asc", "desc"])),

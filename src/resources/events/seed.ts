@@ -8,7 +8,7 @@ import {
   seedList,
   type Word,
 } from "../../core/seeding.ts";
-import * as events from "./queries.ts";
+import * as events from "./record.ts";
 
 /** A push, as a Git hook reports it. */
 export interface PushSeed {

@@ -1,7 +1,7 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * What users did. `action` is one of `ACTIONS` (queries.ts); `target_type` is the class name shown in answers, null for
+ * What users did. `action` is one of `ACTIONS` (record.ts); `target_type` is the class name shown in answers, null for
  * pushes and memberships. The columns from `commit_count` on belong to pushes.
  *
  * `event_counts` stores the number of events per project and author, so that a total reads one row per pair instead of

@@ -4,7 +4,7 @@ import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
+import * as events from "../events/record.ts";
 import * as members from "./queries.ts";
 
 /** The changeable fields of a membership: its level, and the day it expires. */

@@ -1,20 +1,7 @@
-import { visibleMergeRequests } from "../../core/access/visibility.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { type Kind, people } from "../issues/queries.ts";
-
-/** Merge requests as a {@link Kind}. */
-export const MERGE_REQUEST: Kind = {
-  table: "merge_requests",
-  alias: "mr",
-  column: "merge_request_id",
-  prefix: "merge_request",
-  type: "MergeRequest",
-  path: "merge_requests",
-  whenDisabled: "refuse",
-  from: `merge_requests mr join projects p on p.id = mr.project_id ${people("mr")}
-    left join users mb on mb.id = mr.merged_by_id`,
-  visible: visibleMergeRequests,
-};
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { nextNumber } from "../issuables/queries.ts";
 
 /** The values of a new merge request. */
 export interface NewMergeRequest {
@@ -31,40 +18,31 @@ export interface NewMergeRequest {
   milestone_id?: number | null | undefined;
 }
 
-/** Adds a merge request under its project's next number. */
+/** Adds a merge request with its project's next number. */
 export async function insert(
   db: Database,
   request: NewMergeRequest,
   now: number,
 ): Promise<{ id: number; iid: number }> {
-  const [counted] = await db.rows(
-    "update projects set merge_request_count = merge_request_count + 1 where id = ? returning merge_request_count",
-    [request.project_id],
-  );
-  const iid = counted?.[0] as number;
-  const [inserted] = await db.rows(
-    `insert into merge_requests (iid, project_id, source_project_id, author_id, title, description, source_branch,
-       target_branch, sha, squash, remove_source_branch, discussion_locked, milestone_id, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id`,
-    [
-      iid,
-      request.project_id,
-      request.project_id,
-      request.author_id,
-      request.title,
-      request.description ?? null,
-      request.source_branch,
-      request.target_branch,
-      request.sha ?? null,
-      request.squash ? 1 : 0,
-      request.remove_source_branch ? 1 : 0,
-      request.discussion_locked ?? 0,
-      request.milestone_id ?? null,
-      now,
-      now,
-    ],
-  );
-  return { id: inserted?.[0] as number, iid };
+  const iid = await nextNumber(db, MERGE_REQUEST, request.project_id);
+  const id = await insertRow(db, "merge_requests", {
+    iid,
+    project_id: request.project_id,
+    source_project_id: request.project_id,
+    author_id: request.author_id,
+    title: request.title,
+    description: request.description ?? null,
+    source_branch: request.source_branch,
+    target_branch: request.target_branch,
+    sha: request.sha ?? null,
+    squash: request.squash ? 1 : 0,
+    remove_source_branch: request.remove_source_branch ? 1 : 0,
+    discussion_locked: request.discussion_locked ?? 0,
+    milestone_id: request.milestone_id ?? null,
+    created_at: now,
+    updated_at: now,
+  });
+  return { id, iid };
 }
 
 /** The branches and head of a merge request. */
@@ -74,7 +52,7 @@ export interface Branches {
   sha: string | null;
 }
 
-/** The branches of a merge request. */
+/** The branches of a merge request that exists. */
 export async function branchesOf(db: Reader, id: number): Promise<Branches> {
   const found = await db.one<Branches>(
     "select source_branch, target_branch, sha from merge_requests where id = ?",
@@ -90,10 +68,10 @@ export async function findOpen(
   branches: { source_branch: string; target_branch: string },
   exceptId = 0,
 ): Promise<number | undefined> {
-  const [found] = await db.rows(
+  const found = await db.one<{ iid: number }>(
     `select iid from merge_requests
      where project_id = ? and source_branch = ? and target_branch = ? and state = 'opened' and id <> ?`,
     [projectId, branches.source_branch, branches.target_branch, exceptId],
   );
-  return found?.[0] as number | undefined;
+  return found?.iid;
 }

@@ -7,14 +7,15 @@ import {
   seedList,
   type Word,
 } from "../../core/seeding.ts";
-import * as events from "../events/queries.ts";
+import * as events from "../events/record.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import {
   complete,
   type IssuableSeed,
   issuableEntries,
   lookUpLabels,
   type SeededIssuable,
-} from "../issues/seed.ts";
+} from "../issuables/seed.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";
 
@@ -64,7 +65,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         },
         request.created_at ?? seeding.now,
       );
-      const kind = mergeRequests.MERGE_REQUEST;
+      const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);
     },
   });

@@ -6,7 +6,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
+import * as events from "../events/record.ts";
 import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { migrations } from "./table.ts";

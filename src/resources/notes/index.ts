@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { requireRole } from "../../core/access/source.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
@@ -7,14 +8,17 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
-import { ISSUE, type Kind } from "../issues/queries.ts";
-import { findTarget, instantOf, isLockedOut } from "../issues/rules.ts";
-import { MERGE_REQUEST } from "../merge-requests/queries.ts";
-import * as todos from "../todos/queries.ts";
+import * as events from "../events/record.ts";
+import { instantOf } from "../issuables/filters.ts";
+import { findIssuable, isLockedOut } from "../issuables/rules.ts";
+import * as todos from "../issuables/todos.ts";
+import type { IssuableType } from "../issuables/type.ts";
+import { ISSUABLE_TYPES, targetOf } from "../issuables/types.ts";
 import { userFields } from "../users/json.ts";
 import * as notes from "./queries.ts";
 import { migrations } from "./table.ts";
+
+const noteable = targetOf("nt");
 
 /** A note. As in GitLab, it has no votes. */
 const note = presenter({
@@ -26,10 +30,10 @@ const note = presenter({
   created_at: field.instant("nt.created_at"),
   updated_at: field.instant("nt.updated_at"),
   system: field.flag("nt.system"),
-  noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
-  noteable_type: field.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  noteable_id: field.integer(noteable.id),
+  noteable_type: field.text(noteable.className),
   resolvable: field.constant(false),
-  noteable_iid: field.integer("coalesce(i.iid, mr.iid)"),
+  noteable_iid: field.integer(noteable.iid),
 });
 
 const target = { noteable_iid: param.recordId() };
@@ -40,33 +44,33 @@ type In = Pick<Context, "source" | "viewer"> & { db: Reader };
 
 async function findNote(
   context: In & { input: { noteable_iid: number; note_id: number } },
-  kind: Kind,
+  type: IssuableType,
 ) {
-  const found = await findTarget(context, kind, context.input.noteable_iid);
-  const one = await notes.find(context.db, kind, found.id, context.input.note_id);
+  const found = await findIssuable(context, type, context.input.noteable_iid);
+  const one = await notes.find(context.db, type, found.id, context.input.note_id);
   if (!one) throw notFound();
   return { ...one, target: found };
 }
 
 /** Authors and maintainers may change a note, unless the discussion is locked for them. */
 function requireWriter(
-  { source, caller }: Pick<Context, "source" | "caller">,
+  { source, caller }: Pick<Context, "source"> & { caller: Caller },
   found: Awaited<ReturnType<typeof findNote>>,
 ): void {
   if (isLockedOut(source, found.target)) throw forbidden();
-  if (found.author_id !== caller?.id) requireRole(source, "maintainer");
+  if (found.author_id !== caller.id) requireRole(source, "maintainer");
 }
 
-function routesOf(kind: Kind, what: string) {
+function routesOf(type: IssuableType) {
   const { del, get, list, post, put } = routes({
     source: "project",
-    path: `/${kind.path}/:noteable_iid/notes`,
-    features: [kind.path],
-    whenDisabled: kind.whenDisabled,
+    path: `/${type.path}/:noteable_iid/notes`,
+    features: [type.path],
+    whenDisabled: type.whenDisabled,
   });
   return [
     list("", {
-      summary: `List the notes of ${what}, newest first`,
+      summary: `List the notes of ${type.one}, newest first`,
       input: {
         ...target,
         order_by: param.optional(param.choice(["created_at", "updated_at"])),
@@ -75,9 +79,9 @@ function routesOf(kind: Kind, what: string) {
       presenter: note,
       handle: async (context) => {
         const { db, presenter, page, input } = context;
-        const { id } = await findTarget(context, kind, input.noteable_iid);
+        const { id } = await findIssuable(context, type, input.noteable_iid);
         const { order_by: orderBy = "created_at", sort = "desc" } = input;
-        return notes.list(db, kind, presenter, page, id, { orderBy, sort });
+        return notes.list(db, type, presenter, page, id, { orderBy, sort });
       },
     }),
     get("/:note_id", {
@@ -85,21 +89,21 @@ function routesOf(kind: Kind, what: string) {
       input: one,
       presenter: note,
       handle: async (context) =>
-        notes.row(context.db, context.presenter, (await findNote(context, kind)).id),
+        notes.row(context.db, context.presenter, (await findNote(context, type)).id),
     }),
     post("", {
-      summary: `Write a note on ${what}`,
+      summary: `Write a note on ${type.one}`,
       input: { ...target, body, created_at: param.optional(param.anyText()) },
       presenter: note,
       handle: async (context) => {
-        const { db, source, caller, viewer, presenter, input, now } = context;
+        const { db, source, caller, presenter, input, now } = context;
         const at = instantOf("created_at", input.created_at);
-        const found = await findTarget(context, kind, input.noteable_iid);
+        const found = await findIssuable(context, type, input.noteable_iid);
         if (isLockedOut(source, found)) throw forbidden();
         const userId = caller.id;
         const id = await notes.insert(
           db,
-          kind,
+          type,
           { project_id: source.id, id: found.id, author_id: userId, body: input.body },
           at !== undefined && source.level >= ROLES.owner ? at : now,
         );
@@ -113,10 +117,8 @@ function routesOf(kind: Kind, what: string) {
           },
           now,
         );
-        await todos.resolve(db, kind, found.id, userId, now);
-        const about = { projectId: source.id, id: found.id, noteId: id };
-        const author = { id: userId, today: viewer.today };
-        await todos.mention(db, kind, about, { after: [input.body] }, author, now);
+        await todos.resolve(db, type, found.id, userId, now);
+        await todos.mention(context, type, { id: found.id, noteId: id }, { after: [input.body] });
         return notes.row(db, presenter, id);
       },
     }),
@@ -125,14 +127,13 @@ function routesOf(kind: Kind, what: string) {
       input: { ...one, body },
       presenter: note,
       handle: async (context) => {
-        const { db, presenter, source, viewer, caller, input, now } = context;
-        const found = await findNote(context, kind);
+        const { db, presenter, input, now } = context;
+        const found = await findNote(context, type);
         requireWriter(context, found);
         await updateRow(db, "notes", found.id, { body: input.body }, now);
-        const about = { projectId: source.id, id: found.target.id, noteId: found.id };
+        const about = { id: found.target.id, noteId: found.id };
         const text = { after: [input.body], before: [found.body] };
-        const author = { id: caller.id, today: viewer.today };
-        await todos.mention(db, kind, about, text, author, now);
+        await todos.mention(context, type, about, text);
         return notes.row(db, presenter, found.id);
       },
     }),
@@ -140,7 +141,7 @@ function routesOf(kind: Kind, what: string) {
       summary: "Delete a note",
       input: one,
       handle: async (context) => {
-        const found = await findNote(context, kind);
+        const found = await findNote(context, type);
         requireWriter(context, found);
         context.requireUnmodified(found.updated_at);
         await events.forget(context.db, { type: "note", id: found.id });
@@ -151,9 +152,9 @@ function routesOf(kind: Kind, what: string) {
   ];
 }
 
-/** Notes on issues and merge requests. */
+/** Notes on issuables. */
 export const noteResource: Resource = {
   name: "Notes",
   migrations,
-  routes: [...routesOf(ISSUE, "an issue"), ...routesOf(MERGE_REQUEST, "a merge request")],
+  routes: ISSUABLE_TYPES.flatMap(routesOf),
 };

@@ -1,10 +1,11 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { Kind } from "../issues/queries.ts";
+import type { IssuableType } from "../issuables/type.ts";
+import { targetOf } from "../issuables/types.ts";
 
-const NOTES = `notes nt left join users u on u.id = nt.author_id
-  left join issues i on i.id = nt.issue_id left join merge_requests mr on mr.id = nt.merge_request_id`;
+const NOTES = `notes nt left join users u on u.id = nt.author_id ${targetOf("nt").joins}`;
 
 /** A note as stored. */
 export interface Note {
@@ -15,10 +16,10 @@ export interface Note {
   updated_at: number;
 }
 
-/** The notes of an issue or merge request. */
+/** The notes of an issuable. */
 export function list(
   db: Reader,
-  { column }: Kind,
+  { column }: IssuableType,
   presenter: Presenter,
   page: Page,
   id: number,
@@ -40,24 +41,23 @@ export async function row(db: Reader, presenter: Presenter, noteId: number): Pro
   return found as Value[];
 }
 
-/** A note of an issue or merge request, or `undefined`. */
+/** A note of an issuable, or `undefined`. */
 export async function find(
   db: Reader,
-  { column }: Kind,
+  { column }: IssuableType,
   id: number,
   noteId: number,
 ): Promise<Note | undefined> {
-  const found = await db.one<Note>(
+  return db.one<Note>(
     `select id, author_id, body, system, updated_at from notes where id = ? and ${column} = ?`,
     [noteId, id],
   );
-  return found;
 }
 
 /** The values of a new note. */
 export interface NewNote {
   project_id: number;
-  /** The id of the issue or merge request. */
+  /** The id of the issuable. */
   id: number;
   author_id: number | null;
   body: string;
@@ -66,27 +66,30 @@ export interface NewNote {
 /** Adds a note and returns its id. */
 export async function insert(
   db: Database,
-  { table, column }: Kind,
+  { table, column }: IssuableType,
   note: NewNote,
   now: number,
 ): Promise<number> {
-  const [inserted] = await db.rows(
-    `insert into notes (project_id, ${column}, author_id, body, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?) returning id`,
-    [note.project_id, note.id, note.author_id, note.body, now, now],
-  );
+  const id = await insertRow(db, "notes", {
+    project_id: note.project_id,
+    [column]: note.id,
+    author_id: note.author_id,
+    body: note.body,
+    created_at: now,
+    updated_at: now,
+  });
   await db.run(`update ${table} set updated_at = ? where id = ? and updated_at < ?`, [
     now,
     note.id,
     now,
   ]);
-  return inserted?.[0] as number;
+  return id;
 }
 
 /** Copies the notes of an issue to another one. */
 export async function copy(
   db: Database,
-  { column }: Kind,
+  { column }: IssuableType,
   fromId: number,
   to: { project_id: number; id: number },
 ): Promise<void> {

@@ -7,7 +7,7 @@ import {
   seedList,
 } from "../../core/seeding.ts";
 import { recordEvent } from "../events/seed.ts";
-import type { SeededIssuable } from "../issues/seed.ts";
+import type { SeededIssuable } from "../issuables/seed.ts";
 import * as notes from "./queries.ts";
 
 /** A note of a seed. */

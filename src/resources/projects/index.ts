@@ -9,7 +9,7 @@ import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
+import * as events from "../events/record.ts";
 import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import {

@@ -4,16 +4,20 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { hideWeight, issue } from "../issues/json.ts";
-import * as issues from "../issues/queries.ts";
-import { findTarget } from "../issues/rules.ts";
-import { mergeRequest } from "../merge-requests/json.ts";
-import { MERGE_REQUEST } from "../merge-requests/queries.ts";
+import { rowsOf } from "../issuables/embed.ts";
+import { findIssuable } from "../issuables/rules.ts";
+import { add } from "../issuables/todos.ts";
+import type { IssuableType } from "../issuables/type.ts";
+import { ISSUABLE_TYPES, targetOf, typeNamed } from "../issuables/types.ts";
 import { userFields } from "../users/json.ts";
 import * as todos from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const { ISSUE } = issues;
+const target = targetOf("td");
+
+/** For each type of issuable, a case of an SQL expression. */
+const byType = (write: (type: IssuableType) => string) =>
+  `case ${ISSUABLE_TYPES.map((type) => `when td.${type.column} is not null then ${write(type)}`).join(" ")} end`;
 
 const todo = presenter({
   id: field.integer("td.id"),
@@ -28,74 +32,64 @@ const todo = presenter({
   }),
   author: field.nested(userFields("u")),
   action_name: field.text("td.action"),
-  target_type: field.text("case when td.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  target_type: field.text(target.className),
   // Type and id, which `embedTargets` replaces with the issue or merge request.
   target: field.json(
-    `case when td.issue_id is null then 'MergeRequest ' || td.merge_request_id
-      else 'Issue ' || td.issue_id end as target`,
+    `${byType(({ className, column }) => `'${className} ' || td.${column}`)} as target`,
     "Issue or Merge request",
-    { either: [issue.fields, mergeRequest.fields] },
+    { either: ISSUABLE_TYPES.map(({ listed }) => listed.fields) },
   ),
   target_url: field.url(
     [
       "p.full_path",
-      `case when td.issue_id is null then 'merge_requests/' || mr.iid else 'issues/' || i.iid end
-        || coalesce('#note_' || td.note_id, '')`,
+      `${byType(({ path, alias }) => `'${path}/' || ${alias}.iid`)} || coalesce('#note_' || td.note_id, '')`,
     ],
     (path, rest) => `/${path}/-/${rest}`,
   ),
-  body: field.text("coalesce(nt.body, i.title, mr.title)"),
+  body: field.text(`coalesce(nt.body, ${target.title})`),
   state: field.text("td.state"),
   created_at: field.instant("td.created_at"),
 });
 
-type Showing = Pick<Context, "presenter" | "view" | "tier"> & { db: Reader };
+type Presented = Pick<Context, "presenter" | "view" | "tier"> & { db: Reader };
 
-/** Fills in the issues and merge requests, with four queries for each of the two. */
-async function embedTargets(
-  { db, presenter, view, tier }: Showing,
-  rows: Value[][],
-): Promise<void> {
-  const at = presenter.at("target");
+/** Fills in the issuables, with four queries for each type. */
+async function embedTargets(context: Presented, rows: Value[][]): Promise<void> {
+  const at = context.presenter.at("target");
   const written = new Map<Value, string>();
-  for (const [kind, presenter] of [
-    [ISSUE, issue],
-    [MERGE_REQUEST, mergeRequest],
-  ] as const) {
-    const names = rows.map((row) => String(row[at]).split(" "));
-    const ids = names.filter(([type]) => type === kind.type).map(([, id]) => Number(id));
-    const found = await issues.rowsOf(db, kind, presenter, [...new Set(ids)]);
-    await issues.embed(db, kind, found, presenter, view);
-    if (kind === ISSUE) hideWeight(found, presenter, tier);
-    for (const one of found) {
-      written.set(`${kind.type} ${one[presenter.at("id")]}`, presenter.write(one, view));
+  for (const type of ISSUABLE_TYPES) {
+    const { listed, className } = type;
+    const targets = rows.map((row) => String(row[at]).split(" "));
+    const ids = targets.filter(([name]) => name === className).map(([, id]) => Number(id));
+    const found = await rowsOf({ ...context, presenter: listed }, type, [...new Set(ids)]);
+    for (const row of found) {
+      written.set(`${className} ${row[listed.at("id")]}`, listed.write(row, context.view));
     }
   }
   for (const row of rows) row[at] = written.get(row[at] as Value) ?? "null";
 }
 
 /** The row of one of the caller's todos; 404 if they can no longer read its target, which lists leave out too. */
-async function shown(context: Showing & Pick<Context, "viewer">, id: number) {
+async function rowOf(context: Presented & Pick<Context, "viewer">, id: number) {
   const row = await todos.row(context.db, context.presenter, id, context.viewer);
   if (!row) throw notFound();
   await embedTargets(context, [row]);
   return row;
 }
 
-const marking = (kind: issues.Kind, what: string) =>
-  routes({ source: "project", features: [kind.path] }).post(`/${kind.path}/:target_iid/todo`, {
+const markRoute = (type: IssuableType) =>
+  routes({ source: "project", features: [type.path] }).post(`/${type.path}/:target_iid/todo`, {
     whenArchived: "allow",
-    summary: `Create a todo for ${what}; 304 if a pending one exists`,
+    summary: `Create a todo for ${type.one}; 304 if a pending one exists`,
     input: { target_iid: param.recordId() },
     presenter: todo,
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
-      const { id } = await findTarget(context, kind, input.target_iid);
-      const userId = caller.id;
-      const about = { projectId: source.id, id, noteId: null };
-      const [made] = await todos.add(db, kind, about, [userId], "marked", userId, now);
-      if (made === undefined) throw notModified();
-      return shown(context, made);
+      const { id } = await findIssuable(context, type, input.target_iid);
+      const about = { projectId: source.id, id };
+      const [added] = await add(db, type, about, [caller.id], "marked", caller.id, now);
+      if (added === undefined) throw notModified();
+      return rowOf(context, added);
     },
   });
 
@@ -114,7 +108,7 @@ export const todoResource: Resource = {
         project_id: param.optional(param.integer()),
         group_id: param.optional(param.integer()),
         state: param.optional(param.choice(["pending", "done"])),
-        type: param.optional(param.choice(["Issue", "MergeRequest"])),
+        type: param.optional(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
       },
       presenter: todo,
       handle: async (context) => {
@@ -125,7 +119,7 @@ export const todoResource: Resource = {
           projectId: input.project_id,
           groupId: input.group_id,
           state: input.state,
-          type: input.type,
+          type: typeNamed(input.type),
         });
         await embedTargets(context, listed.rows);
         return listed;
@@ -146,10 +140,9 @@ export const todoResource: Resource = {
       handle: async (context) => {
         const { db, caller, input, now } = context;
         await todos.finish(db, input.todo_id, caller.id, now);
-        return shown(context, input.todo_id);
+        return rowOf(context, input.todo_id);
       },
     }),
-    marking(ISSUE, "an issue"),
-    marking(MERGE_REQUEST, "a merge request"),
+    ...ISSUABLE_TYPES.map(markRoute),
   ],
 };

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { seedPart } from "../../core/seeding.ts";
-import type { SeededIssuable } from "../issues/seed.ts";
-import * as todos from "./queries.ts";
+import type { SeededIssuable } from "../issuables/seed.ts";
+import * as todos from "../issuables/todos.ts";
 
 /** User names of people with a todo for an issue or merge request, which is done if it is no longer open. */
 export const todosPart = seedPart({

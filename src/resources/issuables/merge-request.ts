@@ -1,25 +1,16 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
-import { embeddedFields, timeStats } from "../issues/json.ts";
 import { userFields } from "../users/json.ts";
+import { issuableFields, subscribed } from "./fields.ts";
+import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** The title prefixes of drafts, which cannot be merged. */
 const DRAFT = /^\s*(\[(WIP|draft)\]|\(draft\)|(WIP|draft):|WIP\s)/i;
 
 /** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
-
-const {
-  labels,
-  assignees,
-  assignee,
-  user_notes_count,
-  upvotes,
-  downvotes,
-  author,
-  closed_by,
-  milestone,
-} = embeddedFields;
 
 const simpleFields = {
   id: field.integer("mr.id"),
@@ -41,21 +32,21 @@ const fields = {
   ...simpleFields,
   merged_by: field.nested(userFields("mb")),
   merged_at: field.instant("mr.merged_at"),
-  closed_by,
+  closed_by: issuableFields.closed_by,
   closed_at: field.instant("mr.closed_at"),
   target_branch: field.text("mr.target_branch"),
   source_branch: field.text("mr.source_branch"),
-  user_notes_count,
-  upvotes,
-  downvotes,
-  assignee,
-  author,
-  assignees,
+  user_notes_count: issuableFields.user_notes_count,
+  upvotes: issuableFields.upvotes,
+  downvotes: issuableFields.downvotes,
+  assignee: issuableFields.assignee,
+  author: issuableFields.author,
+  assignees: issuableFields.assignees,
   source_project_id: field.integer("mr.source_project_id"),
   target_project_id: field.integer("mr.project_id"),
-  labels,
+  labels: issuableFields.labels,
   work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
-  milestone,
+  milestone: issuableFields.milestone,
   merge_when_pipeline_succeeds: field.constant(false),
   merge_status: field.constant("can_be_merged"),
   sha: field.text("mr.sha"),
@@ -65,23 +56,44 @@ const fields = {
   force_remove_source_branch: field.flag("mr.remove_source_branch"),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
-  time_stats: timeStats,
+  time_stats: issuableFields.time_stats,
   squash: field.flag("mr.squash"),
 };
-
-/** A merge request in lists. */
-export const mergeRequest = presenter(fields);
 
 /** A merge request in lists that ask for `view=simple`. */
 export const simpleMergeRequest = presenter({ ...simpleFields, web_url: webUrl });
 
-/** A single merge request. Only this one has `subscribed`, as in GitLab. */
-export const singleMergeRequest = presenter({
-  ...fields,
-  subscribed: field.embedded("subscribed", "boolean", "null"),
-  changes_count: field.constant(null),
-  merge_error: field.constant(null),
-  diff_refs: field.constant(null),
-  pipeline: field.constant(null),
-  user: field.embedded("caller_can", "object", "null"),
-});
+/** Merge requests. */
+export const MERGE_REQUEST: IssuableType = {
+  table: "merge_requests",
+  alias: "mr",
+  column: "merge_request_id",
+  prefix: "merge_request",
+  className: "MergeRequest",
+  path: "merge_requests",
+  parameter: "merge_request_iid",
+  sigil: "!",
+  name: "merge request",
+  one: "a merge request",
+  many: "merge requests",
+  whenDisabled: "refuse",
+  jobTokens: true,
+  from: `merge_requests mr join projects p on p.id = mr.project_id ${issuableJoins("mr")}
+    left join users mb on mb.id = mr.merged_by_id`,
+  visible: visibleMergeRequests,
+  listed: presenter(fields),
+  single: presenter({
+    ...fields,
+    subscribed,
+    changes_count: field.constant(null),
+    merge_error: field.constant(null),
+    diff_refs: field.constant(null),
+    pipeline: field.constant(null),
+    user: field.embedded("caller_can", "object", "null"),
+  }),
+  embedOwn: (rows, { presenter, source }) => {
+    if (!source || !("user" in presenter.fields)) return;
+    const user = `{"can_merge":${source.level >= ROLES.developer}}`;
+    for (const row of rows) row[presenter.at("user")] = user;
+  },
+};

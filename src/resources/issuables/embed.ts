@@ -1,0 +1,113 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { userSummary } from "../users/json.ts";
+import { isSubscribed } from "./queries.ts";
+import type { IssuableType, Presenting } from "./type.ts";
+
+/**
+ * A single issuable as a row of its presenter.
+ *
+ * @throws ApiError 404 if it does not exist
+ */
+export async function rowOf(
+  context: Presenting & { caller: Caller | undefined },
+  type: IssuableType,
+  id: number,
+): Promise<Value[]> {
+  const { db, presenter, caller } = context;
+  const [row] = await db.rows(
+    `select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`,
+    [id],
+  );
+  if (!row) throw notFound();
+  const [isTheirs] = await Promise.all([
+    caller !== undefined && isSubscribed(db, type, id, caller.id),
+    embed(context, type, [row]),
+  ]);
+  row[presenter.at("subscribed")] = String(isTheirs);
+  return row;
+}
+
+/** The issuables with these ids as rows of their presenter, in any order. */
+export async function rowsOf(
+  context: Presenting,
+  type: IssuableType,
+  ids: readonly number[],
+): Promise<Value[][]> {
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  const rows = await context.db.rows(
+    `select ${context.presenter.columns} from ${type.from} where ${type.alias}.id in (${among.sql})`,
+    among.values,
+  );
+  await embed(context, type, rows);
+  return rows;
+}
+
+/**
+ * Fills in labels, assignees and the numbers of notes and votes, in three queries for all rows, and the type's own
+ * fields. Does nothing for presenters without labels, which have none of these.
+ */
+export async function embed(
+  context: Presenting,
+  type: IssuableType,
+  rows: Value[][],
+): Promise<void> {
+  const { db, presenter, view } = context;
+  const { column, prefix } = type;
+  if (rows.length === 0 || !("labels" in presenter.fields)) return;
+  const idAt = presenter.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  // Sent together, so that PostgreSQL answers in one round trip.
+  const [labelled, assigned, counted] = await Promise.all([
+    db.rows(
+      `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
+       where x.${column} in (${among.sql}) order by l.name, l.id`,
+      among.values,
+    ),
+    db.rows(
+      `select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
+       join users u on u.id = x.user_id where x.${column} in (${among.sql}) order by u.id`,
+      among.values,
+    ),
+    db.rows(
+      `select ${column}, 'notes', count(*) from notes
+       where ${column} in (${among.sql}) and system = 0 group by ${column}
+       union all
+       select ${column}, name, count(*) from award_emoji
+       where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
+       group by ${column}, name`,
+      [...among.values, ...among.values],
+    ),
+  ]);
+  const labels = gather(labelled, ([name]) => JSON.stringify(name));
+  const assignees = gather(assigned, (found) => userSummary.write(found, view));
+  const counts = new Map(counted.map(([id, what, count]) => [`${id} ${what}`, String(count)]));
+  const put = (row: Value[], name: string, value: string) => {
+    row[presenter.at(name)] = value;
+  };
+  for (const row of rows) {
+    const id = row[idAt] as Value;
+    put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
+    put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
+    put(row, "assignee", assignees.get(id)?.[0] ?? "null");
+    put(row, "user_notes_count", counts.get(`${id} notes`) ?? "0");
+    put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
+    put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
+  }
+  type.embedOwn(rows, context);
+}
+
+/** JSON texts by the id in the last column of each row. */
+function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, string[]> {
+  const texts = new Map<Value, string[]>();
+  for (const row of rows) {
+    const id = row.at(-1) as Value;
+    const before = texts.get(id);
+    if (before) before.push(write(row));
+    else texts.set(id, [write(row)]);
+  }
+  return texts;
+}

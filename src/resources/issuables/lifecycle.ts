@@ -1,0 +1,98 @@
+import { requireRole } from "../../core/access/source.ts";
+import type { Context } from "../../core/resource.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/record.ts";
+import { type Planning, plan } from "./planning.ts";
+import * as issuables from "./queries.ts";
+import * as todos from "./todos.ts";
+import type { IssuableType, Writing } from "./type.ts";
+
+/** Records what happened to an issuable; see `record` for who is notified. */
+export function recordEvent(
+  { db, source, caller, now }: Writing,
+  type: IssuableType,
+  action: events.Action,
+  { id, iid, title }: { id: number; iid?: number; title: string },
+): void {
+  const target = { type: type.prefix, id, iid: iid ?? null, title };
+  events.record(db, { project_id: source.id, author_id: caller.id, action, target }, now);
+}
+
+/** What follows from creating an issuable: its event, labels and assignees, and todos for mentioned users. */
+export async function afterCreating(
+  context: Writing,
+  type: IssuableType,
+  created: { id: number; iid?: number; title: string; description: string | null | undefined },
+  input: Planning,
+): Promise<void> {
+  const { id, title, description } = created;
+  recordEvent(context, type, "created", created);
+  await plan(context, type, id, input);
+  await todos.mention(context, type, { id }, { after: [title, description] });
+}
+
+/**
+ * What follows from changing an issuable: labels and assignees, todos for newly mentioned users, and the new state.
+ *
+ * @param before the issuable before the change
+ */
+export async function afterChanging(
+  context: Writing,
+  type: IssuableType,
+  before: issuables.Issuable,
+  input: Planning & {
+    title: string | undefined;
+    description: string | null | undefined;
+    state_event: StateEvent;
+  },
+): Promise<void> {
+  const { id } = before;
+  const { title = before.title, description = before.description } = input;
+  await plan(context, type, id, input);
+  if (input.title !== undefined || input.description !== undefined) {
+    const texts = { after: [title, description], before: [before.title, before.description] };
+    await todos.mention(context, type, { id }, texts);
+  }
+  await setState(context, type, { ...before, title }, input.state_event);
+}
+
+type StateEvent = "close" | "reopen" | undefined;
+
+/** Closes or reopens an issuable, unless it is not in the state for that. */
+export async function setState(
+  context: Writing,
+  type: IssuableType,
+  issuable: issuables.Issuable,
+  event: StateEvent,
+): Promise<void> {
+  const { db, caller, now } = context;
+  const closing = event === "close";
+  if (!event || issuable.state !== (closing ? "opened" : "closed")) return;
+  await updateRow(
+    db,
+    type.table,
+    issuable.id,
+    closing
+      ? { state: "closed", closed_at: now, closed_by_id: caller.id }
+      : { state: "opened", closed_at: null, closed_by_id: null },
+    now,
+  );
+  recordEvent(context, type, closing ? "closed" : "reopened", issuable);
+  if (closing) await todos.resolve(db, type, issuable.id, caller.id, now);
+}
+
+/**
+ * Deletes an issuable with its notes and events, as owners may.
+ *
+ * @throws ApiError 403, or 412 if it was changed meanwhile
+ */
+export async function remove(
+  context: Writing & Pick<Context, "requireUnmodified">,
+  type: IssuableType,
+  { id, updated_at }: issuables.Issuable,
+): Promise<void> {
+  requireRole(context.source, "owner");
+  context.requireUnmodified(updated_at);
+  await events.forget(context.db, { type: type.prefix, id });
+  await issuables.remove(context.db, type, id);
+}

@@ -1,0 +1,107 @@
+import { ROLES } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
+import { invalid } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import * as labels from "../labels/queries.ts";
+import * as milestones from "../milestones/queries.ts";
+import * as issuables from "./queries.ts";
+import * as todos from "./todos.ts";
+import type { IssuableType, Writing } from "./type.ts";
+
+/** The planning attributes of issuables. They are ignored if the caller is below reporter. */
+export const planningInput = {
+  labels: param.clearable(param.commaSeparated()),
+  add_labels: param.optional(param.commaSeparated()),
+  remove_labels: param.optional(param.commaSeparated()),
+  milestone_id: param.clearable(param.integer()),
+  assignee_id: param.clearable(param.integer()),
+  assignee_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
+  discussion_locked: param.optional(param.boolean()),
+};
+
+/** The values of {@link planningInput}. */
+export type Planning = param.Input<typeof planningInput>;
+
+/** See {@link plannedColumns}. */
+export interface PlannedColumns {
+  milestone_id?: number | null;
+  discussion_locked?: number;
+}
+
+/** The planning columns to set; none if the caller is below reporter. */
+export async function plannedColumns(
+  { db, source }: { db: Reader; source: Source },
+  input: Planning,
+): Promise<PlannedColumns> {
+  if (source.level < ROLES.reporter) return {};
+  const { milestone_id, discussion_locked } = input;
+  return {
+    ...(milestone_id !== undefined && {
+      milestone_id: milestone_id
+        ? ((await milestones.findFor(db, source, { id: milestone_id }))?.id ?? null)
+        : null,
+    }),
+    ...(discussion_locked !== undefined && { discussion_locked: Number(discussion_locked) }),
+  };
+}
+
+/** Sets labels and assignees, if the caller is reporter or above. New assignees get a todo. */
+export async function plan(
+  context: Writing,
+  type: IssuableType,
+  id: number,
+  input: Planning,
+): Promise<void> {
+  const { db, source, caller, viewer, now } = context;
+  if (source.level < ROLES.reporter) return;
+  await planLabels(context, type, id, input);
+  const wanted = input.assignee_ids === undefined ? input.assignee_id : input.assignee_ids;
+  if (wanted === undefined) return;
+  const userIds = [...new Set([wanted ?? []].flat())].filter((userId) => userId > 0);
+  const before = await issuables.assigneesOf(db, type, id);
+  const readers = await issuables.readers(db, type, id, { ids: userIds }, viewer.today);
+  await issuables.replaceAssignees(db, type, id, readers);
+  const added = readers.filter((userId) => !before.includes(userId));
+  const about = { projectId: source.id, id };
+  await todos.add(db, type, about, added, "assigned", caller.id, now);
+}
+
+async function planLabels(
+  { db, source, now }: Writing,
+  type: IssuableType,
+  id: number,
+  { labels: named, add_labels: added = [], remove_labels: removed = [] }: Planning,
+): Promise<void> {
+  if (named !== undefined) {
+    const labelIds = await labelsNamed(db, source, [...new Set([...(named ?? []), ...added])], now);
+    await issuables.replaceLabels(db, type, id, labelIds);
+  } else if (added.length > 0 || removed.length > 0) {
+    const remaining = (await issuables.labelsOf(db, type, id)).filter(
+      ({ name }) => !removed.includes(name),
+    );
+    const labelIds = await labelsNamed(db, source, added, now);
+    const together = new Set([...remaining.map((label) => label.id), ...labelIds]);
+    await issuables.replaceLabels(db, type, id, [...together]);
+  }
+}
+
+/** The ids of the labels with these names. Missing labels are created in the project. */
+async function labelsNamed(
+  db: Database,
+  source: Source,
+  names: readonly string[],
+  now: number,
+): Promise<number[]> {
+  const known = await labels.findNamed(db, source, names);
+  for (const name of names) {
+    const problems = labels.nameProblems(name);
+    if (problems) throw invalid({ labels: problems });
+  }
+  const ids: number[] = [];
+  // Sorted, so that transactions creating the same labels cannot deadlock.
+  for (const name of [...names].sort()) {
+    ids.push(known.get(name) ?? (await labels.findOrInsert(db, source, name, now)));
+  }
+  return ids;
+}

@@ -1,0 +1,205 @@
+import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { all } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+import type { IssuableType } from "./type.ts";
+
+/** The columns of an issuable that handlers use. */
+export interface Issuable {
+  id: number;
+  iid: number;
+  project_id: number;
+  author_id: number | null;
+  title: string;
+  description: string | null;
+  state: string;
+  discussion_locked: number;
+  milestone_id: number | null;
+  created_at: number;
+  updated_at: number;
+  /** 1 if the caller, who can read the project, may read it. */
+  visible: number;
+}
+
+/** The issuable of a project by number, even if the caller may not read it, or `undefined`. */
+export async function find(
+  db: Reader,
+  type: IssuableType,
+  projectId: number,
+  iid: number,
+  viewer: Viewer,
+): Promise<Issuable | undefined> {
+  const { alias } = type;
+  const visible = type.visible(viewer);
+  return db.one<Issuable>(
+    `select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
+       ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
+       ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
+     from ${type.table} ${alias} join projects p on p.id = ${alias}.project_id
+     where ${alias}.project_id = ? and ${alias}.iid = ?`,
+    [...visible.values, projectId, iid],
+  );
+}
+
+/** Maximum users per statement. */
+const USERS = 1000;
+
+/**
+ * Which of these users may read an issuable and its project. The conditions are those of lists, checked for many users
+ * in one statement.
+ *
+ * @param today `YYYY-MM-DD`: memberships that expire on or before it have ended
+ * @returns the ids of active users who may read it, in ascending order
+ */
+export async function readers(
+  db: Reader,
+  { table, alias, visible }: IssuableType,
+  id: number,
+  who: { ids: readonly number[] } | { usernames: readonly string[] },
+  today: string,
+): Promise<number[]> {
+  const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
+  const conditions = all([visibleProjects({ each: "v", today }), visible({ each: "v", today })]);
+  const able: number[] = [];
+  for (let start = 0; start < wanted.length; start += USERS) {
+    const among = placeholders(wanted.slice(start, start + USERS));
+    const found = await db.rows(
+      `select v.id from users v join ${table} ${alias} on ${alias}.id = ? join projects p on p.id = ${alias}.project_id
+       where ${"ids" in who ? "v.id" : "lower(v.username)"} in (${among.sql}) and v.state = 'active' and ${conditions.sql}`,
+      [id, ...among.values, ...conditions.values],
+    );
+    able.push(...found.map(([userId]) => userId as number));
+  }
+  return able.sort((one, other) => one - other);
+}
+
+/** Whether a user is an assignee. */
+export async function isAssigned(
+  db: Reader,
+  { column, prefix }: IssuableType,
+  id: number,
+  userId: number,
+): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from ${prefix}_assignees where ${column} = ? and user_id = ?`,
+    [id, userId],
+  );
+  return found.length > 0;
+}
+
+/** The ids of the assignees. */
+export async function assigneesOf(
+  db: Reader,
+  { column, prefix }: IssuableType,
+  id: number,
+): Promise<number[]> {
+  const found = await db.rows(`select user_id from ${prefix}_assignees where ${column} = ?`, [id]);
+  return found.map(([userId]) => userId as number);
+}
+
+/** Replaces the assignees. */
+export async function replaceAssignees(
+  db: Database,
+  { column, prefix }: IssuableType,
+  id: number,
+  userIds: readonly number[],
+): Promise<void> {
+  await db.run(`delete from ${prefix}_assignees where ${column} = ?`, [id]);
+  for (const userId of userIds) {
+    await db.run(`insert into ${prefix}_assignees (${column}, user_id) values (?, ?)`, [
+      id,
+      userId,
+    ]);
+  }
+}
+
+/** The labels of an issuable. */
+export async function labelsOf(
+  db: Reader,
+  { column, prefix }: IssuableType,
+  id: number,
+): Promise<{ id: number; name: string }[]> {
+  return db.all<{ id: number; name: string }>(
+    `select l.id, l.name from ${prefix}_labels x join labels l on l.id = x.label_id
+     where x.${column} = ?`,
+    [id],
+  );
+}
+
+/** Replaces the labels. */
+export async function replaceLabels(
+  db: Database,
+  { column, prefix }: IssuableType,
+  id: number,
+  labelIds: readonly number[],
+): Promise<void> {
+  await db.run(`delete from ${prefix}_labels where ${column} = ?`, [id]);
+  for (const labelId of labelIds) {
+    await db.run(`insert into ${prefix}_labels (${column}, label_id) values (?, ?)`, [id, labelId]);
+  }
+}
+
+/**
+ * Whether a user is subscribed: as they chose or, if they made no choice, because they participate as author, assignee
+ * or commenter, or were mentioned.
+ */
+export async function isSubscribed(
+  db: Reader,
+  { table, column, prefix }: IssuableType,
+  id: number,
+  userId: number,
+): Promise<boolean> {
+  const [found] = await db.rows(
+    `select case
+       when s.subscribed is not null then s.subscribed
+       when t.author_id = ?
+         or exists (select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?)
+         or exists (select 1 from notes where ${column} = t.id and author_id = ?)
+         or exists (select 1 from todos where ${column} = t.id and user_id = ?
+           and action in ('mentioned', 'directly_addressed')) then 1
+       else 0 end
+     from ${table} t left join ${prefix}_subscriptions s on s.${column} = t.id and s.user_id = ?
+     where t.id = ?`,
+    [userId, userId, userId, userId, userId, id],
+  );
+  return found?.[0] === 1;
+}
+
+/** Subscribes or unsubscribes a user; returns whether that changed anything. */
+export async function subscribe(
+  db: Database,
+  type: IssuableType,
+  id: number,
+  userId: number,
+  subscribed: boolean,
+): Promise<boolean> {
+  if ((await isSubscribed(db, type, id, userId)) === subscribed) return false;
+  const { column, prefix } = type;
+  await db.run(
+    `insert into ${prefix}_subscriptions (${column}, user_id, subscribed) values (?, ?, ?)
+     on conflict (${column}, user_id) do update set subscribed = excluded.subscribed`,
+    [id, userId, subscribed ? 1 : 0],
+  );
+  return true;
+}
+
+/** Counts one more issuable of a project, and returns its number. */
+export async function nextNumber(
+  db: Database,
+  type: IssuableType,
+  projectId: number,
+): Promise<number> {
+  const [counted] = await db.rows(`${countOneMore(type)} returning ${type.prefix}_count`, [
+    projectId,
+  ]);
+  return (counted as [number])[0];
+}
+
+/** The statement that counts one more issuable of a project. */
+export const countOneMore = ({ prefix }: IssuableType) =>
+  `update projects set ${prefix}_count = ${prefix}_count + 1 where id = ?`;
+
+/** Removes an issuable with all that refers to it. Its events must be removed first. */
+export async function remove(db: Database, { table }: IssuableType, id: number): Promise<void> {
+  await db.run(`delete from ${table} where id = ?`, [id]);
+}

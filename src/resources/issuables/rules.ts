@@ -1,0 +1,46 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
+import { forbidden, notFound } from "../../core/errors.ts";
+import type { Reader } from "../../store/port.ts";
+import { find, type Issuable, isAssigned } from "./queries.ts";
+import type { IssuableType } from "./type.ts";
+
+/**
+ * Finds an issuable by its number in the path's project.
+ *
+ * @param name what is not found, in the error
+ * @throws ApiError 404 if there is none or the caller may not read it
+ */
+export async function findIssuable(
+  { db, source, viewer }: { db: Reader; source: Source; viewer: Viewer },
+  type: IssuableType,
+  iid: number,
+  name?: string,
+): Promise<Issuable> {
+  const found = await find(db, type, source.id, iid, viewer);
+  if (!found?.visible) throw notFound(name);
+  return found;
+}
+
+/** Whether a locked discussion excludes the caller. Project members may continue it, whatever their role. */
+export function isLockedOut(source: Source, issuable: Pick<Issuable, "discussion_locked">) {
+  return issuable.discussion_locked === 1 && source.level === 0;
+}
+
+/**
+ * Checks that the caller may change an issuable: as its author, as an assignee, or by role.
+ *
+ * @throws ApiError 403
+ */
+export async function requireChanger(
+  { db, source, caller }: { db: Reader; source: Source; caller: Caller },
+  type: IssuableType,
+  issuable: Issuable,
+  role: "reporter" | "developer",
+): Promise<void> {
+  if (!issuable.visible) throw forbidden();
+  if (issuable.author_id === caller.id) return;
+  if (await isAssigned(db, type, issuable.id, caller.id)) return;
+  requireRole(source, role);
+}

@@ -1,0 +1,68 @@
+import type { Caller } from "../../core/access/caller.ts";
+import type { Source } from "../../core/access/source.ts";
+import type { EachUser, Viewer } from "../../core/access/visibility.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import type { Context } from "../../core/resource.ts";
+import type { Condition } from "../../store/conditions.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
+
+/**
+ * A type of issuable, as GitLab calls what issues and merge requests have in common: how its tables, words and answers
+ * differ from those of the others.
+ */
+export interface IssuableType {
+  readonly table: "issues" | "merge_requests";
+  /** The alias of the table in queries. */
+  readonly alias: "i" | "mr";
+  /** The column with which tables for all types refer to this one. */
+  readonly column: "issue_id" | "merge_request_id";
+  /** Prefix of the tables of assignees, labels and subscriptions; in lists of events the name of the target's type. */
+  readonly prefix: "issue" | "merge_request";
+  /** The class name in answers. */
+  readonly className: "Issue" | "MergeRequest";
+  /** Their segment in URL paths, and the project's feature. */
+  readonly path: "issues" | "merge_requests";
+  /** The path parameter with their number in the project. */
+  readonly parameter: "issue_iid" | "merge_request_iid";
+  /** The character before that number in references. */
+  readonly sigil: "#" | "!";
+  /** What one is called: `issue`. */
+  readonly name: string;
+  /** One of them, in words: `an issue`. */
+  readonly one: string;
+  /** Several of them, in words: `issues`. */
+  readonly many: string;
+  /** What reading routes do if the project has the feature disabled: see `SharedOfSource` in core/resource.ts. */
+  readonly whenDisabled: "refuse" | "leave out";
+  /** Whether reading routes accept CI job tokens. */
+  readonly jobTokens?: true;
+  /** The tables a row is presented from. */
+  readonly from: string;
+  /** The condition under which the caller may read a row in a project `p` they can read. */
+  readonly visible: (viewer: Viewer | EachUser) => Condition;
+  /** One of them in a list. */
+  readonly listed: Presenter;
+  /** One alone: only then `subscribed` says whether the caller is. */
+  readonly single: Presenter;
+  /** Fills in or hides the fields that only this type has. */
+  readonly embedOwn: (rows: readonly Value[][], context: Presenting) => void;
+}
+
+/** What presenting issuables depends on. */
+export interface Presenting extends Pick<Context, "presenter" | "view" | "tier"> {
+  readonly db: Reader;
+  /** The project or group of the request's path, if there is one. */
+  readonly source?: Source | undefined;
+}
+
+/** Joins the author, the user who closed it and the milestone of an issuable. */
+export const issuableJoins = (alias: string) => `left join users u on u.id = ${alias}.author_id
+  left join users cb on cb.id = ${alias}.closed_by_id
+  left join milestones m on m.id = ${alias}.milestone_id
+  left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id`;
+
+/** What changing an issuable depends on: its project, who changes it and when. */
+export interface Writing extends Pick<Context, "source" | "viewer" | "now"> {
+  readonly db: Database;
+  readonly caller: Caller;
+}
