@@ -36,8 +36,8 @@ function attribute<T>(
     v.unknown(),
     v.metadata({ ...notes }),
     v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
-      const read_ = read(dataset.value);
-      if (read_ !== REFUSED) return read_;
+      const value = read(dataset.value);
+      if (value !== REFUSED) return value;
       addIssue({ message: refusal });
       return NEVER;
     }),
@@ -65,7 +65,10 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
   );
 }
 
-/** A record's id in a path. A number too large for an id is one that no record has, so it answers 404. */
+/**
+ * A record's id in a path. Text answers 400; a number too large for an id answers 404, as an id that no record has. For
+ * ids in queries and bodies use {@link integer}.
+ */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
     /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
@@ -73,8 +76,8 @@ export function recordId(): Attribute<number> {
 }
 
 /**
- * A record's id in a path that GitLab leaves untyped, or of a page: anything that is not an id answers 404, as an id
- * that no record has.
+ * A record's id in a path that GitLab leaves untyped, or in the path of a page: anything that is not an id answers 404,
+ * as an id that no record has.
  */
 export function untypedId(): Attribute<number> {
   return attribute({ type: "integer" }, readId);
@@ -103,7 +106,7 @@ const SHORT_TEXT = 255;
 /** Maximum characters of a description or content (GitLab's 1 MiB). */
 export const LONG_TEXT = 1_048_576;
 /** Default maximum entries of a list. */
-const ENTRIES = 100;
+const MAX_ENTRIES = 100;
 
 /** Bounds of a text. */
 interface TextOptions {
@@ -138,7 +141,7 @@ function readText(value: unknown): string | typeof REFUSED {
   return value.includes("\0") || !value.isWellFormed() ? REFUSED : value;
 }
 
-/** Like {@link anyText}, without surrounding whitespace, which doesn't count towards its length. */
+/** Like {@link anyText}, without surrounding whitespace, which does not count towards its length. */
 export function trimmed(options: TextOptions = {}): Attribute<string> {
   return bounded(options, (value) => {
     const read = readText(value);
@@ -224,7 +227,7 @@ export function accessLevel(): Attribute<Role> {
  * @param options `max`: maximum entries. Default 100
  */
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
-  const { max = ENTRIES } = options;
+  const { max = MAX_ENTRIES } = options;
   const { type, values, maxLength } = notesOf(element);
   return v.pipe(
     attribute(
@@ -250,7 +253,7 @@ const tooManyEntries = (max: number) => `has too many entries (maximum is ${max}
  * @param options `max`: maximum entries. Default 100
  */
 export function commaSeparated(options: { max?: number } = {}): Attribute<string[]> {
-  const { max = ENTRIES } = options;
+  const { max = MAX_ENTRIES } = options;
   return v.pipe(
     attribute(
       { type: "comma-separated string", maxItems: max, maxLength: SHORT_TEXT },

@@ -72,7 +72,7 @@ export async function readDependencyFiles(files: readonly TextFile[]): Promise<D
         `${file.path}: is none of the files that are read, which are ${DEPENDENCY_FILES.join(", ")}`,
       );
     }
-    const [one] = await naming(file, async (text) => {
+    const [one] = await withFileName(file, async (text) => {
       const packages = await format.parse(text);
       const dependencies = packages.map((found) => ({
         ...found,
@@ -83,7 +83,7 @@ export async function readDependencyFiles(files: readonly TextFile[]): Promise<D
     });
     read.push(one as DependencyFile);
   }
-  return unite(read);
+  return mergeFiles(read);
 }
 
 /**
@@ -94,16 +94,16 @@ export async function readDependencyFiles(files: readonly TextFile[]): Promise<D
 export async function readDependencyReport(file: TextFile): Promise<ReadReport> {
   const { parseReport } = await import("./reports.ts");
   let skipped = 0;
-  const files = await naming(file, (text) => {
+  const files = await withFileName(file, (text) => {
     const report = parseReport(text, file.path.slice(file.path.lastIndexOf("/") + 1));
     skipped = report.skipped;
     return report.files;
   });
-  return { files: unite(files), skipped };
+  return { files: mergeFiles(files), skipped };
 }
 
 /** Runs `read` on a file; anything it throws becomes an error that names the file. */
-async function naming(
+async function withFileName(
   { path, content }: TextFile,
   read: (text: string) => DependencyFile[] | Promise<DependencyFile[]>,
 ): Promise<DependencyFile[]> {
@@ -142,7 +142,7 @@ function requireText(what: string, text: string, max: number): void {
 }
 
 /** One version of a package, with the vulnerabilities of all its entries. */
-interface United {
+interface MergedDependency {
   dependency: Dependency;
   vulnerabilities: Map<string, Vulnerability>;
   /** Lists already read: entries may share one. */
@@ -150,20 +150,20 @@ interface United {
 }
 
 /** One entry per path, each version of a package once, sorted by name. */
-function unite(files: readonly DependencyFile[]): DependencyFile[] {
-  const byPath = new Map<string, Map<string, United>>();
+function mergeFiles(files: readonly DependencyFile[]): DependencyFile[] {
+  const byPath = new Map<string, Map<string, MergedDependency>>();
   for (const file of files) {
     const path = file.path.replace(/^(?:\.\/)+/, "");
-    const known = byPath.get(path) ?? new Map<string, United>();
+    const known = byPath.get(path) ?? new Map<string, MergedDependency>();
     byPath.set(path, known);
     for (const dependency of file.dependencies) {
       const key = JSON.stringify([dependency.package_manager, dependency.name, dependency.version]);
-      const united = known.get(key) ?? { dependency, vulnerabilities: new Map(), read: new Set() };
-      known.set(key, united);
-      if (united.read.has(dependency.vulnerabilities)) continue;
-      united.read.add(dependency.vulnerabilities);
+      const merged = known.get(key) ?? { dependency, vulnerabilities: new Map(), read: new Set() };
+      known.set(key, merged);
+      if (merged.read.has(dependency.vulnerabilities)) continue;
+      merged.read.add(dependency.vulnerabilities);
       for (const one of dependency.vulnerabilities) {
-        if (!united.vulnerabilities.has(one.name)) united.vulnerabilities.set(one.name, one);
+        if (!merged.vulnerabilities.has(one.name)) merged.vulnerabilities.set(one.name, one);
       }
     }
   }

@@ -28,20 +28,20 @@ function fromPaths(packages: unknown): Package[] {
 /** Version 1: each package is nested in its dependent. */
 function fromTree(dependencies: unknown): Package[] {
   const found: Package[] = [];
-  const waiting = [dependencies];
-  while (waiting.length > 0) {
-    for (const [name, entry] of entriesOf(waiting.pop(), "dependencies")) {
+  const pending = [dependencies];
+  while (pending.length > 0) {
+    for (const [name, entry] of entriesOf(pending.pop(), "dependencies")) {
       const version = textOf(entry["version"]);
       const alias = /^npm:(@?[^@]+)@(.*)$/.exec(version);
       if (alias) found.push({ name: `${alias[1]}`, version: `${alias[2]}` });
       else if (!/^(file|link):/.test(version)) found.push({ name, version: withoutUrl(version) });
-      waiting.push(entry["dependencies"]);
+      pending.push(entry["dependencies"]);
     }
   }
   return found;
 }
 
-/** URLs may hold passwords, so only the commit at the end is kept. */
+/** URLs may hold passwords, so only the commit at the end is stored. */
 function withoutUrl(version: string): string {
   if (!/[/:]/.test(version)) return version;
   return version.includes("#") ? version.slice(version.lastIndexOf("#") + 1) : "";

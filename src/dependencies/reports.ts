@@ -54,7 +54,7 @@ export function parseReport(text: string, fileName: string): ReadReport {
 }
 
 /** Collects dependencies by file. */
-class Gathering {
+class DependencyCollector {
   readonly #byPath = new Map<string, Dependency[]>();
   skipped = 0;
 
@@ -67,7 +67,7 @@ class Gathering {
   }
 
   /** @param fallback the file to report as empty if none was named */
-  done(fallback?: string): ReadReport {
+  result(fallback?: string): ReadReport {
     if (fallback !== undefined && this.#byPath.size === 0) this.file(fallback);
     const files: DependencyFile[] = [...this.#byPath].map(([path, dependencies]) => ({
       path,
@@ -82,38 +82,38 @@ function fromCycloneDx(bom: Json, fileName: string): ReadReport {
   if (!/^1\.[4-7]$/.test(version)) {
     throw new Error(`is CycloneDX ${version || "of no version"}: 1.4 to 1.7 are read`);
   }
-  const gathering = new Gathering();
+  const collector = new DependencyCollector();
   const known = vulnerabilitiesByRef(bom);
   const overall = propertiesOf(isObject(bom["metadata"]) ? bom["metadata"] : {});
   // A report without findings empties its file.
-  if (overall.file) gathering.file(overall.file);
+  if (overall.file) collector.file(overall.file);
 
-  const waiting = objectsIn(bom["components"], "components").map((component) => ({
+  const pending = objectsIn(bom["components"], "components").map((component) => ({
     component,
     above: overall,
   }));
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
+  for (let next = pending.pop(); next; next = pending.pop()) {
     const { component, above } = next;
     const own = propertiesOf(component);
     const properties = { file: own.file || above.file, manager: own.manager || above.manager };
     for (const nested of objectsIn(component["components"], "components")) {
-      waiting.push({ component: nested, above: properties });
+      pending.push({ component: nested, above: properties });
     }
     const purl = textOf(component["purl"]);
     const found = purl === "" ? undefined : readPurl(purl);
     const manager = found && managerOf(found.type, properties);
     if (!manager) {
-      gathering.skipped += 1;
+      collector.skipped += 1;
       continue;
     }
-    gathering.file(properties.file || fileName).push({
+    collector.file(properties.file || fileName).push({
       name: found.name,
       version: found.version || textOf(component["version"]),
       package_manager: manager,
       vulnerabilities: known.get(textOf(component["bom-ref"])) ?? [],
     });
   }
-  return gathering.done(fileName);
+  return collector.result(fileName);
 }
 
 /** GitLab's own properties; a component's override the document's. */
@@ -229,17 +229,17 @@ function worst(severities: readonly Severity[]): Severity {
 }
 
 function fromGitLab(report: Json): ReadReport {
-  const gathering = new Gathering();
+  const collector = new DependencyCollector();
   const known = vulnerabilitiesByLocation(report);
   for (const file of objectsIn(report["dependency_files"], "dependency_files")) {
     const path = textOf(file["path"]);
     const manager = MANAGERS.get(textOf(file["package_manager"]).toLowerCase());
     const dependencies = objectsIn(file["dependencies"], "dependencies");
     if (!manager) {
-      gathering.skipped += dependencies.length;
+      collector.skipped += dependencies.length;
       continue;
     }
-    const list = gathering.file(path);
+    const list = collector.file(path);
     for (const dependency of dependencies) {
       const { name, version } = readDependency(dependency);
       list.push({
@@ -250,7 +250,7 @@ function fromGitLab(report: Json): ReadReport {
       });
     }
   }
-  return gathering.done();
+  return collector.result();
 }
 
 function vulnerabilitiesByLocation(report: Json): Map<string, Vulnerability[]> {

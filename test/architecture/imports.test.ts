@@ -79,21 +79,33 @@ it("folders on the same level do not import each other", () => {
   expect(strays("src", allowed)).toEqual([]);
 });
 
-it("files import each other in no circle", () => {
+/** The circles among imports, each as its names in order. */
+function circlesAmong(imported: readonly (readonly [importer: string, imported: string])[]) {
   const imports = new Map<string, string[]>();
-  for (const [file, imported] of importsBelow("src", { types: false })) {
-    imports.set(file, [...(imports.get(file) ?? []), imported]);
-  }
+  for (const [from, to] of imported) imports.set(from, [...(imports.get(from) ?? []), to]);
   const done = new Set<string>();
-  const circles: string[] = [];
-  const visit = (file: string, path: readonly string[]) => {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
-    if (done.has(file) || path.includes(file)) return;
-    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
-    done.add(file);
+  const circles = new Set<string>();
+  const visit = (name: string, path: readonly string[]) => {
+    if (path.includes(name)) circles.add([...path.slice(path.indexOf(name)), name].join(" → "));
+    if (done.has(name) || path.includes(name)) return;
+    for (const next of imports.get(name) ?? []) visit(next, [...path, name]);
+    done.add(name);
   };
-  for (const file of imports.keys()) visit(file, []);
-  expect(circles).toEqual([]);
+  for (const name of imports.keys()) visit(name, []);
+  return [...circles];
+}
+
+it("files import each other in no circle", () => {
+  expect(circlesAmong(importsBelow("src", { types: false }))).toEqual([]);
+});
+
+it("folders of resources import each other in no circle", () => {
+  const folderOf = (path: string) => /^src\/resources\/([^/]+)\//.exec(path)?.[1];
+  const folders = importsBelow("src/resources").flatMap(([file, imported]) => {
+    const [from, to] = [folderOf(file), folderOf(imported)];
+    return from && to && from !== to ? [[from, to] as const] : [];
+  });
+  expect(circlesAmong(folders)).toEqual([]);
 });
 
 it("drivers import the port, each other, and shared helpers", () => {

@@ -1,13 +1,14 @@
 import * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
-import { conflict, invalid } from "../../core/errors.ts";
+import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { refuseTaken } from "../namespaces/rules.ts";
 import * as groups from "./queries.ts";
 
 const attributes = {
@@ -98,22 +99,20 @@ export async function changeGroup(
  * Checks that the name and path of a new or renamed group are free. Names are unique only among subgroups of one group.
  *
  * @param wanted the new name and path; `undefined` if unchanged
- * @throws ApiError 409 with the message of GitLab's 400 if one is taken, 400 if the path is too long
+ * @throws ApiError 409 if one is taken, 400 if the path is too long
  */
 async function requireFree(
   db: Reader,
   parent: namespaces.Namespace | undefined,
   wanted: { name?: string | undefined; path?: string | undefined },
 ): Promise<void> {
-  const taken = ["has already been taken"];
   const { name, path } = wanted;
   const fullPath = parent && path !== undefined ? `${parent.full_path}/${path}` : path;
   if (fullPath !== undefined) requireFullPath(fullPath);
-  const nameTaken = parent && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
+  const nameTaken =
+    parent !== undefined && name !== undefined && (await groups.isNameTaken(db, parent.id, name));
   const pathTaken = fullPath !== undefined && (await namespaces.isTaken(db, fullPath));
-  if (nameTaken || pathTaken) {
-    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
-  }
+  refuseTaken({ name: nameTaken, path: pathTaken });
 }
 
 /**

@@ -25,14 +25,14 @@ function requireLevel(level: string | undefined): settings.Level | undefined {
 }
 
 /** The global settings, which never have `events`. */
-async function showGlobal(db: Reader, userId: number) {
+async function globalSettings(db: Reader, userId: number) {
   const { level, notification_email } = await settings.find(db, userId, "global");
   const own = (await users.find(db, userId))?.email;
   return new Json({ level, notification_email: notification_email ?? own });
 }
 
 /** The settings for a group or project, with `events` only if the level is `custom`. */
-async function showSource(
+async function sourceSettings(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
   userId: number,
 ) {
@@ -77,7 +77,7 @@ const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
   routes({ source: kind }).get("/notification_settings", {
     summary: `Get the caller's notification settings for a ${kind}`,
     examples: sourceExamples,
-    handle: (context) => showSource(context, context.caller.id),
+    handle: (context) => sourceSettings(context, context.caller.id),
   }),
   routes({ source: kind }).put("/notification_settings", {
     summary: `Change the caller's notification settings for a ${kind}`,
@@ -87,7 +87,7 @@ const sourceRoutes = (["group", "project"] as const).flatMap((kind) => [
       const { db, source, input, tier, now } = context;
       const userId = context.caller.id;
       await change(db, userId, source, input, tier, now);
-      return showSource(context, userId);
+      return sourceSettings(context, userId);
     },
   }),
 ]);
@@ -102,7 +102,7 @@ export const notificationSettingsResource: Resource = {
     get("", {
       summary: "Get the caller's notification settings",
       examples: globalExamples,
-      handle: ({ db, caller }) => showGlobal(db, caller.id),
+      handle: ({ db, caller }) => globalSettings(db, caller.id),
     }),
     put("", {
       summary: "Change the caller's notification settings",
@@ -116,7 +116,7 @@ export const notificationSettingsResource: Resource = {
           throw invalid({ notification_email: ["is not an email you own"] });
         }
         await change(db, userId, "global", input, tier, now, email);
-        return showGlobal(db, userId);
+        return globalSettings(db, userId);
       },
     }),
     ...sourceRoutes,

@@ -96,16 +96,6 @@ export async function unstar(db: Database, projectId: number, userId: number): P
   return recount(db, projectId, changed);
 }
 
-/** Removes all of a user's stars. */
-export async function unstarAll(db: Database, userId: number): Promise<void> {
-  await db.run(
-    `update projects set star_count = star_count - 1
-     where id in (select project_id from project_stars where user_id = ?)`,
-    [userId],
-  );
-  await db.run("delete from project_stars where user_id = ?", [userId]);
-}
-
 async function recount(db: Database, projectId: number, changed: number): Promise<boolean> {
   if (changed === 0) return false;
   await db.run(

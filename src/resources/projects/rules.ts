@@ -1,11 +1,12 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
-import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
+import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { refuseTaken } from "../namespaces/rules.ts";
 import * as users from "../users/queries.ts";
 import * as projects from "./queries.ts";
 
@@ -22,7 +23,7 @@ export function pathOf(name: string): string {
 /**
  * Checks that a project's name and path are not taken in the namespace.
  *
- * @throws ApiError 409 with the message of GitLab's 400 (docs/errors.md), and 400 for a path that is too long
+ * @throws ApiError 409 if one is, 400 for a path that is too long
  */
 export async function requireFree(
   db: Reader,
@@ -30,7 +31,6 @@ export async function requireFree(
   wanted: { name?: string | undefined; path?: string | undefined },
   except?: projects.Project,
 ): Promise<void> {
-  const taken = ["has already been taken"];
   const { name, path } = wanted;
   if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
   const nameTaken =
@@ -40,9 +40,7 @@ export async function requireFree(
     path !== undefined &&
     !samePath &&
     (await namespaces.isTaken(db, `${namespace.full_path}/${path}`));
-  if (nameTaken || pathTaken) {
-    throw conflict({ ...(nameTaken && { name: taken }), ...(pathTaken && { path: taken }) });
-  }
+  refuseTaken({ name: nameTaken, path: pathTaken });
 }
 
 /**

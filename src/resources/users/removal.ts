@@ -1,6 +1,5 @@
 import type { Database } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import * as projects from "../projects/queries.ts";
 import { insert, isEmailTaken } from "./queries.ts";
 
 /** The columns, by table, in which the ghost user replaces a deleted one. */
@@ -21,9 +20,18 @@ const CONTRIBUTIONS = [
  * @param now epoch milliseconds
  */
 export async function remove(db: Database, userId: number, now: number): Promise<void> {
-  await projects.unstarAll(db, userId);
+  await unstarAll(db, userId);
   await handToGhost(db, userId, now);
   await db.run("delete from users where id = ?", [userId]);
+}
+
+async function unstarAll(db: Database, userId: number): Promise<void> {
+  await db.run(
+    `update projects set star_count = star_count - 1
+     where id in (select project_id from project_stars where user_id = ?)`,
+    [userId],
+  );
+  await db.run("delete from project_stars where user_id = ?", [userId]);
 }
 
 async function handToGhost(db: Database, userId: number, now: number): Promise<void> {
