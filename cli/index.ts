@@ -11,6 +11,7 @@ import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
+import { addProjectCommands } from "./commands/project.ts";
 import { addSecretCommands } from "./commands/secrets.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
@@ -49,6 +50,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addServeCommand(program);
   addUserCommands(program);
   addGroupCommands(program);
+  addProjectCommands(program);
   addMemberCommands(program);
   addTokenCommands(program);
   addAppCommands(program);

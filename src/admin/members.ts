@@ -1,5 +1,5 @@
 import { OPERATOR } from "../audit/log.ts";
-import { ROLES, type Role, roleOf } from "../core/access/roles.ts";
+import { ROLE_NAMES, ROLES, type Role, roleOf } from "../core/access/roles.ts";
 import type { Source } from "../core/access/source.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
@@ -59,7 +59,7 @@ export interface MemberAdmin {
 
 const source = { group: param.optional(param.text()), project: param.optional(param.text()) };
 const user = { ...source, user: param.text() };
-const role = param.choice(Object.keys(ROLES) as Role[]);
+const role = param.choice(ROLE_NAMES);
 const SOURCE = inputOf(source);
 const NEW_MEMBER = inputOf({ ...user, role, expires_at: param.optional(param.date()) });
 const CHANGE = inputOf({

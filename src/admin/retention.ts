@@ -1,4 +1,6 @@
+import { log, OPERATOR } from "../audit/log.ts";
 import * as audit from "../audit/queries.ts";
+import { roleOf } from "../core/access/roles.ts";
 import { dayOf } from "../core/time.ts";
 import * as events from "../resources/events/queries.ts";
 import * as members from "../resources/members/queries.ts";
@@ -90,15 +92,20 @@ export async function purgeEvents(
   return report(removed, inAudit);
 }
 
-/** Removes expired memberships in small transactions, between which others can write. Returns how many. */
+/**
+ * Removes expired memberships in small transactions, between which others can write, and records them in the audit log
+ * and, for projects, in the activity. Returns how many.
+ */
 export function removeExpiredMembers(store: Store, now: number): Promise<number> {
   return inBatches(store, async (db, batch) => {
-    const gone = await members.removeExpired(db, dayOf(now), batch);
-    for (const { project_id, user_id } of gone) {
+    const expired = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id, access_level, full_path } of expired) {
+      const target = `${full_path} (${roleOf(access_level) ?? access_level})`;
+      await log({ db, by: OPERATOR, now }, "member expired", { userId: user_id, target });
       if (project_id === null) continue;
       events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
     }
-    return gone.length;
+    return expired.length;
   });
 }
 

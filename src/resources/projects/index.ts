@@ -1,6 +1,5 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { requireRole } from "../../core/access/source.ts";
-import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { conflict, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
@@ -8,9 +7,8 @@ import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/queries.ts";
 import * as groups from "../groups/queries.ts";
-import * as members from "../members/queries.ts";
+import { createProject } from "./changes.ts";
 import { basicProject, projectFilter, projectListInput, projectWithPermissions } from "./json.ts";
 import * as projects from "./queries.ts";
 import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
@@ -36,7 +34,7 @@ const flags = Object.fromEntries(
 
 const attributes = {
   description: param.clearable(param.anyText({ max: 2000 })),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   default_branch: param.clearable(param.text()),
   merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
   topics: param.optional(param.commaSeparated()),
@@ -85,25 +83,6 @@ async function setArchived(
   return shown(context, context.source.id);
 }
 
-/** Completes a new project: records its event, and adds the owner of a personal namespace as a member. */
-async function settle(
-  { db, caller, now }: Pick<Context, "caller" | "now"> & { db: Database },
-  namespace: groups.Namespace,
-  projectId: number,
-  name: string,
-): Promise<void> {
-  const target = { type: "project", id: projectId, title: name } as const;
-  const author_id = caller?.id ?? 0;
-  events.record(db, { project_id: projectId, author_id, action: "created", target }, now);
-  if (namespace.owner_id === null) return;
-  const membership = {
-    user_id: namespace.owner_id,
-    access_level: ROLES.maintainer,
-    created_by_id: caller?.id,
-  };
-  await members.insert(db, { column: "project_id", id: projectId }, membership, now);
-}
-
 const forkAttributes = {
   namespace: param.optional(param.text()),
   namespace_id: param.optional(param.integer()),
@@ -111,7 +90,7 @@ const forkAttributes = {
   name: param.optional(param.text()),
   path: param.optional(param.text()),
   description: param.clearable(param.anyText({ max: 2000 })),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
 };
 
 const { list, post } = routes({ path: "/projects" });
@@ -166,15 +145,9 @@ export const projectResource: Resource = {
         requirePath(path);
         const namespace = await targetNamespace(context, input.namespace_id);
         const visibility = VISIBILITIES[input.visibility ?? "private"];
-        requireVisibility(namespace, visibility);
-        await requireFree(db, namespace, { name, path });
-        const id = await projects.insert(
-          db,
-          { namespace, creator_id: caller?.id ?? null, name, path, visibility },
-          now,
-        );
+        const created = { namespace, creator_id: caller.id, name, path, visibility };
+        const id = await createProject(db, created, now);
         await updateRow(db, "projects", id, columnsOf(input), now);
-        await settle(context, namespace, id, name);
         return shown(context, id);
       },
     }),
@@ -262,12 +235,11 @@ export const projectResource: Resource = {
         const path = input.path ?? from.path;
         requirePath(path);
         const visibility = VISIBILITIES[input.visibility ?? "public"];
-        await requireFree(db, namespace, { name, path });
-        const id = await projects.insert(
+        const id = await createProject(
           db,
           {
             namespace,
-            creator_id: caller?.id ?? null,
+            creator_id: caller.id,
             name,
             path,
             // A fork is no more visible than its source and its namespace.
@@ -278,7 +250,6 @@ export const projectResource: Resource = {
           },
           now,
         );
-        await settle(context, namespace, id, name);
         return shown(context, id);
       },
     }),

@@ -9,10 +9,10 @@ import {
   type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
 /** Projects joined with their namespace, and with its owner if it is personal. */
 const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
@@ -359,6 +359,26 @@ async function recount(db: Database, projectId: number, changed: number): Promis
     [projectId, projectId],
   );
   return true;
+}
+
+/** A project as operators see it. */
+export interface ProjectDetails {
+  id: number;
+  name: string;
+  path: string;
+  full_path: string;
+  visibility: number;
+  archived: number;
+}
+
+/** All projects, or the one with an id, ordered by full path. */
+export function listDetails(db: Reader, projectId?: number): Awaitable<ProjectDetails[]> {
+  const where = all([when("id = ?", projectId)]);
+  return db.all<ProjectDetails>(
+    `select id, name, path, full_path, visibility, archived from projects
+     where ${where.sql} order by full_path`,
+    where.values,
+  );
 }
 
 /** Removes a project with all its contents. */
