@@ -184,7 +184,7 @@ describe("groups and members", () => {
 describe("projects", () => {
   it("are created, found, listed and deleted", async () => {
     const site = {
-      namespace: "acme/team",
+      namespace: "acme",
       name: "Shop",
       path: "shop",
     };
