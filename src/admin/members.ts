@@ -8,7 +8,7 @@ import { dayOf } from "../core/time.ts";
 import * as changes from "../resources/members/changes.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { type AdminContext, findSourceAsOperator, findUser } from "./context.ts";
+import { type AdminContext, findAny, findUser } from "./context.ts";
 
 /** The group or project of a membership, by full path or id. */
 export type MemberSource =
@@ -80,8 +80,8 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
       throw new OptionError(where, "", "give either group or project, as a full path or an id");
     }
     return group === undefined
-      ? findSourceAsOperator(db, "project", project as string, now())
-      : findSourceAsOperator(db, "group", group, now());
+      ? findAny(db, "project", project as string, now())
+      : findAny(db, "group", group, now());
   };
   const changeOf = (db: Database, of: Source): changes.MemberChange => {
     const today = dayOf(now());

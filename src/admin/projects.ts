@@ -12,7 +12,7 @@ import * as groups from "../resources/groups/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
 import * as projects from "../resources/projects/queries.ts";
 import type { Reader } from "../store/port.ts";
-import { type AdminContext, findSourceAsOperator, reference } from "./context.ts";
+import { type AdminContext, findAny, reference } from "./context.ts";
 
 /** A project as operators see it. */
 export interface ProjectRecord {
@@ -63,7 +63,7 @@ const NEW_PROJECT = inputOf({
 export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
   const find = async (where: string, db: Reader, project: string) => {
     const name = readArgument(where, "project", reference, project);
-    const { id } = await findSourceAsOperator(db, "project", name, now());
+    const { id } = await findAny(db, "project", name, now());
     return recordOf(db, id);
   };
   return {

@@ -8,7 +8,7 @@ import { dayOf } from "../core/time.ts";
 import * as changes from "../resources/tokens/changes.ts";
 import * as tokens from "../resources/tokens/queries.ts";
 import type { Database } from "../store/port.ts";
-import { type AdminContext, byUser, findSourceAsOperator, findUser } from "./context.ts";
+import { type AdminContext, byUser, findAny, findUser } from "./context.ts";
 
 /** A token as operators see it. */
 export interface TokenRecord {
@@ -123,7 +123,7 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
       const { project: name, user: username, lifetime = 3600 } = read;
       const { secret, digest } = newSecret();
       return store.transaction(async (db) => {
-        const project = await findSourceAsOperator(db, "project", name, now());
+        const project = await findAny(db, "project", name, now());
         const user = await findUser(db, username);
         const expires_at = now() + lifetime * 1000;
         const values = { user_id: user.id, project_id: project.id, digest, expires_at };
