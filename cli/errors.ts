@@ -1,4 +1,4 @@
-import type { ApiError, StoreError } from "../src/index.ts";
+import type { ApiError, OptionError, StoreError } from "../src/index.ts";
 import { command } from "./hints.ts";
 
 /** The command line is wrong: exit code 2. */
@@ -27,12 +27,14 @@ export interface Ending {
   code: 1 | 2;
 }
 
-/** The command whose `list` shows each kind of record. */
-const LISTED: Readonly<Record<string, string>> = {
-  user: "user",
-  group: "group",
-  token: "token",
-  application: "app",
+/** The commands whose `list` shows each kind of record. */
+const LISTED_BY: Readonly<Record<string, readonly string[]>> = {
+  User: ["user"],
+  Group: ["group"],
+  Project: ["project"],
+  Namespace: ["group", "user"],
+  Token: ["token"],
+  Application: ["app"],
 };
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";
 
@@ -55,7 +57,7 @@ export function endingOf(error: unknown): Ending | undefined {
     case "ApiError":
       return endingOfRefusal(error as ApiError);
     case "OptionError":
-      return { line: `${message.replace(/^\w+: /, "")}: correct it and try again`, code: 2 };
+      return { line: `${optionLine(error as OptionError)}: correct it and try again`, code: 2 };
     case "DependencyError":
       return { line: `${message}. Nothing was changed: correct it and try again`, code: 1 };
     case "SeedError":
@@ -89,27 +91,33 @@ export function describe(error: unknown): { message: string; stack?: string } {
 export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name === "UsageError") return sentence(error.message.replace(/^--[\w-]+: /, ""));
-  if (error.name === "OptionError") return sentence(error.message.replace(/^\w+: \w+ /, ""));
+  if (error.name === "OptionError") return sentence((error as OptionError).problem);
   if (error.name !== "ApiError") return undefined;
-  const said = saidBy(error as ApiError);
-  return sentence(said.replace(/^404 (\w+) Not Found$/, "There is no such $1"));
+  const { record } = error as ApiError;
+  return record === undefined
+    ? sentence(messageOf(error as ApiError))
+    : `There is no such ${record}`;
 }
 
-function saidBy({ body }: ApiError): string {
+function optionLine({ option, problem }: OptionError): string {
+  return option === "" ? problem : `${option} ${problem}`;
+}
+
+function messageOf({ body }: ApiError): string {
   return textOf((body as { message?: unknown }).message ?? body).replace(/\.$/, "");
 }
 
 function endingOfRefusal(error: ApiError): Ending {
-  const { status } = error;
-  const said = saidBy(error).replace(/^403 Forbidden - /, "");
-  const missing = /^404 (\w+) Not Found$/.exec(said)?.[1]?.toLowerCase();
-  if (missing) {
-    const noun = LISTED[missing];
-    const shown = noun ? `: \`${command(`${noun} list`)}\` shows them all` : "";
-    return { line: `there is no such ${missing}${shown}`, code: 1 };
+  const { status, record } = error;
+  if (record !== undefined) {
+    const lists = (LISTED_BY[record] ?? []).map((noun) => `\`${command(`${noun} list`)}\``);
+    const all = lists.length > 1 ? "show them all" : "shows them all";
+    const hint = lists.length > 0 ? `: ${lists.join(" and ")} ${all}` : "";
+    return { line: `there is no such ${record.toLowerCase()}${hint}`, code: 1 };
   }
-  if (status === 400) return { line: `${said}: correct it and try again`, code: 2 };
-  return { line: status === 409 ? `${said}: choose another` : said, code: 1 };
+  const message = messageOf(error).replace(/^403 Forbidden - /, "");
+  if (status === 400) return { line: `${message}: correct it and try again`, code: 2 };
+  return { line: status === 409 ? `${message}: choose another` : message, code: 1 };
 }
 
 /** The message, or the problems of each attribute. */

@@ -5,8 +5,8 @@ let flag = "";
 export function hintAt(database: string): void {
   const isUrl = /^postgres(ql)?:\/\//.test(database);
   // A URL may hold a password, which is not repeated.
-  const shown = isUrl ? "URL" : /^[\w./-]+$/.test(database) ? database : `'${database}'`;
-  flag = database === (process.env["PM_DB"] ?? "pm.db") ? "" : ` --db ${shown}`;
+  const name = isUrl ? "URL" : /^[\w./-]+$/.test(database) ? database : `'${database}'`;
+  flag = database === (process.env["PM_DB"] ?? "pm.db") ? "" : ` --db ${name}`;
 }
 
 /** A command for hints, on the database in use: `pm-cli user list --db p.db`. */

@@ -12,6 +12,7 @@ import { addHookCommands } from "./commands/hook.ts";
 import { addJobCommands } from "./commands/jobs.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
+import { addProjectCommands } from "./commands/project.ts";
 import { addSecretCommands } from "./commands/secrets.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
@@ -50,6 +51,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addServeCommand(program);
   addUserCommands(program);
   addGroupCommands(program);
+  addProjectCommands(program);
   addMemberCommands(program);
   addTokenCommands(program);
   addAppCommands(program);

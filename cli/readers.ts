@@ -19,11 +19,11 @@ export function readAge(text: string): string {
 }
 
 /** Creates a reader of numbers within bounds. */
-export function readNumber(least: number, most: number) {
+export function readNumber(minimum: number, maximum: number) {
   return (text: string): number => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+    if (number >= minimum && number <= maximum) return number;
+    throw new InvalidArgumentError(`It must be a number from ${minimum} to ${maximum}.`);
   };
 }
 

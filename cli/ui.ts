@@ -191,13 +191,13 @@ export async function progressBar(label: string): Promise<{
     // Its own signal handler would keep Ctrl-C from ending the process.
     gracefulExit: false,
   });
-  let shown = -1;
+  let drawn = -1;
   return {
     update: (done, total) => {
-      if (shown < 0) bar.start(total, 0);
+      if (drawn < 0) bar.start(total, 0);
       // Redraw for half a percent or more only.
-      if (shown >= 0 && done - shown < total / 200) return;
-      shown = done;
+      if (drawn >= 0 && done - drawn < total / 200) return;
+      drawn = done;
       bar.update(done);
     },
     stop: () => bar.stop(),

@@ -34,7 +34,7 @@ export async function serveSupervised(
   options: RequestOptions,
 ): Promise<void> {
   const server = serveConnections(app, options);
-  const tell = (message: Answered | typeof READY) => process.send?.(message);
+  const send = (message: Answered | typeof READY) => process.send?.(message);
   let ending = false;
   process.on("SIGINT", () => undefined);
   await new Promise<void>((resolve) => {
@@ -42,11 +42,11 @@ export async function serveSupervised(
     process.on("message", (message: Offered | typeof STOP, connection: Socket | undefined) => {
       if (message === STOP) return resolve();
       // Reply before reading: otherwise another worker could get the connection with part of the request already read.
-      tell({ connection: message.connection, taken: !ending });
+      send({ connection: message.connection, taken: !ending });
       if (ending) connection?.destroy();
       else if (connection) server.take(connection);
     });
-    tell(READY);
+    send(READY);
   });
   ending = true;
   await server.close();
@@ -103,8 +103,8 @@ function started(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.once("message", () => resolve());
     worker.once("exit", (code: number | null, name: string | null) => {
-      const told = new WorkerFailure(code === 2 ? 2 : 1);
-      reject(name ? new Failure(`the first worker was killed by ${name}`) : told);
+      const failure = new WorkerFailure(code === 2 ? 2 : 1);
+      reject(name ? new Failure(`the first worker was killed by ${name}`) : failure);
     });
   });
 }

@@ -6,6 +6,7 @@ export type { GroupChange, GroupRecord } from "./admin/groups.ts";
 export type { Admin } from "./admin/index.ts";
 export type { TaskRecord, WorkerRecord } from "./admin/jobs.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";
+export type { ProjectRecord } from "./admin/projects.ts";
 export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";

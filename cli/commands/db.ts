@@ -157,13 +157,13 @@ async function check({ db, ...output }: DatabaseOptions & JsonOptions): Promise<
   const { checkDatabase } = await library();
   const checks = await checkDatabase(db);
   const found = checks.flatMap(({ problems }) => problems);
-  await print({ ok: found.length === 0, checks }, output, () => shown(checks));
+  await print({ ok: found.length === 0, checks }, output, () => reportOf(checks));
   if (found.length > 0) {
     throw new Failure(`${nameOf(db)} is damaged: stop its servers, and restore a backup of it`);
   }
 }
 
-const shown = (checks: readonly Check[]) =>
+const reportOf = (checks: readonly Check[]) =>
   checks
     .flatMap(({ name, problems }) =>
       problems.length === 0 ? `${name}: ok` : problems.map((problem) => `${name}: ${problem}`),
@@ -189,9 +189,9 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
       ? { file: file as string, ...(await backupDatabase(db, file as string, { force })) }
       : await backupInto(db, dir, keep === undefined ? {} : { keep });
   const key = keyFileOf(db);
-  await print({ ...written, ...(key && { secret_key: key }) }, output, (made) =>
+  await print({ ...written, ...(key && { secret_key: key }) }, output, (backup) =>
     [
-      `Wrote ${made.bytes} bytes to ${made.file}.`,
+      `Wrote ${backup.bytes} bytes to ${backup.file}.`,
       ...(key
         ? [`The key of its secrets, ${key}, is not in it: keep a copy of it elsewhere.`]
         : []),

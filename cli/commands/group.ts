@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { VISIBILITY_NAMES } from "../../src/core/access/visibility.ts";
 import type { GroupRecord, Visibility } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
 import { command } from "../hints.ts";
@@ -82,7 +83,7 @@ Examples:
     .option("--parent <group>", "the group it is in: a full path, or an id")
     .addOption(
       new Option("--visibility <level>", "who may read it without being a member")
-        .choices(["private", "internal", "public"])
+        .choices(VISIBILITY_NAMES)
         .default("private"),
     )
     .option(...JSON_OPTION)
@@ -123,7 +124,7 @@ async function create(options: CreateOptions): Promise<void> {
   );
   const { path, name } = values;
   const { parent, owner, visibility } = options;
-  const made = await withAdmin(options.db, (admin) =>
+  const created = await withAdmin(options.db, (admin) =>
     admin.createGroup({
       path,
       name,
@@ -133,7 +134,7 @@ async function create(options: CreateOptions): Promise<void> {
     }),
   );
   await print(
-    made,
+    created,
     options,
     (one) => `Created the ${one.visibility} group ${one.full_path} (id ${one.id}).
 To add a member: ${command(`member add --group ${one.full_path} --user ada --role developer`)}`,

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { ROLE_NAMES } from "../../src/core/access/roles.ts";
 import type { MemberRecord, MemberSource, Role } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin } from "../database.ts";
 import { UsageError } from "../errors.ts";
@@ -13,8 +14,6 @@ import {
   YES_OPTION,
   type YesOptions,
 } from "../ui.ts";
-
-const ROLES: Role[] = ["guest", "reporter", "developer", "maintainer", "owner"];
 
 interface SourceOptions extends DatabaseOptions, JsonOptions {
   group?: string;
@@ -98,7 +97,7 @@ function memberCommand(member: Command, verb: string, description: string): Comm
 }
 
 function roleOptions(added: Command, mandatory: boolean): Command {
-  const role = new Option("--role <role>", "their role").choices(ROLES);
+  const role = new Option("--role <role>", "their role").choices(ROLE_NAMES);
   return added
     .requiredOption("--user <username>", "user name")
     .addOption(mandatory ? role.makeOptionMandatory() : role)
@@ -123,8 +122,8 @@ function sourceOf({ group, project }: SourceOptions): MemberSource {
 async function list(options: SourceOptions): Promise<void> {
   const of = sourceOf(options);
   const members = await withAdmin(options.db, (admin) => admin.listMembers(of));
-  const words = of.group === undefined ? `--project ${of.project}` : `--group ${of.group}`;
-  const adding = command(`member add ${words} --user ada --role developer`);
+  const flags = of.group === undefined ? `--project ${of.project}` : `--group ${of.group}`;
+  const adding = command(`member add ${flags} --user ada --role developer`);
   await printList(
     members,
     options,
@@ -141,7 +140,7 @@ async function add(options: MemberOptions): Promise<void> {
   const added = await withAdmin(options.db, (admin) =>
     admin.addMember({ ...of, user, role, ...end }),
   );
-  await print(added, options, said);
+  await print(added, options, sentenceOf);
 }
 
 async function update(options: MemberOptions): Promise<void> {
@@ -155,7 +154,7 @@ async function update(options: MemberOptions): Promise<void> {
   const changed = await withAdmin(options.db, (admin) =>
     admin.updateMember({ ...of, user, ...(role === undefined ? {} : { role }), ...end }),
   );
-  await print(changed, options, said);
+  await print(changed, options, sentenceOf);
 }
 
 async function remove(options: MemberOptions & YesOptions): Promise<void> {
@@ -166,7 +165,7 @@ async function remove(options: MemberOptions & YesOptions): Promise<void> {
   await print(removed, options, (one) => `${one.username} is no longer a member.`);
 }
 
-function said({ username, role, expires_at }: MemberRecord): string {
+function sentenceOf({ username, role, expires_at }: MemberRecord): string {
   return `${username} is ${role}${expires_at === null ? "" : ` until ${expires_at}`}.`;
 }
 

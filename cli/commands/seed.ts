@@ -63,7 +63,7 @@ async function seed(options: SeedOptions): Promise<void> {
     },
     { create: true },
   );
-  await print(seeded, options, (made) => report(made, nameOf(db)));
+  await print(seeded, options, (result) => report(result, nameOf(db)));
 }
 
 async function readSeed(file: string): Promise<Seed> {
@@ -81,11 +81,11 @@ async function readSeed(file: string): Promise<Seed> {
 }
 
 function report({ tokens, ...counts }: Seeded, database: string): string {
-  const made = Object.entries(counts)
+  const created = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([kind, count]) => `${count.toLocaleString("en")} ${kind}`);
   return [
-    `Seeded ${database}: ${made.join(", ")}.`,
+    `Seeded ${database}: ${created.join(", ")}.`,
     ...tokens.map(({ username, token }) => `Token of ${username}, not shown again: ${token}`),
   ].join("\n");
 }

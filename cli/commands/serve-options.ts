@@ -71,9 +71,9 @@ export function addServeOptions(command: Command): void {
     command.addOption(set(option.env(variable)));
   };
   const number =
-    (least: number, most = MANY) =>
+    (minimum: number, maximum = MANY) =>
     (option: Option) =>
-      option.argParser(readNumber(least, most));
+      option.argParser(readNumber(minimum, maximum));
   const numberOrOff = (option: Option) => option.argParser(orOff(readNumber(1, MANY)));
   const onOff = (option: Option) => option.choices(["on", "off"]).default("on");
 
@@ -205,7 +205,7 @@ export function addServeOptions(command: Command): void {
 
 /** The options for `createApp`. @throws UsageError if options contradict each other */
 export function appOptionsOf(options: ServeOptions): AppOptions & { database: string } {
-  const { requestsPerMinute: most, pages, eventRetention } = options;
+  const { requestsPerMinute: limit, pages, eventRetention } = options;
   const { perPage, maxPerPage } = options;
   if (perPage !== undefined && perPage > (maxPerPage ?? 100)) {
     throw new UsageError(`--per-page can't be above --max-per-page (${maxPerPage ?? 100})`);
@@ -220,7 +220,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     impersonation: options.impersonation === "on",
     oauth: { implicit: options.implicitGrant === "on", password: options.passwordGrant === "on" },
     limits: given({
-      requestsPerMinute: most === undefined ? undefined : { user: most, address: most },
+      requestsPerMinute: limit === undefined ? undefined : { user: limit, address: limit },
       signInsPerAccount,
       signInsPerAddress,
       unknownTokens,

@@ -58,8 +58,8 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   const { isWorker, serveSupervised, superviseWorkers } = await import("../workers.ts");
   if (isWorker) return serveAlone(options, command, serveSupervised);
   const { workers, host, port } = options;
-  const told = (where: object) => sayListening(where, options);
-  return superviseWorkers(workers, host, port, told).catch((error) => {
+  const onListening = (where: object) => sayListening(where, options);
+  return superviseWorkers(workers, host, port, onListening).catch((error) => {
     throw refusal(error, host, port);
   });
 }

@@ -1,11 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Admin, PasswordLink, UserChange, UserRecord } from "../../src/index.ts";
+import type { Command } from "commander";
+import type { UserChange, UserRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { command } from "../hints.ts";
 import {
   agree,
-  askPassword,
   type Columns,
   complete,
   isAttended,
@@ -13,11 +12,20 @@ import {
   type JsonOptions,
   print,
   printList,
-  readStandardInput,
   table,
   YES_OPTION,
   type YesOptions,
 } from "../ui.ts";
+
+import {
+  addPasswordCommand,
+  askForPassword,
+  type LinkOptions,
+  lifetimeOption,
+  linkText,
+  passwordFromStandardInput,
+  urlOption,
+} from "./user-password.ts";
 
 type Shared = DatabaseOptions & JsonOptions;
 
@@ -27,22 +35,6 @@ interface NewOptions extends Shared {
   email?: string;
   admin?: boolean;
 }
-
-interface LinkOptions {
-  /** In seconds. */
-  expiresIn: number;
-  url?: string;
-}
-
-const LINK_OPTION = [
-  "--expires-in <duration>",
-  "how long the link works: a number and h or d",
-] as const;
-const urlOption = () =>
-  new Option("--url <url>", "the server's public address, with which the link begins").env(
-    "PM_URL",
-  );
-const A_WEEK = 7 * 86_400;
 
 /** Adds `user create|invite|list|show|rename|promote|demote|block|unblock|password|disable-two-factor|delete`. */
 export function addUserCommands(program: Command): void {
@@ -75,7 +67,7 @@ Examples:
     .action(create);
 
   newUserCommand(user, "invite", "create a user, and print a link by which they set their password")
-    .option(...LINK_OPTION, readLifetime, A_WEEK)
+    .addOption(lifetimeOption())
     .addOption(urlOption())
     .addHelpText(
       "after",
@@ -141,38 +133,17 @@ Examples:
     { admin: false },
     (one) => `${one.username} is no longer an administrator.`,
   );
-  const stated = (one: UserRecord) => `${one.username} is ${one.state} now.`;
-  changeCommand(user, "block", "refuse a user's tokens from now on", { state: "blocked" }, stated);
+  const stateOf = (one: UserRecord) => `${one.username} is ${one.state} now.`;
+  changeCommand(user, "block", "refuse a user's tokens from now on", { state: "blocked" }, stateOf);
   changeCommand(
     user,
     "unblock",
     "accept a blocked user's tokens again",
     { state: "active" },
-    stated,
+    stateOf,
   );
 
-  user
-    .command("password")
-    .alias("set-password")
-    .description("set a user's password, which ends their sessions")
-    .argument("<username>", "user name")
-    .addOption(databaseOption())
-    .option("--password-stdin", "read it from standard input")
-    .option("--link", "print a link by which they set it themselves")
-    .option(...LINK_OPTION, readLifetime, A_WEEK)
-    .addOption(urlOption())
-    .option(...JSON_OPTION)
-    .addHelpText(
-      "after",
-      `
-On a terminal, the password is asked for.
-
-Examples:
-  $ pm-cli user password ada
-  $ pm-cli user password ada --password-stdin < password.txt
-  $ pm-cli user password ada --link --url https://pm.example.com`,
-    )
-    .action(setPassword);
+  addPasswordCommand(user);
 
   oneUserCommand(
     user,
@@ -235,11 +206,11 @@ function changeCommand(
   verb: string,
   description: string,
   change: UserChange,
-  said: (one: UserRecord) => string,
+  sentenceOf: (one: UserRecord) => string,
 ): void {
   oneUserCommand(user, verb, description).action(async (username: string, options: Shared) => {
     const done = await withAdmin(options.db, (admin) => admin.updateUser(username, change));
-    await print(done, options, said);
+    await print(done, options, sentenceOf);
   });
 }
 
@@ -268,10 +239,10 @@ async function completeNew(options: NewOptions) {
 
 async function create(options: NewOptions & { passwordStdin?: boolean }): Promise<void> {
   const user = await completeNew(options);
-  const offered = isAttended() && !options.json;
+  const asks = isAttended() && !options.json;
   const password = options.passwordStdin
     ? await passwordFromStandardInput()
-    : offered
+    : asks
       ? await askForPassword(":memory:", "Password (empty for none)")
       : undefined;
   const created = await withAdmin(
@@ -289,13 +260,13 @@ A token for them: ${command(`token create --user ${one.username} --name cli --sc
 
 async function invite(options: NewOptions & LinkOptions): Promise<void> {
   const user = await completeNew(options);
-  const made = await withAdmin(
+  const created = await withAdmin(
     options.db,
     (admin) => admin.inviteUser({ ...user, lifetime: options.expiresIn }),
     { create: true, url: options.url },
   );
   await print(
-    made,
+    created,
     options,
     (one) => `Created ${kindOf(one)} ${one.username} (id ${one.id}).
 ${linkText(one.invitation)}`,
@@ -303,12 +274,6 @@ ${linkText(one.invitation)}`,
 }
 
 const kindOf = ({ admin }: UserRecord) => (admin ? "the administrator" : "the user");
-
-function linkText({ username, url, path, expires_at }: PasswordLink): string {
-  const where = url === null ? " Put the server's address (--url) before it." : "";
-  return `${url ?? path}
-With this link ${username} sets their password, once, until ${expires_at}.${where} It is not shown again.`;
-}
 
 async function rename(
   username: string,
@@ -336,59 +301,6 @@ async function remove(username: string, options: Shared & YesOptions): Promise<v
   );
   const deleted = await withAdmin(options.db, (admin) => admin.deleteUser(username));
   await print(deleted, options, (one) => `${one.username} is deleted.`);
-}
-
-async function setPassword(
-  username: string,
-  options: Shared & LinkOptions & { passwordStdin?: boolean; link?: boolean },
-): Promise<void> {
-  if (options.link) return createLink(username, options);
-  const password = options.passwordStdin
-    ? await passwordFromStandardInput()
-    : isAttended()
-      ? await askForPassword(options.db, "New password", (admin) => admin.getUser(username))
-      : undefined;
-  if (password === undefined) {
-    throw new UsageError("give the new password: --password-stdin < password.txt");
-  }
-  const done = await withAdmin(options.db, (admin) => admin.setPassword(username, password));
-  await print(done, options, (one) => `${one.username} has a new password, and is signed out.`);
-}
-
-async function createLink(username: string, options: Shared & LinkOptions): Promise<void> {
-  const link = await withAdmin(
-    options.db,
-    (admin) => admin.createPasswordLink(username, { lifetime: options.expiresIn }),
-    { url: options.url },
-  );
-  await print(link, options, linkText);
-}
-
-/** @param before a check to run before the question */
-function askForPassword(
-  database: string,
-  question: string,
-  before?: (admin: Admin) => Promise<unknown>,
-): Promise<string | undefined> {
-  return withChecks(database, async (admin) => {
-    await before?.(admin);
-    return askPassword(question, (password) => admin.checkUser({ password }));
-  });
-}
-
-async function passwordFromStandardInput(): Promise<string> {
-  const password = await readStandardInput();
-  if (password === "") throw new UsageError("--password-stdin: standard input is empty");
-  return password;
-}
-
-const SECONDS = { h: 3600, d: 86_400 } as const;
-
-function readLifetime(text: string): number {
-  const [, number, unit] = /^([1-9]\d{0,3})([hd])$/.exec(text) ?? [];
-  const seconds = Number(number) * SECONDS[unit as keyof typeof SECONDS];
-  if (seconds <= 365 * 86_400) return seconds;
-  throw new InvalidArgumentError("It must be a number and h or d, such as 24h, at most a year.");
 }
 
 const COLUMNS: Columns<UserRecord> = {

@@ -7,7 +7,7 @@ import { findEvent, type Recipient, recipients } from "../notifications/recipien
 import * as events from "../resources/events/record.ts";
 import * as users from "../resources/users/queries.ts";
 import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
-import { type AdminContext, findSourceAsOperator, reference } from "./context.ts";
+import { type AdminContext, findAny, reference } from "./context.ts";
 
 /** A push as Git's post-receive hook knows it. */
 export interface PushRecord {
@@ -79,7 +79,7 @@ export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
           ? await users.findByEmail(db, username)
           : await users.findByUsername(db, username);
         if (!user) throw notFound("User");
-        const project = await findSourceAsOperator(db, "project", name, now());
+        const project = await findAny(db, "project", name, now());
         const parts = /^refs\/(heads|tags)\/(.+)$/.exec(ref);
         if (!parts) throw invalid({ ref: ["must begin with refs/heads/ or refs/tags/"] });
         const id = await events.recordPush(
@@ -103,7 +103,7 @@ export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
     exportWiki(given) {
       const project = readArgument("exportWiki", "project", reference, given);
       return (async function* () {
-        yield* exportWiki(store, (await findSourceAsOperator(store, "project", project, now())).id);
+        yield* exportWiki(store, (await findAny(store, "project", project, now())).id);
       })();
     },
   };

@@ -37,7 +37,7 @@ export async function findUser(db: Reader, username: string): Promise<users.User
 }
 
 /** A group or project; operators can see all of them. @throws ApiError 404 */
-export function findSourceAsOperator(
+export function findAny(
   db: Reader,
   kind: Source["kind"],
   idOrPath: string,

@@ -3,7 +3,7 @@ import { optionsOf, readArgument, readOptions } from "../core/options.ts";
 import { readDependencyFiles, readDependencyReport } from "../dependencies/index.ts";
 import type { DependencyFile, TextFile } from "../dependencies/types.ts";
 import * as dependencies from "../resources/dependencies/queries.ts";
-import { type AdminContext, findSourceAsOperator, reference } from "./context.ts";
+import { type AdminContext, findAny, reference } from "./context.ts";
 
 /** The result of reading dependency files or a report. */
 export interface DependencyScan {
@@ -44,7 +44,7 @@ export function dependencyAdmin({ store, now }: AdminContext): DependencyAdmin {
 
   const replace = (name: string, files: readonly DependencyFile[], skipped: number) =>
     store.transaction(async (db): Promise<DependencyScan> => {
-      const project = await findSourceAsOperator(db, "project", name, now());
+      const project = await findAny(db, "project", name, now());
       for (const file of files) await dependencies.replaceFile(db, project.id, file);
       return {
         files: files.map((file) => ({

@@ -5,7 +5,7 @@ import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as changes from "../resources/groups/changes.ts";
 import * as namespaces from "../resources/namespaces/queries.ts";
 import type { Reader } from "../store/port.ts";
-import { type AdminContext, findSourceAsOperator, findUser, reference } from "./context.ts";
+import { type AdminContext, findAny, findUser, reference } from "./context.ts";
 
 /** A group as operators see it. */
 export interface GroupRecord {
@@ -69,7 +69,7 @@ const CHANGE = inputOf(changes.groupInput);
 export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
   const named = (where: string, group: string) => readArgument(where, "group", reference, group);
   const find = async (db: Reader, group: string) => {
-    const { id } = await findSourceAsOperator(db, "group", group, now());
+    const { id } = await findAny(db, "group", group, now());
     return (await namespaces.find(db, id)) as namespaces.Namespace;
   };
   return {

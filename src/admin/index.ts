@@ -8,6 +8,7 @@ import { type JobAdmin, jobAdmin } from "./jobs.ts";
 import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
 import { type MemberAdmin, memberAdmin } from "./members.ts";
+import { type ProjectAdmin, projectAdmin } from "./projects.ts";
 import { type SecretAdmin, secretAdmin } from "./secrets.ts";
 import { type TokenAdmin, tokenAdmin } from "./tokens.ts";
 import { type UserAdmin, userAdmin } from "./users.ts";
@@ -16,6 +17,7 @@ import { type UserAdmin, userAdmin } from "./users.ts";
 export interface Admin
   extends UserAdmin,
     GroupAdmin,
+    ProjectAdmin,
     MemberAdmin,
     TokenAdmin,
     ApplicationAdmin,
@@ -32,6 +34,7 @@ export function createAdmin(context: AdminContext): Admin {
   return {
     ...userAdmin(context),
     ...groupAdmin(context),
+    ...projectAdmin(context),
     ...memberAdmin(context),
     ...tokenAdmin(context),
     ...applicationAdmin(context),

@@ -1,5 +1,5 @@
 import { OPERATOR } from "../audit/log.ts";
-import { ROLES, type Role, roleOf } from "../core/access/roles.ts";
+import { ROLE_NAMES, ROLES, type Role, roleOf } from "../core/access/roles.ts";
 import type { Source } from "../core/access/source.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
@@ -8,7 +8,7 @@ import { dayOf } from "../core/time.ts";
 import * as changes from "../resources/members/changes.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { type AdminContext, findSourceAsOperator, findUser } from "./context.ts";
+import { type AdminContext, findAny, findUser } from "./context.ts";
 
 /** The group or project of a membership, by full path or id. */
 export type MemberSource =
@@ -59,7 +59,7 @@ export interface MemberAdmin {
 
 const source = { group: param.optional(param.text()), project: param.optional(param.text()) };
 const user = { ...source, user: param.text() };
-const role = param.choice(Object.keys(ROLES) as Role[]);
+const role = param.choice(ROLE_NAMES);
 const SOURCE = inputOf(source);
 const NEW_MEMBER = inputOf({ ...user, role, expires_at: param.optional(param.date()) });
 const CHANGE = inputOf({
@@ -80,8 +80,8 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
       throw new OptionError(where, "", "give either group or project, as a full path or an id");
     }
     return group === undefined
-      ? findSourceAsOperator(db, "project", project as string, now())
-      : findSourceAsOperator(db, "group", group, now());
+      ? findAny(db, "project", project as string, now())
+      : findAny(db, "group", group, now());
   };
   const changeOf = (db: Database, of: Source): changes.MemberChange => {
     const today = dayOf(now());

@@ -1,4 +1,6 @@
+import { log, OPERATOR } from "../audit/log.ts";
 import * as audit from "../audit/queries.ts";
+import { roleOf } from "../core/access/roles.ts";
 import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
 import * as events from "../resources/events/record.ts";
@@ -81,24 +83,29 @@ export async function purgeEvents(
   const total = onProgress ? await events.countOlder(store, before) : 0;
   const removed = await inBatches(
     store,
-    (db, most) => events.removeOlder(db, before, most),
+    (db, batch) => events.removeOlder(db, before, batch),
     (done) => onProgress?.(done, Math.max(total, done)),
   );
   const inAudit = withAudit
-    ? await inBatches(store, (db, most) => audit.removeOlder(db, before, most))
+    ? await inBatches(store, (db, batch) => audit.removeOlder(db, before, batch))
     : 0;
   return report(removed, inAudit);
 }
 
-/** Removes expired memberships in small transactions, between which others can write. Returns how many. */
+/**
+ * Removes expired memberships in small transactions, between which others can write, and records them in the audit log
+ * and, for projects, in the activity. Returns how many.
+ */
 export function removeExpiredMembers(store: Store, now: number): Promise<number> {
   return inBatches(store, async (db, batch) => {
-    const gone = await members.removeExpired(db, dayOf(now), batch);
-    for (const { project_id, user_id } of gone) {
+    const expired = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id, access_level, full_path } of expired) {
+      const target = `${full_path} (${roleOf(access_level) ?? access_level})`;
+      await log({ db, by: OPERATOR, now }, "member expired", { userId: user_id, target });
       if (project_id === null) continue;
       events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
     }
-    return gone.length;
+    return expired.length;
   });
 }
 
@@ -112,10 +119,10 @@ async function inBatches(
   let batch = 100;
   for (;;) {
     const started = performance.now();
-    const gone = await store.transaction((db) => remove(db, batch));
-    removed += gone;
+    const count = await store.transaction((db) => remove(db, batch));
+    removed += count;
     onRemoved?.(removed);
-    if (gone < batch) return removed;
+    if (count < batch) return removed;
     const took = performance.now() - started;
     batch = Math.max(
       10,

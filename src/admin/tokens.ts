@@ -5,10 +5,10 @@ import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import { SCOPES, type Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
+import * as changes from "../resources/tokens/changes.ts";
 import * as tokens from "../resources/tokens/queries.ts";
-import { requireScopes } from "../resources/tokens/rules.ts";
 import type { Database } from "../store/port.ts";
-import { type AdminContext, byUser, findSourceAsOperator, findUser } from "./context.ts";
+import { type AdminContext, byUser, findAny, findUser } from "./context.ts";
 
 /** A token as operators see it. */
 export interface TokenRecord {
@@ -94,20 +94,11 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
     async createToken(given) {
       const read = readOptions("createToken", NEW_TOKEN, given);
       const { user: username, name, scopes, expires_at, impersonation = false } = read;
-      requireScopes(scopes);
-      const { secret, digest } = newSecret();
       return store.transaction(async (db) => {
         const user = await findUser(db, username);
-        const id = await tokens.insert(
-          db,
-          { user_id: user.id, name, digest, scopes, impersonation, expires_at },
-          now(),
-        );
-        const target = impersonation ? `${name} (impersonation)` : name;
-        await audit.log({ db, by: audit.OPERATOR, now: now() }, "token made", {
-          userId: user.id,
-          target,
-        });
+        const values = { user_id: user.id, name, scopes, impersonation, expires_at };
+        const context = { db, by: audit.OPERATOR, now: now() };
+        const { id, secret } = await changes.createToken(context, values);
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
@@ -121,14 +112,9 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
     async revokeToken(given) {
       const id = readArgument("revokeToken", "id", param.integer(), given);
       return store.transaction(async (db) => {
-        const { name } = await tokenRecord(db, id, now());
-        const { user_id: userId } = (await tokens.find(db, id)) as tokens.Token;
-        if (await tokens.revoke(db, id, now())) {
-          await audit.log({ db, by: audit.OPERATOR, now: now() }, "token revoked", {
-            userId,
-            target: name,
-          });
-        }
+        const found = await tokens.find(db, id);
+        if (!found) throw notFound("Token");
+        await changes.revokeToken({ db, by: audit.OPERATOR, now: now() }, found);
         return tokenRecord(db, id, now());
       });
     },
@@ -137,7 +123,7 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
       const { project: name, user: username, lifetime = 3600 } = read;
       const { secret, digest } = newSecret();
       return store.transaction(async (db) => {
-        const project = await findSourceAsOperator(db, "project", name, now());
+        const project = await findAny(db, "project", name, now());
         const user = await findUser(db, username);
         const expires_at = now() + lifetime * 1000;
         const values = { user_id: user.id, project_id: project.id, digest, expires_at };

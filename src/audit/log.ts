@@ -24,6 +24,7 @@ export type AuditAction =
   | "member added"
   | "member changed"
   | "member removed"
+  | "member expired"
   | "user blocked"
   | "user unblocked"
   | "acted by sudo"

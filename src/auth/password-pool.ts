@@ -17,9 +17,9 @@ interface Thread {
 }
 
 /** Maximum jobs waiting for a thread: some seconds of work. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 /** Leaves one core for everything else. */
-const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
+const MAX_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
 
 /** The threads' script, beside this file, in the source or in the build. */
 function script(): URL {
@@ -40,10 +40,10 @@ let isAlone = false;
  */
 export function keepPasswordThreads(): () => void {
   owners += 1;
-  let isKept = true;
+  let isHeld = true;
   return () => {
-    if (isKept) owners -= 1;
-    isKept = false;
+    if (isHeld) owners -= 1;
+    isHeld = false;
     endIdle();
   };
 }
@@ -55,7 +55,7 @@ export function keepPasswordThreads(): () => void {
  */
 export async function runOnThread(task: PasswordTask): Promise<string | boolean> {
   if (isAlone) return runHere(task);
-  if (waiting.length >= MOST_WAITING) throw unavailable();
+  if (waiting.length >= MAX_WAITING) throw unavailable();
   const answer = new Promise<string | boolean>((resolve, reject) => {
     waiting.push({ task, resolve, reject });
   });
@@ -68,7 +68,7 @@ let starting: Promise<void> | undefined;
 /** Assigns waiting jobs to free threads, and starts more threads while all are busy. */
 async function start(): Promise<void> {
   assign();
-  while (waiting.length > 0 && threads.length < MOST_THREADS && !isAlone) {
+  while (waiting.length > 0 && threads.length < MAX_THREADS && !isAlone) {
     starting ??= startThread().finally(() => {
       starting = undefined;
     });

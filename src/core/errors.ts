@@ -11,11 +11,13 @@ export class ApiError extends Error {
    * @param status the HTTP status
    * @param body the JSON body, in one of GitLab's formats (docs/errors.md)
    * @param headers headers to add
+   * @param record for a 404, the kind of record that was not found, such as `"Project"`
    */
   constructor(
     readonly status: number,
     readonly body: object,
     readonly headers: Record<string, string> = {},
+    readonly record?: string,
   ) {
     super(JSON.stringify(body));
   }
@@ -74,7 +76,9 @@ export function insufficientScope(scopes: readonly string[]): ApiError {
  * below another that was found. The different capitals of `Found` are GitLab's.
  */
 export function notFound(name?: string): ApiError {
-  return new ApiError(404, { message: name ? `404 ${name} Not Found` : "404 Not found" });
+  return name
+    ? new ApiError(404, { message: `404 ${name} Not Found` }, {}, name)
+    : new ApiError(404, { message: "404 Not found" });
 }
 
 /** 404 for a path without a route. */

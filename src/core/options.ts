@@ -20,7 +20,7 @@ export class OptionError extends TypeError {
   constructor(
     where: string,
     readonly option: string,
-    problem: string,
+    readonly problem: string,
   ) {
     super(`${where}: ${option === "" ? "" : `${option} `}${problem}`);
   }

@@ -181,6 +181,60 @@ describe("groups and members", () => {
   });
 });
 
+describe("projects", () => {
+  it("are created, found, listed and deleted", async () => {
+    const site = {
+      namespace: "acme",
+      name: "Shop",
+      path: "shop",
+    };
+    const shop = await app.admin.createProject(site);
+    expect(shop).toEqual({
+      id: expect.any(Number),
+      name: "Shop",
+      path: "shop",
+      full_path: "acme/shop",
+      visibility: "private",
+      archived: false,
+    });
+    const full = (await app.admin.listProjects()).map(({ full_path }) => full_path);
+    expect(full).toEqual(expect.arrayContaining(["acme/site", "acme/shop"]));
+    expect(full).toEqual([...full].sort());
+    expect(await app.admin.getProject(String(shop.id))).toEqual(shop);
+    const answer = await app.call(`GET /projects/${shop.id}`, { as: "owner" });
+    expect(answer.json).toMatchObject({ path_with_namespace: "acme/shop", creator_id: null });
+    expect(await app.admin.deleteProject("acme/shop")).toEqual(shop);
+    await expect(app.admin.getProject("acme/shop")).rejects.toThrow("404 Project Not Found");
+    expect((await app.call(`GET /projects/${shop.id}`, { as: "owner" })).status).toBe(404);
+  });
+
+  it("of a user begin with their event and membership", async () => {
+    const notes = { namespace: "guest", name: "Notes", path: "notes", description: "Mine" };
+    const { id } = await app.admin.createProject(notes);
+    const guest = await app.admin.getUser("guest");
+    const answer = await app.call(`GET /projects/${id}`, { as: "guest" });
+    expect(answer.json).toMatchObject({ creator_id: guest.id, description: "Mine" });
+    const events = await app.call(`GET /projects/${id}/events`, { as: "guest" });
+    expect(events.json).toMatchObject([{ action_name: "created", author_username: "guest" }]);
+    const members = await app.admin.listMembers({ project: "guest/notes" });
+    expect(members).toMatchObject([{ username: "guest", role: "maintainer" }]);
+  });
+
+  it("obey the rules of the API", async () => {
+    const create = (change: object) =>
+      app.admin.createProject({ namespace: "acme", name: "X", path: "x", ...change });
+    await expect(create({ namespace: "nowhere" })).rejects.toThrow("404 Namespace Not Found");
+    await expect(create({ path: "SITE" })).rejects.toThrow("taken");
+    await expect(create({ path: "a b" })).rejects.toThrow("path");
+    await expect(create({ namespace: "secret", visibility: "public" })).rejects.toThrow(
+      "public is not allowed in a private group",
+    );
+    await expect(create({ visibility: "open" })).rejects.toThrow(
+      "visibility does not have a valid value: give one of private, internal, public",
+    );
+  });
+});
+
 describe("an invalid call", () => {
   const wrong: [string, (admin: App["admin"]) => unknown, option: string, says: string][] = [
     [

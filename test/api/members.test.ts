@@ -562,6 +562,28 @@ describe("expired memberships", () => {
     clock = TODAY;
   });
 
+  it("are recorded in the audit log with their role when they are removed", async () => {
+    const group = await newGroup();
+    const project = await newProject(group);
+    await add(`/groups/${group}`, "ann", 30, { expires_at: days(10) });
+    await add(`/projects/${project}`, "bob", 20, { expires_at: days(10) });
+    const { full_path } = await app.admin.getProject(String(project));
+    clock = TODAY + 10 * 86_400_000;
+    await app.admin.removeExpiredMembers();
+    clock = TODAY;
+    const filter = { action: "member expired", limit: 2 };
+    const byUser = async (user: string) =>
+      (await app.admin.listAuditEvents({ ...filter, user }))[0];
+    const author = "operator";
+    const path = full_path.slice(0, full_path.lastIndexOf("/"));
+    expect(await byUser("ann")).toMatchObject({
+      author,
+      user: "ann",
+      target: `${path} (developer)`,
+    });
+    expect(await byUser("bob")).toMatchObject({ author, target: `${full_path} (reporter)` });
+  });
+
   it("are swept away in batches, however many there are", async () => {
     const project = await newProject(await newGroup());
     const usernames = Array.from({ length: 150 }, (_, at) => `brief-${at}`);

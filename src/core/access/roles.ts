@@ -8,7 +8,10 @@ export const ROLES = {
 } as const;
 export type Role = keyof typeof ROLES;
 
+/** The names of the roles, from the lowest. */
+export const ROLE_NAMES = Object.keys(ROLES) as Role[];
+
 /** The role of an access level, if it has one. */
 export function roleOf(accessLevel: number): Role | undefined {
-  return (Object.keys(ROLES) as Role[]).find((role) => ROLES[role] === accessLevel);
+  return ROLE_NAMES.find((role) => ROLES[role] === accessLevel);
 }

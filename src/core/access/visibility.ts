@@ -8,6 +8,9 @@ import type { Source } from "./source.ts";
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
 export type Visibility = keyof typeof VISIBILITIES;
 
+/** The names of the visibility levels, from the lowest. */
+export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
+
 /** Visibility words by their number, for presenters. */
 export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
   0: "private",

@@ -1,6 +1,6 @@
 import * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
-import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
@@ -13,7 +13,7 @@ import * as groups from "./queries.ts";
 
 const attributes = {
   description: param.clearable(param.anyText({ max: 500 })),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   lfs_enabled: param.optional(param.boolean()),
   request_access_enabled: param.optional(param.boolean()),
 };

@@ -158,15 +158,27 @@ export async function remove(db: Database, memberId: number): Promise<void> {
   await db.run("delete from members where id = ?", [memberId]);
 }
 
-/** Deletes at most `batch` memberships that have expired on a day, and returns their users and projects. */
+/** A membership that has expired. */
+export interface ExpiredMember {
+  user_id: number;
+  access_level: number;
+  /** The project; `null` for a membership of a group. */
+  project_id: number | null;
+  /** The full path of the project or group. */
+  full_path: string;
+}
+
+/** Deletes memberships that have expired on a day, at most `batch` of them, and returns them. */
 export function removeExpired(
   db: Database,
   today: string,
   batch: number,
-): Awaitable<{ user_id: number; project_id: number | null }[]> {
-  return db.all(
+): Awaitable<ExpiredMember[]> {
+  return db.all<ExpiredMember>(
     `delete from members where id in (select id from members where expires_at <= ? order by expires_at, id limit ?)
-     returning user_id, project_id`,
+     returning user_id, access_level, project_id, coalesce(
+       (select p.full_path from projects p where p.id = members.project_id),
+       (select n.full_path from namespaces n where n.id = members.namespace_id)) as full_path`,
     [today, batch],
   );
 }

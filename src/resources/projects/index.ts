@@ -1,7 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { requireRole } from "../../core/access/source.ts";
-import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { conflict, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
@@ -9,9 +8,8 @@ import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/record.ts";
-import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { createProject } from "./changes.ts";
 import {
   basicProject,
   projectFilter,
@@ -44,7 +42,7 @@ const flags = Object.fromEntries(
 
 const attributes = {
   description: param.clearable(param.anyText({ max: 2000 })),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   default_branch: param.clearable(param.text()),
   merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
   topics: param.optional(param.commaSeparated()),
@@ -105,26 +103,6 @@ async function setArchived(
   return rowOf(context, context.source.id);
 }
 
-/** Adds a project with its event, and the owner of a personal namespace as its member. Returns its id. */
-async function create(
-  { db, caller, now }: Pick<Context, "now"> & { db: Database; caller: Caller },
-  namespace: namespaces.Namespace,
-  project: Omit<projects.NewProject, "namespace" | "creator_id">,
-): Promise<number> {
-  const id = await projects.insert(db, { ...project, namespace, creator_id: caller.id }, now);
-  const target = { type: "project", id, title: project.name } as const;
-  events.record(db, { project_id: id, author_id: caller.id, action: "created", target }, now);
-  if (namespace.owner_id !== null) {
-    const membership = {
-      user_id: namespace.owner_id,
-      access_level: ROLES.maintainer,
-      created_by_id: caller.id,
-    };
-    await members.insert(db, { column: "project_id", id }, membership, now);
-  }
-  return id;
-}
-
 const forkAttributes = {
   namespace: param.optional(param.text()),
   namespace_id: param.optional(param.integer()),
@@ -132,7 +110,7 @@ const forkAttributes = {
   name: param.optional(param.text()),
   path: param.optional(param.text()),
   description: param.clearable(param.anyText({ max: 2000 })),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
 };
 
 const { list, post } = routes({ path: "/projects" });
@@ -180,15 +158,14 @@ export const projectResource: Resource = {
       atLeastOne: ["name", "path"],
       presenter: projectWithPermissions,
       handle: async (context) => {
-        const { db, input, now } = context;
+        const { db, caller, input, now } = context;
         const name = (input.name ?? input.path) as string;
         const path = input.path ?? pathOf(name);
         requirePath(path);
         const namespace = await targetNamespace(context, input.namespace_id);
         const visibility = VISIBILITIES[input.visibility ?? "private"];
-        requireVisibility(namespace, visibility);
-        await requireFree(db, namespace, { name, path });
-        const id = await create(context, namespace, { name, path, visibility });
+        const created = { namespace, creator_id: caller.id, name, path, visibility };
+        const id = await createProject(db, created, now);
         await updateRow(db, "projects", id, columnsOf(input), now);
         return rowOf(context, id);
       },
@@ -269,7 +246,7 @@ export const projectResource: Resource = {
       input: forkAttributes,
       presenter: projectWithPermissions,
       handle: async (context) => {
-        const { db, source, input } = context;
+        const { db, source, caller, input, now } = context;
         const from = await projectOf(context);
         const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
         const namespace = await forkTarget(context, named);
@@ -277,16 +254,21 @@ export const projectResource: Resource = {
         const path = input.path ?? from.path;
         requirePath(path);
         const visibility = VISIBILITIES[input.visibility ?? "public"];
-        await requireFree(db, namespace, { name, path });
-        const id = await create(context, namespace, {
-          name,
-          path,
-          // A fork is no more visible than its source and its namespace.
-          visibility: Math.min(visibility, source.visibility, namespace.visibility),
-          description: input.description === undefined ? from.description : input.description,
-          default_branch: from.default_branch,
-          forked_from_project_id: from.id,
-        });
+        const id = await createProject(
+          db,
+          {
+            namespace,
+            creator_id: caller.id,
+            name,
+            path,
+            // A fork is no more visible than its source and its namespace.
+            visibility: Math.min(visibility, source.visibility, namespace.visibility),
+            description: input.description === undefined ? from.description : input.description,
+            default_branch: from.default_branch,
+            forked_from_project_id: from.id,
+          },
+          now,
+        );
         return rowOf(context, id);
       },
     }),

@@ -1,4 +1,4 @@
-import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -96,7 +96,7 @@ export const projectWithPermissions = presenter({
 /** Parameters of every list of projects. */
 export const projectListInput = {
   archived: param.optional(param.boolean()),
-  visibility: param.optional(param.choice(["private", "internal", "public"])),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   search: param.optional(param.anyText()),
   simple: param.optional(param.boolean()),
   owned: param.optional(param.boolean()),

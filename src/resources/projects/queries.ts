@@ -1,3 +1,4 @@
+import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 
@@ -104,6 +105,26 @@ async function recount(db: Database, projectId: number, changed: number): Promis
     [projectId, projectId],
   );
   return true;
+}
+
+/** A project as operators see it. */
+export interface ProjectDetails {
+  id: number;
+  name: string;
+  path: string;
+  full_path: string;
+  visibility: number;
+  archived: number;
+}
+
+/** All projects, or the one with an id, ordered by full path. */
+export function listDetails(db: Reader, projectId?: number): Awaitable<ProjectDetails[]> {
+  const where = all([when("id = ?", projectId)]);
+  return db.all<ProjectDetails>(
+    `select id, name, path, full_path, visibility, archived from projects
+     where ${where.sql} order by full_path`,
+    where.values,
+  );
 }
 
 /** Removes a project with all its contents. */

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ROLES, type Role } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
-import { VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -37,7 +37,7 @@ const snippet = presenter({
   raw_url: field.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
 });
 
-const visibility = param.optional(param.choice(["private", "internal", "public"]));
+const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const content = param.text({ max: param.LONG_TEXT });
 const created = {
   title: param.text(),

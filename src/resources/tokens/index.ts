@@ -1,5 +1,3 @@
-import * as audit from "../../audit/log.ts";
-import { newSecret } from "../../auth/token-secrets.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -7,12 +5,13 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { SCOPES, type Scope, USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
-import type { Database, Reader, Store, Value } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import { requireUser } from "../users/rules.ts";
+import * as changes from "./changes.ts";
 import { impersonationFields, secretField, tokenFields } from "./json.ts";
 import * as tokens from "./queries.ts";
-import { expiryAfterRotation, requireScopes } from "./rules.ts";
+import { expiryAfterRotation } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const token = presenter(tokenFields);
@@ -93,83 +92,46 @@ async function findSelf({ db, caller: { by } }: { db: Reader; caller: Caller }) 
 }
 
 /** The part of a handler's context that changing tokens needs. */
-type Change = Pick<Context, "request" | "now"> & { db: Database; caller: Caller };
+type Change = Pick<Context, "request" | "now" | "presenter"> & { db: Database; caller: Caller };
 
-function logChange(
-  context: Change,
-  action: "token made" | "token revoked" | "token rotated",
-  token: Pick<tokens.Token, "user_id" | "name"> & { impersonation: boolean | number },
-): Promise<void> {
-  const target = token.impersonation ? `${token.name} (impersonation)` : token.name;
-  return audit.log(context, action, { userId: token.user_id, target });
-}
-
-async function revoke(context: Change & Pick<Context, "requireUnmodified">, found: tokens.Token) {
+async function revoke(
+  context: Omit<Change, "presenter"> & Pick<Context, "requireUnmodified">,
+  found: tokens.Token,
+) {
   context.requireUnmodified(found.updated_at);
-  if (await tokens.revoke(context.db, found.id, context.now)) {
-    await logChange(context, "token revoked", found);
-  }
+  await changes.revokeToken(context, found);
   return undefined;
 }
 
-/** Creates a token and returns its row, with the secret. */
-async function insertToken(
-  context: Change & Pick<Context, "presenter">,
-  values: Omit<tokens.NewToken, "digest">,
+/** The row of a new token, with its secret. */
+async function rowWithSecret(
+  { db, presenter }: Pick<Change, "db" | "presenter">,
+  { id, secret }: changes.CreatedToken,
 ): Promise<Value[]> {
-  const { db, presenter, now } = context;
-  const { secret, digest } = newSecret();
-  const id = await tokens.insert(db, { ...values, digest }, now);
   const row = await tokens.row(db, presenter, id);
   row[presenter.at("token")] = JSON.stringify(secret);
   return row;
 }
 
 async function create(
-  context: Change & Pick<Context, "presenter"> & { input: param.Input<typeof newToken> },
+  context: Change & { input: param.Input<typeof newToken> },
   impersonation: boolean,
 ) {
-  const { input } = context;
   const user = await requireUser(context.db, context.input.user_id);
-  const { name, description, scopes = [], expires_at } = input;
-  requireScopes(scopes);
+  const { name, description, scopes = [], expires_at } = context.input;
   const values = { user_id: user.id, name, description, scopes, impersonation, expires_at };
-  const row = await insertToken(context, values);
-  await logChange(context, "token made", values);
-  return row;
+  return rowWithSecret(context, await changes.createToken(context, values));
 }
 
-/** Revokes a token and creates one with the same name and scopes. */
 async function rotate(
-  context: Change & Pick<Context, "presenter"> & { input: param.Input<typeof rotation> },
+  context: Change & { input: param.Input<typeof rotation> },
   found: tokens.Token,
 ) {
-  const { db, now, input } = context;
-  if (!(await tokens.revoke(db, found.id, now))) throw badRequest("Token already revoked");
-  const row = await insertToken(context, {
-    user_id: found.user_id,
-    name: found.name,
-    description: found.description,
-    scopes: found.scopes.split(" "),
-    impersonation: found.impersonation === 1,
-    expires_at: input.expires_at ?? expiryAfterRotation(found, dayOf(now)),
-    family_id: found.family_id ?? found.id,
-  });
-  await logChange(context, "token rotated", found);
-  return row;
+  const expiresAt = context.input.expires_at ?? expiryAfterRotation(found, dayOf(context.now));
+  const created = await changes.rotateToken(context, found, expiresAt);
+  if (!created) throw badRequest("Token already revoked");
+  return rowWithSecret(context, created);
 }
-
-/** Rotating with a revoked token is a sign of theft, so the token's whole family is revoked. */
-const onRevoked = (store: Store, id: number, now: number): Promise<void> =>
-  store.transaction(async (db) => {
-    const found = await tokens.find(db, id);
-    const revoked = found ? await tokens.revokeFamily(db, found, now) : [];
-    const by = { id: null, name: "", ip: "" };
-    for (const { user_id, name } of revoked) {
-      const about = { userId: user_id, target: name };
-      await audit.log({ db, by, now }, "reuse of a token detected", about);
-    }
-  });
 
 const { post } = routes();
 const personal = routes({ path: "/personal_access_tokens" });
@@ -242,7 +204,7 @@ export const personalTokenResource: Resource = {
       input: rotation,
       status: 200,
       presenter: createdToken,
-      onRevoked,
+      onRevoked: changes.revokeReused,
       handle: async (context) => {
         const { kind } = context.caller.by;
         if (kind !== "token" && kind !== "impersonation") {
@@ -256,7 +218,7 @@ export const personalTokenResource: Resource = {
       input: { ...ownId, ...rotation },
       status: 200,
       presenter: createdToken,
-      onRevoked,
+      onRevoked: changes.revokeReused,
       handle: async (context) => rotate(context, await requireManaged(context)),
     }),
     personal.del("/self", {

@@ -1,0 +1,102 @@
+import {
+  VISIBILITIES,
+  VISIBILITY_NAMES,
+  VISIBILITY_WORDS,
+  type Visibility,
+} from "../core/access/visibility.ts";
+import { notFound } from "../core/errors.ts";
+import * as param from "../core/input.ts";
+import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { requirePath } from "../core/paths.ts";
+import * as namespaces from "../resources/namespaces/queries.ts";
+import { createProject } from "../resources/projects/changes.ts";
+import * as projects from "../resources/projects/queries.ts";
+import type { Reader } from "../store/port.ts";
+import { type AdminContext, findAny, reference } from "./context.ts";
+
+/** A project as operators see it. */
+export interface ProjectRecord {
+  id: number;
+  name: string;
+  /** The last part of `full_path`. */
+  path: string;
+  /** Includes the group or user it belongs to: `acme/site`. */
+  full_path: string;
+  visibility: Visibility;
+  archived: boolean;
+}
+
+/** Projects, named by their full path or id. */
+export interface ProjectAdmin {
+  /** Returns a project. @throws ApiError 404 */
+  getProject(project: string): Promise<ProjectRecord>;
+  /** All projects, ordered by full path. */
+  listProjects(): Promise<ProjectRecord[]>;
+  /**
+   * Creates a project. A project of a user begins with an event by that user; one of a group has no event yet.
+   *
+   * @throws OptionError if something is missing or of the wrong type
+   * @throws ApiError 400 or 409 if the path or visibility is invalid or taken; 404 for an unknown namespace
+   */
+  createProject(project: {
+    name: string;
+    path: string;
+    /** The full path of its group, or the name of the user it belongs to. */
+    namespace: string;
+    description?: string;
+    /** Default `"private"`. */
+    visibility?: Visibility;
+  }): Promise<ProjectRecord>;
+  /** Deletes a project with everything in it. @throws ApiError 404 */
+  deleteProject(project: string): Promise<ProjectRecord>;
+}
+
+const NEW_PROJECT = inputOf({
+  name: param.text(),
+  path: param.text(),
+  namespace: param.text(),
+  description: param.clearable(param.anyText({ max: 2000 })),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
+});
+
+/** Creates {@link ProjectAdmin}. */
+export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
+  const find = async (where: string, db: Reader, project: string) => {
+    const name = readArgument(where, "project", reference, project);
+    const { id } = await findAny(db, "project", name, now());
+    return recordOf(db, id);
+  };
+  return {
+    getProject: async (project) => find("getProject", store, project),
+    listProjects: async () => (await projects.listDetails(store)).map(projectRecord),
+    async createProject(given) {
+      const input = readOptions("createProject", NEW_PROJECT, given);
+      const { name, path, description, visibility = "private" } = input;
+      requirePath(path);
+      return store.transaction(async (db) => {
+        const namespace = await namespaces.findByPath(db, input.namespace);
+        if (!namespace) throw notFound("Namespace");
+        const level = VISIBILITIES[visibility];
+        const creator_id = namespace.owner_id;
+        const created = { namespace, creator_id, name, path, description, visibility: level };
+        return recordOf(db, await createProject(db, created, now()));
+      });
+    },
+    deleteProject: async (project) =>
+      store.transaction(async (db) => {
+        const found = await find("deleteProject", db, project);
+        await projects.remove(db, found.id);
+        return found;
+      }),
+  };
+}
+
+async function recordOf(db: Reader, projectId: number): Promise<ProjectRecord> {
+  const [found] = await projects.listDetails(db, projectId);
+  return projectRecord(found as projects.ProjectDetails);
+}
+
+function projectRecord(found: projects.ProjectDetails): ProjectRecord {
+  const visibility = VISIBILITY_WORDS[found.visibility] as Visibility;
+  return { ...found, visibility, archived: found.archived === 1 };
+}
