@@ -170,6 +170,22 @@ export interface TestApp extends App {
   dispose(): Promise<void>;
 }
 
+/** The password of users who have one. */
+export const PASSWORD = "correct horse";
+/** {@link PASSWORD}, hashed at bcrypt's lowest cost: checking it takes a millisecond. */
+const PASSWORD_HASH = "$2b$04$LY5Ly6Rtn486sGrn3ZD3qORLUzhHtxwcQHTX4OqWt/bxpkQmQsz56";
+
+/** Gives users {@link PASSWORD}. */
+export async function givePassword(
+  { store }: Pick<TestApp, "store">,
+  ...usernames: Exclude<Person, "anonymous">[]
+): Promise<void> {
+  const sql = "update users set password_hash = ? where username = ?";
+  await store.transaction(async (db) => {
+    for (const username of usernames) await db.run(sql, [PASSWORD_HASH, username]);
+  });
+}
+
 /** The key that encrypts secrets, on both engines. */
 export const SECRET_KEY = "00".repeat(32);
 

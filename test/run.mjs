@@ -1,5 +1,6 @@
 // `npm test`: installs what is missing, then runs everything. It needs only Node to start.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "../cli/install.mjs";
 import { findBrowser } from "./browser.mjs";
@@ -8,18 +9,21 @@ installMissing();
 const { runtimes } = await import("./runtimes.mjs");
 const filters = process.argv.slice(2);
 const root = fileURLToPath(new URL("..", import.meta.url));
+const cores = availableParallelism();
+/** How many passes run at a time, and with how many workers each. */
+const lanes = Math.min(cores, 8);
+const workers = Math.floor(cores / lanes);
 /** Limits a runtime that hangs. */
 const PATIENCE_MILLISECONDS = 30 * 60_000;
 
-const steps = [
-  ["lint and format", "biome", ["check", "--error-on-warnings", "."]],
-  ["types", "tsc", []],
-  ["build", "tsup", ["--silent"]],
-  ["package", "publint", ["--strict"]],
-  ["package types", "attw", ["--pack", ".", "--profile", "node16"]],
-  ["unused code", "knip", []],
-  ["tests", "vitest", ["run", ...filters]],
-];
+/**
+ * Something to run, with what is added to the environment.
+ *
+ * @typedef {{ name: string, command: string[], env?: Record<string, string> }} Step
+ */
+
+/** @type {string[]} */
+const failed = [];
 
 if (process.env.TEST_WITHOUT_POSTGRES) {
   if (process.env.CI)
@@ -34,45 +38,118 @@ if (!findBrowser()) {
   process.env.TEST_WITHOUT_BROWSER = "1";
 }
 
-for (const [name, command, args] of steps) run(name, ["npx", "--no-install", command, ...args]);
+const hasBinary =
+  filters.length === 0 && runtimes.some(({ name, command }) => name === "Bun" && command);
+const builds = [tool("build", "tsup", "--silent")];
+if (hasBinary) {
+  builds.push({ name: "one binary", command: ["npm", "run", "--silent", "build:binary"] });
+}
 
+/** Side by side; what takes longest is first. */
+const passes = [
+  tool("lint and format", "biome", "check", "--error-on-warnings", "."),
+  tool("types", "tsc"),
+  tool("unused code", "knip"),
+  tests("tests of the build", "built"),
+  ...(process.env.TEST_WITHOUT_POSTGRES ? [] : [tests("tests on PostgreSQL", "postgres")]),
+];
 for (const { name, command, env } of runtimes) {
   if (filters.length > 0) warn(`only some tests are run: none of them on ${name}`);
-  else if (command) {
-    const vitest = `${root}node_modules/vitest/vitest.mjs`;
-    run(`tests on ${name}`, [...command, vitest, "run", "--project", "sqlite"], env);
-  } else {
+  else if (command) passes.push(tests(`tests on ${name}`, "sqlite", { command, env }));
+  else {
     if (process.env.CI) fail(`${name} is required in CI, but not available on this platform`);
     warn(`${name} is not available on this platform: nothing is tested on it`);
   }
 }
+passes.push(
+  tests("tests on SQLite", "sqlite"),
+  tests("other tests", "rest"),
+  tool("package", "publint", "--strict"),
+  tool("package types", "attw", "--pack", ".", "--profile", "node16"),
+);
+const timed = [tests("tests that measure time", "timed")];
+if (hasBinary) {
+  const binary = { env: { TEST_PM_CLI: `${root}build/pm-cli` }, only: ["test/cli"] };
+  passes.push(tests("tests of the binary", "built", binary));
+  timed.push(tests("tests of the binary that measure time", "timed", binary));
+} else if (filters.length > 0) {
+  warn("only some tests are run: none of them on pm-cli as one binary");
+}
 
-if (filters.length > 0) warn("only some tests are run: none of them on pm-cli as one binary");
-else if (runtimes.some(({ name, command }) => name === "Bun" && command)) {
-  run("one binary", ["npm", "run", "--silent", "build:binary"]);
-  run(
-    "tests of the binary",
-    ["npx", "--no-install", "vitest", "run", "--project", "rest", "test/cli"],
-    {
-      TEST_PM_CLI: `${root}build/pm-cli`,
-    },
-  );
+await inLanes(lanes, builds);
+if (failed.includes("build")) fail("build: failed, so nothing else can be tested");
+await inLanes(lanes, passes);
+await inLanes(1, timed);
+if (failed.length > 0) fail(`failed: ${failed.join(", ")}`);
+
+/**
+ * A program of a package.
+ *
+ * @param {string} name
+ * @param {string[]} command
+ * @returns {Step}
+ */
+function tool(name, ...command) {
+  return { name, command: ["npx", "--no-install", ...command] };
 }
 
 /**
+ * A pass of tests.
+ *
  * @param {string} name
- * @param {string[]} command
+ * @param {string} project of vitest.config.ts
+ * @param {{ command?: string[], env?: Record<string, string>, only?: string[] }} options `command`: the runtime;
+ *   `only`: the files
+ * @returns {Step}
  */
-function run(name, [command, ...args], env = {}) {
+function tests(name, project, { command = [process.execPath], env, only = filters } = {}) {
+  const vitest = `${root}node_modules/vitest/vitest.mjs`;
+  const files = only.length > 0 ? [...only, "--passWithNoTests"] : [];
+  return {
+    name,
+    command: [...command, vitest, "run", "--project", project, `--maxWorkers=${workers}`, ...files],
+    env,
+  };
+}
+
+/**
+ * Runs steps side by side, and shows each one's output when it ends.
+ *
+ * @param {number} lanes how many run at a time
+ * @param {Step[]} steps
+ */
+async function inLanes(lanes, steps) {
+  const waiting = steps.values();
+  const lane = async () => {
+    for (const step of waiting) await run(step);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** @param {Step} step */
+async function run({ name, command: [command, ...args], env = {} }) {
+  console.log(`${name}: started`);
   const started = performance.now();
-  const { status } = spawnSync(command, args, {
-    stdio: "inherit",
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
     timeout: PATIENCE_MILLISECONDS,
     killSignal: "SIGKILL",
   });
-  if (status !== 0) fail(`${name}: failed`);
-  console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
+  /** @type {Buffer[]} */
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => output.push(part));
+  const status = await new Promise((resolve) => {
+    child.once("error", (error) => {
+      output.push(Buffer.from(`${error.message}\n`));
+      resolve(1);
+    });
+    child.once("close", resolve);
+  });
+  if (status !== 0) failed.push(name);
+  process.stdout.write(Buffer.concat(output));
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${name}: ${status === 0 ? "ok" : "failed"} (${seconds} s)\n`);
 }
 
 /** @param {string} message */

@@ -246,6 +246,7 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         expect(await isHealthy()).toBe(true);
       });
 
+      // curl is not installed everywhere.
       it.runIf(hasCurl)("is refused to curl, declared or in chunks", async () => {
         const folder = await mkdtemp(join(tmpdir(), "pm-api-upload-"));
         const file = join(folder, "body");

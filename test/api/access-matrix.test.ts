@@ -5,8 +5,9 @@ import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
+import { type Places, pathOf, placesIn } from "../fixtures.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
-import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+import { routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
 // Access is tested from each route's own declaration, so new routes are covered automatically. Answers are

@@ -1,7 +1,14 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { csrfTokenOf } from "../../src/core/http/session-cookie.ts";
 import type { AppOptions } from "../../src/index.ts";
-import { type Person, sendFrom, type TestApp, testApp } from "../helpers.ts";
+import {
+  givePassword,
+  PASSWORD,
+  type Person,
+  sendFrom,
+  type TestApp,
+  testApp,
+} from "../helpers.ts";
 import { openSession } from "./sessions.ts";
 
 const MINUTE = 60_000;
@@ -124,7 +131,6 @@ describe("guessing tokens", () => {
 });
 
 describe("signing in", () => {
-  const PASSWORD = "correct horse";
   const COOKIE = "0".repeat(64);
 
   const signIn = (login: string, password: string, ip: string) => {
@@ -132,9 +138,6 @@ describe("signing in", () => {
     const headers = { cookie: `_service_session=${COOKIE}` };
     const request = new Request("http://pm.test/users/sign_in", { method: "POST", headers, body });
     return sendFrom(app, ip, request);
-  };
-  const setPassword = async (id: number) => {
-    await app.call(`PUT /users/${id}`, { as: "admin", json: { password: PASSWORD } });
   };
   const idOf = async (name: string) =>
     (await app.admin.listUsers()).find(({ username }) => username === name)?.id as number;
@@ -186,7 +189,7 @@ describe("signing in", () => {
   it("still lets users in from where they have a session, whatever strangers try elsewhere", async () => {
     await start(strict);
     const owner = await idOf("owner");
-    await setPassword(owner);
+    await givePassword(app, "owner");
     const [home, elsewhere] = [newAddress(), newAddress()];
     await openSession(app, owner, { ip: home, now: clock });
     await statuses(4, () => signIn("owner", "wrong", elsewhere));
@@ -199,7 +202,7 @@ describe("signing in", () => {
 
   it("counts only failures, per account and per address", async () => {
     await start(strict);
-    await setPassword(await idOf("owner"));
+    await givePassword(app, "owner");
     const ip = newAddress();
     const right = () => signIn("owner", PASSWORD, ip);
     expect(await statuses(7, right)).toEqual(Array(7).fill(303));

@@ -32,12 +32,15 @@ let refusals: number;
 /** The SMTP status of the refusal. */
 let refusal: number;
 let smtp: string;
+/** The mail server answers after this. */
+let held: Promise<void>;
 let database: TestDatabase;
 
 beforeEach(async () => {
   received = [];
   refusals = 0;
   refusal = 451;
+  held = Promise.resolve();
   server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
@@ -45,6 +48,7 @@ beforeEach(async () => {
       const chunks: Buffer[] = [];
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", async () => {
+        await held;
         if (refusals > 0) {
           refusals -= 1;
           done(Object.assign(new Error("No"), { responseCode: refusal }));
@@ -90,9 +94,13 @@ it("sends each notification once, also across a restart", async () => {
   await before.close();
 
   const app = await open({ mail: mail() });
-  const started = performance.now();
+  let release = () => {};
+  held = new Promise((resolve) => {
+    release = resolve;
+  });
+  // Nobody waits for a mail.
   expect((await note(app, "I can mend it.")).status).toBe(201);
-  expect(performance.now() - started).toBeLessThan(1000);
+  release();
   await arrived(1);
   expect(received[0]).toEqual({
     to: ["owner@example.com"],

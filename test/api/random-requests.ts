@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
+import { type Places, pathOf } from "../fixtures.ts";
 import { type CallOptions, everyone } from "../helpers.ts";
-import { type Places, pathOf } from "./routes.ts";
 
 /** A request to a route, in the form `call` takes. */
 export interface RandomRequest extends CallOptions {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Places, pathOf, placesIn } from "../fixtures.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+import { routes } from "./routes.ts";
 
 /** In every text of the private project; callers without access must never see it. */
 const MARK = "marked-text";
@@ -36,7 +37,15 @@ beforeAll(async () => {
   const found = await placesIn(app, "secret", "secret/vault");
   const { json: todos } = await app.call("GET /todos", { as: "stranger" });
   expect(todos[0].target.title).toBe(MARK);
-  places = { ...found, params: { ...found.params, todo_id: todos[0].id, user_id: stranger.id } };
+  places = {
+    ...found,
+    params: {
+      ...found.params,
+      todo_id: todos[0].id,
+      user_id: stranger.id,
+      "members user_id": stranger.id,
+    },
+  };
   await app.call(`DELETE ${VAULT}/members/${stranger.id}`, { as: "owner" });
 });
 afterAll(() => app.dispose());

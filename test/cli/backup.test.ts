@@ -150,6 +150,7 @@ describe("db restore", () => {
 });
 
 describe("files", () => {
+  // Windows has no file modes.
   it.skipIf(process.platform === "win32")(
     "are readable only by their owner, whatever the umask",
     async () => {

@@ -10,7 +10,7 @@ import { newFolder, root } from "./helpers.ts";
 const binary = process.env["TEST_PM_CLI"];
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-// The other pm-cli tests can run on the binary too: see test/run.mjs.
+// It has to be built first, as by `npm test`, which runs the other tests of pm-cli on it too.
 describe.skipIf(binary === undefined)("the binary, alone in a folder and without a PATH", () => {
   const folder = newFolder();
   beforeAll(() => copyFileSync(binary as string, copy));

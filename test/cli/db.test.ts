@@ -130,6 +130,7 @@ describe("db migrate", () => {
   });
 });
 
+// TEST_WITHOUT_POSTGRES is for platforms without it, and not allowed in CI.
 describe.skipIf(process.env["TEST_WITHOUT_POSTGRES"])("with PostgreSQL", () => {
   let server: PostgresServer;
   beforeAll(async () => {

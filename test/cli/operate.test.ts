@@ -107,6 +107,7 @@ describe("serve", () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--backup-dir")]);
   });
 
+  // Windows has no file modes.
   it.skipIf(process.platform === "win32")("warns of files that others can read", async () => {
     await runJson(["db", "backup", "open.db", "--db", "pm.db"], at);
     chmodSync(path("open.db"), 0o644);
@@ -142,6 +143,7 @@ describe("secrets", () => {
 });
 
 describe("completion", () => {
+  // Windows has no bash.
   it.skipIf(process.platform === "win32")("completes in bash", async () => {
     const { stdout } = await run(["completion", "bash"], at);
     writeFileSync(path("completion.bash"), stdout);

@@ -318,6 +318,7 @@ describe("serve --workers", () => {
   });
 });
 
+// TEST_WITHOUT_POSTGRES is for platforms without it, and not allowed in CI.
 describe.skipIf(process.env["TEST_WITHOUT_POSTGRES"])("two servers on one PostgreSQL", () => {
   let postgres: PostgresServer;
   let database: string;

@@ -13,6 +13,7 @@ const isItself = newerNode === process.execPath;
 // The binary uses Bun's SQLite.
 const isBinary = process.env["TEST_PM_CLI"] !== undefined;
 
+// The binary only has the SQLite of Bun.
 describe.skipIf(isBinary)("PM_SQLITE", () => {
   it("must name a known library", async () => {
     const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "sqlite3" } });
@@ -23,6 +24,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
     });
   });
 
+  // This Node has it.
   it.skipIf(isItself)("can't be node:sqlite on a Node without it", async () => {
     const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "node:sqlite" } });
     expect(seed).toEqual({
@@ -33,6 +35,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
   });
 });
 
+// A newer Node is not available on every platform, and the binary runs on none.
 describe.skipIf(!newerNode || isItself || isBinary)(
   "on a Node without a better-sqlite3 build",
   () => {

@@ -68,6 +68,7 @@ function launch(env: Record<string, string>) {
   });
 }
 
+// It builds and runs the program for Node, not the binary.
 describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
   it("installs, builds, seeds and serves; a second run repeats none of it", async () => {
     const first = await start();

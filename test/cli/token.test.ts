@@ -107,6 +107,7 @@ describe("token create", () => {
     });
   });
 
+  // Only Linux has /dev/full.
   it.skipIf(process.platform !== "linux")("fails if the secret can't be written", async () => {
     const command = `${shellCommand} ${create("ada", "lost").join(" ")} --json > /dev/full`;
     const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {

@@ -4,7 +4,8 @@ import * as openid from "openid-client";
 import { AuthorizationCode, ResourceOwnerPassword } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
-import { type Client, formOf, locationOf, PASSWORD } from "../oauth/helpers.ts";
+import { PASSWORD } from "../helpers.ts";
+import { type Client, formOf, locationOf } from "../oauth/helpers.ts";
 import { Visitor } from "../visitor.ts";
 
 const REDIRECT = "http://127.0.0.1:51004/callback";

@@ -30,6 +30,7 @@ const hasSystemd = (() => {
   }
 })();
 
+// systemd is not installed everywhere.
 it.skipIf(!hasSystemd)("has a unit that systemd accepts", () => {
   const copy = mkdtempSync(join(tmpdir(), "pm-unit-"));
   // The programs it starts have to exist.

@@ -133,6 +133,7 @@ describe.each([
   ["bun", bun && [bun[0] as string]],
   ["deno", deno && [deno[0] as string, ...DENO_FLAGS]],
 ])("examples/%s", (name, command) => {
+  // Bun and Deno are not available on every platform.
   it.skipIf(!command)("prints an address that answers, beside the app's own", async () => {
     const example = start(`examples/${name}/server.mjs`, {}, command);
     const boards = await example.line();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PASSWORD } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 import {
   approve,
@@ -11,7 +12,6 @@ import {
   locationOf,
   type OAuthApp,
   oauthApp,
-  PASSWORD,
   pkce,
   redemption,
 } from "./helpers.ts";

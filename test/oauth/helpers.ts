@@ -1,12 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ApplicationRecord, AppOptions } from "../../src/index.ts";
-import { type Answer, type TestApp, testApp } from "../helpers.ts";
+import { type Answer, givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, type Shown, Visitor } from "../visitor.ts";
 
 /** The redirect URI of test applications. */
 export const CALLBACK = "https://client.test/callback";
-/** The password of every user with one. */
-export const PASSWORD = "correct horse";
 
 /** A registered test application. */
 export type Client = ApplicationRecord & { client_secret: string | null };
@@ -39,10 +37,7 @@ interface Tokens {
 /** Creates an {@link OAuthApp} on the engine under test. */
 export async function oauthApp(options: AppOptions = {}): Promise<OAuthApp> {
   const app = await testApp(options);
-  for (const username of ["developer", "reporter"]) {
-    const { json } = await app.call(`GET /users?username=${username}`, { as: "admin" });
-    await app.call(`PUT /users/${json[0].id}`, { as: "admin", json: { password: PASSWORD } });
-  }
+  await givePassword(app, "developer", "reporter");
   const token: OAuthApp["token"] = (form, headers = {}) =>
     app.call("POST /oauth/token", { form, headers });
   return Object.assign(app, {

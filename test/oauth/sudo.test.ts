@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bearer, type Client, type OAuthApp, oauthApp, PASSWORD } from "./helpers.ts";
+import { givePassword } from "../helpers.ts";
+import { bearer, type Client, type OAuthApp, oauthApp } from "./helpers.ts";
 
 // See docs/authentication.md: sudo requires the scope, of OAuth2 tokens as of any other.
 
@@ -8,7 +9,7 @@ let client: Client;
 beforeAll(async () => {
   app = await oauthApp();
   client = await app.register({ scopes: ["api", "read_user", "sudo"] });
-  await app.call("PUT /users/1", { as: "admin", json: { password: PASSWORD } });
+  await givePassword(app, "admin");
 });
 afterAll(() => app.dispose());
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PASSWORD } from "../helpers.ts";
 import type { Visitor } from "../visitor.ts";
 import {
   approve,
@@ -6,7 +7,6 @@ import {
   codeFor,
   type OAuthApp,
   oauthApp,
-  PASSWORD,
   pkce,
   redemption,
 } from "./helpers.ts";

@@ -382,6 +382,7 @@ describe("a check", () => {
     });
   });
 
+  // PostgreSQL enforces keys, and checks its own pages.
   it.runIf(engine === "sqlite")("finds broken keys and pages", async () => {
     const database = await fresh();
     const app = await createApp({ database });
@@ -408,6 +409,7 @@ describe("a check", () => {
     expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
   });
 
+  // SQLite has neither.
   it.runIf(engine === "postgres")("finds invalid constraints and indexes", async () => {
     const database = await fresh();
     await migrateDatabase(database);
@@ -450,6 +452,7 @@ describe("a migration", () => {
   });
 });
 
+// PostgreSQL has its own tools for that.
 describe.runIf(engine === "sqlite")("a backup", () => {
   it("is consistent while others write, and opens as a database", async () => {
     const database = await fresh();
@@ -511,6 +514,7 @@ describe.runIf(engine === "sqlite")("a backup", () => {
   });
 });
 
+// SQLite has no such tools.
 it.runIf(engine === "postgres")("a backup of PostgreSQL is for PostgreSQL's tools", async () => {
   const file = join(await temporary(), "x.db");
   await expect(backupDatabase(await fresh(), file)).rejects.toThrow("pg_dump");

@@ -36,6 +36,7 @@ const shared = { shared: true };
 const collide = "do $$ begin raise exception 'collision' using errcode = '40001'; end $$";
 const increase = "update counters set number = number + 1 where id = 1";
 
+// All of this file is about the driver of PostgreSQL and its server.
 describe.runIf(engine === "postgres")("PostgreSQL", () => {
   describe("a transaction", () => {
     it("is retried after a serialization failure", async () => {

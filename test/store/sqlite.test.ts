@@ -4,6 +4,7 @@ import { openStore } from "../../src/store/open.ts";
 import { UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
 
+// PostgreSQL has no file to lock.
 it.runIf(engine === "sqlite")(
   "a SQLite file locked by another process is 503 for writes, while reads go on",
   async () => {

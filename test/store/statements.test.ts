@@ -33,6 +33,7 @@ it("many different and long statements return their rows, repeatedly", async () 
   expect(await store.rows(statement(0, 1))).toEqual([[0]]);
 });
 
+// PostgreSQL prepares statements in processes of its own.
 it.runIf(engine === "sqlite")("long statements leave no memory behind", async () => {
   const store = await open();
   const before = process.memoryUsage().rss;
@@ -41,6 +42,7 @@ it.runIf(engine === "sqlite")("long statements leave no memory behind", async ()
   expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(120);
 });
 
+// SQLite has no list of prepared statements.
 it.runIf(engine === "postgres")(
   "a connection keeps a bounded number of prepared statements, and replaces old ones by new ones",
   async () => {

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD as password, type TestApp, testApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 
-const password = "correct horse";
 const at = Date.parse("2026-11-21T12:00:00Z");
 
 let app: TestApp;
@@ -10,7 +9,7 @@ let admin: Visitor;
 let owner: Visitor;
 beforeAll(async () => {
   app = await testApp({ now: () => at });
-  for (const id of [1, 2]) await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
+  await givePassword(app, "admin", "owner");
   admin = new Visitor(app);
   await admin.signIn("admin", password);
   owner = new Visitor(app);

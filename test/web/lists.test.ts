@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database, Value } from "../../src/store/port.ts";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 
 const at = Date.parse("2026-11-21T12:00:00Z");
@@ -27,7 +27,7 @@ let app: TestApp;
 let owner: Visitor;
 beforeAll(async () => {
   app = await testApp({ now: () => at });
-  await app.call(`PUT /users/${OWNER}`, { as: "admin", json: { password: "correct horse" } });
+  await givePassword(app, "owner");
   await app.store.transaction(async (db) => {
     const token = (name: string, user: number, revoked: number, index: number) => [
       ...[user, `${name}${index}`, `digest ${user} ${revoked} ${name}`, "api", 0, revoked, at, at],
@@ -77,7 +77,7 @@ beforeAll(async () => {
     );
   });
   owner = new Visitor(app);
-  await owner.signIn("owner", "correct horse");
+  await owner.signIn("owner", PASSWORD);
 });
 afterAll(() => app.dispose());
 

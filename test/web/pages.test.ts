@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageName } from "../../src/index.ts";
 import { serve } from "../../src/node.ts";
 import { PAGE_NAMES, pages } from "../../src/web/index.ts";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
 let app: TestApp;
 let admin: Visitor;
 beforeAll(async () => {
   app = await testApp();
-  await app.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+  await givePassword(app, "admin");
   admin = new Visitor(app);
-  await admin.signIn("admin", "correct horse");
+  await admin.signIn("admin", PASSWORD);
   await admin.get("/-/profile");
 });
 afterAll(() => app.dispose());
@@ -152,9 +152,9 @@ describe("pages", () => {
 
   it("a list enables only those pages, and links to no others", () =>
     withPages(["sign_in", "personal_access_tokens"], async (other) => {
-      await other.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+      await givePassword(other, "admin");
       const visitor = new Visitor(other);
-      const answer = await visitor.signIn("admin", "correct horse");
+      const answer = await visitor.signIn("admin", PASSWORD);
       expect(answer.headers.get("location")).toBe("/-/user_settings/personal_access_tokens");
       const { page } = await visitor.follow(answer);
       const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);

@@ -4,12 +4,18 @@ import { join } from "node:path";
 import { TOTP } from "otpauth";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppOptions } from "../../src/index.ts";
-import { engine, SECRET_KEY, type TestApp, testApp } from "../helpers.ts";
+import {
+  engine,
+  givePassword,
+  PASSWORD as password,
+  SECRET_KEY,
+  type TestApp,
+  testApp,
+} from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 
 const PATH = "/-/profile/two_factor_auth";
 const OTHER_KEY = "11".repeat(32);
-const password = "correct horse";
 const PERIOD = 30_000;
 
 let now: number;
@@ -27,9 +33,7 @@ afterEach(async () => {
 async function start(options: AppOptions = {}): Promise<TestApp> {
   const app = await testApp({ now: () => now, ...options });
   open.push(app);
-  for (const id of [1, 2, 3]) {
-    await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
-  }
+  await givePassword(app, "admin", "owner", "maintainer");
   return app;
 }
 
@@ -198,6 +202,7 @@ describe("a key file", () => {
     await resumed.close();
   });
 
+  // Beside PostgreSQL there is no place for a file.
   it.runIf(engine === "sqlite")("is created beside a SQLite file when needed", async () => {
     const database = join(folder, "pm.db");
     const app = await start({ secretKey: undefined } as unknown as AppOptions);

@@ -1,19 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp, waitFor } from "../helpers.ts";
+import { givePassword, PASSWORD as password, type TestApp, testApp, waitFor } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 
 const PATH = "/-/user_settings/active_sessions";
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-const password = "correct horse";
 
 let app: TestApp;
 let now = Date.parse("2026-11-21T12:00:00Z");
 beforeAll(async () => {
   app = await testApp({ now: () => now });
-  for (const id of [1, 2, 3]) {
-    await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
-  }
+  await givePassword(app, "admin", "owner", "maintainer");
 });
 afterAll(() => app.dispose());
 

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 
 let app: TestApp;
 beforeAll(async () => {
   app = await testApp();
-  await app.call("PUT /users/1", { as: "admin", json: { password: "correct horse" } });
+  await givePassword(app, "admin");
 });
 afterAll(() => app.dispose());
 
 const visit = () => new Visitor(app);
 
-const right = { login: "admin", password: "correct horse" };
+const right = { login: "admin", password: PASSWORD };
 
 describe("signing in", () => {
   it("sets a new cookie, which authenticates the caller in the API", async () => {
@@ -70,7 +70,7 @@ describe("signing in", () => {
 
   it("allows GET and HEAD in the API, whatever else is sent", async () => {
     const visitor = visit();
-    await visitor.signIn("admin", "correct horse");
+    await visitor.signIn("admin", PASSWORD);
     for (const method of ["GET", "HEAD"]) {
       const headers = { cookie: visitor.cookie, "sec-fetch-site": "cross-site" };
       const answer = await app.fetch(new Request(`${ORIGIN}/api/v4/user`, { method, headers }));

@@ -1,20 +1,17 @@
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD as password, type TestApp, testApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 
 const PATH = "/-/profile/two_factor_auth";
 const STEP = "/users/sign_in/two_factor";
 const PERIOD = 30_000;
-const password = "correct horse";
 
 let app: TestApp;
 let now = Date.parse("2026-11-21T12:00:00Z");
 beforeAll(async () => {
   app = await testApp({ now: () => now });
-  for (const id of [1, 2, 3, 4]) {
-    await app.call(`PUT /users/${id}`, { as: "admin", json: { password } });
-  }
+  await givePassword(app, "admin", "owner", "maintainer", "developer");
 });
 afterAll(() => app.dispose());
 

@@ -12,14 +12,14 @@ import {
 } from "../../core/seeding.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordEvent } from "../events/seed.ts";
+import * as members from "../members/queries.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import {
   requireVisibility,
   type SeededGroup,
   type SourceSeed,
   sourceEntries,
-} from "../groups/seed.ts";
-import * as members from "../members/queries.ts";
-import * as namespaces from "../namespaces/queries.ts";
+} from "../namespaces/seed.ts";
 import * as projects from "./queries.ts";
 
 /** A project of a seed. */

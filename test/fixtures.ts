@@ -1,0 +1,369 @@
+import type { Route } from "../src/core/resource.ts";
+import { NAMES } from "../src/resources/award-emoji/names.ts";
+import type { GroupSeed, Seed } from "../src/seed/input.ts";
+import { resourceOf } from "./api/routes.ts";
+import { baseSeed, type Person, type TestApp } from "./helpers.ts";
+
+// What the tests that are generated from the routes need of each resource. A new resource adds its entry here, and is
+// covered by the access matrix, the lists and their query counts, random requests, worst shapes and lost access.
+
+type Calls = Pick<TestApp, "admin" | "call">;
+type ProjectSeed = NonNullable<GroupSeed["projects"]>[number];
+
+/** Finds the value of a path parameter; `:group`, `:project` and parameters found before are filled into its path. */
+type Lookup = (app: Calls, fill: (path: string) => string) => Promise<string | number>;
+
+/** What generated tests need of a resource. */
+interface Fixture {
+  /** Users with their records, added to the seed: as many as told of what is listed. */
+  users?: (count: number) => NonNullable<Seed["users"]>;
+  /** What a group has in the seed. */
+  group?: (count: number) => Partial<GroupSeed>;
+  /**
+   * What a project has in the seed. Where callers see only their own records, as many are the owner's as the
+   * administrator's.
+   */
+  project?: (count: number) => Partial<ProjectSeed>;
+  /** Creates what a seed can't contain. */
+  create?: (app: Calls, count: number) => Promise<void>;
+  /**
+   * The values of its path parameters, by name. Segments before the name limit it to paths that contain them:
+   * `"merge_requests note_id"`; what names most of them is used.
+   */
+  params?: Record<string, Lookup>;
+}
+
+/**
+ * The first record of a list; 0 if there is none.
+ *
+ * @param key the attribute that stands in paths
+ * @param preferred an attribute's value of the record to take, if there is such a one
+ */
+const listed =
+  (path: string, key = "id", preferred: Record<string, string> = {}): Lookup =>
+  async (app, fill) => {
+    const { status, json } = await app.call(`GET ${fill(path)}`, { as: "admin" });
+    // The list of a record that a test's own seed does not have.
+    if (status === 404) return 0;
+    const wanted = Object.entries(preferred);
+    const found = json.find((one: Record<string, unknown>) =>
+      wanted.every(([name, value]) => one[name] === value),
+    );
+    return (found ?? json[0])?.[key] ?? 0;
+  };
+
+const always =
+  (value: string | number): Lookup =>
+  async () =>
+    value;
+
+const numbered = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** Callers whose own records are listed. */
+const AUTHORS = ["owner", "admin"] as const;
+const byAuthors = <T>(count: number, make: (author: string, index: number) => T): T[] =>
+  AUTHORS.flatMap((author) => numbered(count, (index) => make(author, index)));
+
+async function post(app: Calls, path: string, as: Person, json: object): Promise<void> {
+  const { status, text } = await app.call(`POST ${path}`, { as, json });
+  if (status !== 201) throw new Error(`the fixture's POST ${path}: ${status} ${text}`);
+}
+
+const PROJECT = "/projects/acme%2Fsite";
+
+const labels = (count: number) => numbered(count, (index) => ({ name: `label ${index}` }));
+const badges = (count: number) =>
+  numbered(count, () => ({ link_url: "https://a.test", image_url: "https://a.test/b.svg" }));
+const awardEmoji = (count: number) =>
+  Object.fromEntries([...NAMES].slice(0, count).map((name) => [name, ["owner"]]));
+
+/** Issues and merge requests: the first has the notes and emoji, and all of them todos. */
+const issuables = (count: number) =>
+  ["of the group", "of the project"].flatMap((milestone, first) =>
+    byAuthors(count, (author, index) => {
+      const isFirst = first + index === 0 && author === AUTHORS[0];
+      return {
+        title: "An issue",
+        author,
+        labels: ["UX"],
+        assignees: ["guest"],
+        milestone,
+        todos: [...AUTHORS],
+        ...(isFirst && {
+          award_emoji: awardEmoji(count),
+          notes: numbered(count, (at) => ({
+            author: "guest",
+            body: "So?",
+            award_emoji: at === 0 ? awardEmoji(count) : {},
+          })),
+        }),
+      };
+    }),
+  );
+
+/** By the names of the resources. Order matters: a lookup may use parameters found before. */
+const FIXTURES: Record<string, Fixture> = {
+  Groups: {
+    group: (count) => ({ subgroups: numbered(count, (index) => ({ path: `g${index}` })) }),
+  },
+  Projects: {
+    group: (count) => ({ projects: numbered(count, (index) => ({ path: `p${index}` })) }),
+    create: async (app, count) => {
+      for (const [at, as] of byAuthors(count, (author, index) => [index, author] as const)) {
+        const name = `${as}-${at}`;
+        await post(app, `${PROJECT}/fork`, as as Person, { name, path: name });
+      }
+    },
+    params: { forked_from_id: listed("/projects?search=core") },
+  },
+  Users: {
+    params: { user_id: listed("/users?username=owner") },
+  },
+  Members: {
+    users: (count) => numbered(count, (index) => ({ username: `member${index}` })),
+    group: (count) => ({ members: guests(count) }),
+    project: (count) => ({ members: guests(count) }),
+    params: { "members user_id": listed("/users?username=member0") },
+  },
+  Labels: {
+    group: (count) => ({ labels: labels(count) }),
+    project: (count) => ({ labels: labels(count) }),
+    params: {
+      label_id: listed("/groups/:group/labels"),
+      "projects label_id": listed("/projects/:project/labels?include_ancestor_groups=false"),
+    },
+  },
+  Milestones: {
+    group: (count) => ({ milestones: milestones(count, "of the group") }),
+    project: (count) => ({ milestones: milestones(count, "of the project") }),
+    params: {
+      milestone_id: listed("/groups/:group/milestones?per_page=100", "id", {
+        title: "of the group",
+      }),
+      "projects milestone_id": listed("/projects/:project/milestones?per_page=100", "id", {
+        title: "of the project",
+      }),
+    },
+  },
+  Badges: {
+    group: (count) => ({ badges: badges(count) }),
+    project: (count) => ({ badges: badges(count) }),
+    params: {
+      badge_id: listed("/groups/:group/badges"),
+      "projects badge_id": listed("/projects/:project/badges?per_page=100", "id", {
+        kind: "project",
+      }),
+    },
+  },
+  "Group issue boards": {
+    group: (count) => ({
+      boards: numbered(count, (index) => ({
+        name: `board ${index}`,
+        lists: index === 0 ? labels(count).map(({ name }) => name) : ["UX"],
+      })),
+    }),
+    params: {
+      board_id: listed("/groups/:group/boards?per_page=100", "id", { name: "board 0" }),
+      list_id: listed("/groups/:group/boards/:board_id/lists"),
+    },
+  },
+  Issues: {
+    project: (count) => ({ issues: issuables(count) }),
+    params: { issue_iid: listed("/projects/:project/issues?sort=asc", "iid") },
+  },
+  "Merge requests": {
+    project: (count) => ({
+      merge_requests: issuables(count).map((request, index) => ({
+        ...request,
+        source_branch: index === 0 ? "feature" : `feature-${index}`,
+      })),
+    }),
+    params: { merge_request_iid: listed("/projects/:project/merge_requests?sort=asc", "iid") },
+  },
+  Notes: {
+    params: {
+      noteable_iid: listed("/projects/:project/issues?sort=asc", "iid"),
+      "merge_requests noteable_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
+      note_id: listed("/projects/:project/issues/:issue_iid/notes?sort=asc"),
+      "merge_requests note_id": listed(
+        "/projects/:project/merge_requests/:merge_request_iid/notes?sort=asc",
+      ),
+    },
+  },
+  "Award emoji": {
+    params: {
+      target_iid: listed("/projects/:project/issues?sort=asc", "iid"),
+      "merge_requests target_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
+      award_id: listed("/projects/:project/issues/:issue_iid/award_emoji"),
+      "merge_requests award_id": listed(
+        "/projects/:project/merge_requests/:merge_request_iid/award_emoji",
+      ),
+      "notes award_id": listed("/projects/:project/issues/:issue_iid/notes/:note_id/award_emoji"),
+      "merge_requests notes award_id": async (app, fill) => {
+        const request = fill("/projects/:project/merge_requests/:merge_request_iid");
+        const note = await listed(`${request}/notes?sort=asc`)(app, fill);
+        return listed(`${request}/notes/${note}/award_emoji`)(app, fill);
+      },
+    },
+  },
+  Todos: { params: { todo_id: listed("/todos") } },
+  Events: {
+    project: (count) => ({
+      pushes: byAuthors(count, (author) => ({ author, ref: "feature", commit_to: "a".repeat(40) })),
+    }),
+  },
+  Wikis: {
+    project: (count) => ({
+      wiki: numbered(count, (index) => ({
+        title: ["home", "docs/page"][index] ?? `page ${index}`,
+        content: "Welcome",
+      })),
+      wiki_attachments: [{ folder: "0".repeat(32), file_name: "a.txt", content: "Text" }],
+    }),
+    params: {
+      slug: listed("/projects/:project/wikis", "slug"),
+      secret: always("0".repeat(32)),
+      file_name: always("a.txt"),
+    },
+  },
+  Snippets: {
+    create: async (app, count) => {
+      const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
+      for (const as of byAuthors(count, (author) => author as Person)) {
+        await post(app, "/snippets", as, json);
+        await post(app, `${PROJECT}/snippets`, as, json);
+      }
+    },
+    params: {
+      snippet_id: listed("/snippets"),
+      "projects snippet_id": listed("/projects/:project/snippets"),
+    },
+  },
+  Dependencies: {
+    project: (count) => ({
+      dependencies: numbered(count, (index) => ({
+        name: `package-${index}`,
+        version: "1.0.0",
+        package_manager: "npm",
+        dependency_file_path: "package-lock.json",
+      })),
+    }),
+  },
+  "Personal access tokens": {
+    create: async (app, count) => {
+      for (const user of byAuthors(count, (author) => author)) {
+        await app.admin.createToken({ user, name: "a token", scopes: ["api"] });
+      }
+    },
+    params: { token_id: listed("/personal_access_tokens", "id", { name: "a token" }) },
+  },
+  "Impersonation tokens": {
+    create: async (app, count) => {
+      const { json } = await app.call("GET /users?username=owner", { as: "admin" });
+      const path = `/users/${json[0].id}/impersonation_tokens`;
+      for (let at = 0; at < count; at += 1) {
+        await post(app, path, "admin", { name: "a token", scopes: ["api"] });
+      }
+    },
+    params: { "users token_id": listed("/users/:user_id/impersonation_tokens") },
+  },
+  Applications: {
+    create: async (app, count) => {
+      const application = { redirect_uris: ["https://a.test/"], scopes: ["api"] };
+      for (let at = 0; at < count; at += 1) {
+        await app.admin.createApplication({ user: "owner", name: `a${at}`, ...application });
+      }
+    },
+    params: { application_id: listed("/applications") },
+  },
+  "Audit events": { params: { audit_event_id: listed("/audit_events") } },
+};
+
+/** Values of path parameters by name; `id` once for groups and once for projects. */
+export interface Places {
+  group: string;
+  project: string;
+  params: Record<string, string | number>;
+}
+
+/** A route's path with its parameters filled in. @throws Error if a parameter has no value */
+export function pathOf(route: Route, places: Places): string {
+  const { group, project, params } = places;
+  const segments = route.path.split("/");
+  return route.path.replace(/:(\w+)\*?/g, (_, name: string) => {
+    if (name === "id") return encodeURIComponent(segments[1] === "groups" ? group : project);
+    const fitting = Object.keys(params)
+      .map((key) => key.split(" "))
+      .filter((words) => words.at(-1) === name)
+      .filter((words) => words.slice(0, -1).every((segment) => segments.includes(segment)));
+    const key = fitting.reduce((most, words) => (words.length > most.length ? words : most), []);
+    const value = params[key.join(" ")];
+    if (value === undefined) {
+      const where = `the params of the fixture "${resourceOf(route).name}" in test/fixtures.ts`;
+      throw new Error(
+        `${route.method} ${route.path} has no value for :${name}: add it to ${where}`,
+      );
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+/** Looks up the values of all path parameters in a group and a project of that group. */
+export async function placesIn(app: Calls, group: string, project: string): Promise<Places> {
+  const params: Places["params"] = {};
+  const fill = (path: string) =>
+    path.replace(/:([a-z_]+)/g, (_, name: string) =>
+      encodeURIComponent({ group, project, ...params }[name] ?? 0),
+    );
+  for (const fixture of Object.values(FIXTURES)) {
+    for (const [name, lookup] of Object.entries(fixture.params ?? {})) {
+      params[name] = await lookup(app, fill);
+    }
+  }
+  return { group, project, params };
+}
+
+/** {@link baseSeed} with this many of everything in `acme` and `acme/site`. */
+export function fixtureSeed(count: number): Seed {
+  const [acme, ...others] = baseSeed.groups as GroupSeed[];
+  const [site] = acme?.projects ?? [];
+  const all = Object.values(FIXTURES);
+  const group = all.reduce(
+    (sum, fixture) => joined(sum, fixture.group?.(count)),
+    acme as GroupSeed,
+  );
+  const project = all.reduce(
+    (sum, fixture) => joined(sum, fixture.project?.(count)),
+    site as ProjectSeed,
+  );
+  return {
+    users: [...(baseSeed.users ?? []), ...all.flatMap((fixture) => fixture.users?.(count) ?? [])],
+    groups: [{ ...group, projects: [project, ...(group.projects ?? []).slice(1)] }, ...others],
+  };
+}
+
+/** Creates this many of what {@link fixtureSeed} can't contain. */
+export async function createFixtures(app: Calls, count: number): Promise<void> {
+  for (const { create } of Object.values(FIXTURES)) await create?.(app, count);
+}
+
+/** Joins two parts of a seed: their lists and their members are combined. */
+function joined<T extends object>(one: T, other: Partial<T> = {}): T {
+  const before = new Map<string, unknown>(Object.entries(one));
+  const values = Object.entries(other).map(([name, value]) => {
+    const present = before.get(name);
+    return Array.isArray(value)
+      ? [name, [...((present as unknown[] | undefined) ?? []), ...value]]
+      : [name, Object.assign({}, present, value)];
+  });
+  return { ...one, ...Object.fromEntries(values) };
+}
+
+function guests(count: number) {
+  return Object.fromEntries(numbered(count, (index) => [`member${index}`, "guest" as const]));
+}
+
+function milestones(count: number, newest: string) {
+  return [...numbered(count, (index) => ({ title: `milestone ${index}` })), { title: newest }];
+}
