@@ -51,7 +51,9 @@ export class Reception {
   /** Adds a worker, which gets connections until it refuses one or exits. */
   add(worker: Worker): void {
     const offered = new Map<number, Socket>();
-    worker.on("message", ({ connection: number, taken }: Answered) => {
+    worker.on("message", (message: Answered | object) => {
+      if (!("connection" in message)) return;
+      const { connection: number, taken } = message;
       const connection = offered.get(number);
       offered.delete(number);
       if (taken) connection?.destroy();

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { App } from "../src/index.ts";
 import { type RequestOptions, serveConnections } from "../src/node.ts";
 import { Failure, WorkerFailure } from "./errors.ts";
-import { say } from "./log.ts";
+import { report, say } from "./log.ts";
+import { merged } from "./metrics.ts";
 import { type Answered, type Offered, Reception } from "./reception.ts";
 import { isOneFile } from "./self.ts";
 import { nextSignal, signal } from "./signals.ts";
@@ -12,6 +13,10 @@ import { nextSignal, signal } from "./signals.ts";
 /** A worker that lives this long, in milliseconds, counts as healthy. */
 const WELL = 10_000;
 const LONGEST_PAUSE = 30_000;
+/** Asks a worker for its metrics. */
+const MEASURE = "measure";
+/** How long a worker may take to answer that, in milliseconds. */
+const MEASURING = 2000;
 const STOP = "stop";
 const READY = "ready";
 
@@ -30,17 +35,22 @@ export const isWorker = cluster.isWorker;
  * SIGTERM stops it, as service managers send one to every process.
  */
 export async function serveSupervised(
-  app: Pick<App, "respond">,
+  app: Pick<App, "respond" | "admin">,
   options: RequestOptions,
 ): Promise<void> {
   const server = serveConnections(app, options);
-  const send = (message: Answered | typeof READY) => process.send?.(message);
+  const send = (message: Answered | Measured | typeof READY) => process.send?.(message);
   let ending = false;
   process.on("SIGINT", () => undefined);
   await new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
-    process.on("message", (message: Offered | typeof STOP, connection: Socket | undefined) => {
+    type Received = Offered | typeof STOP | typeof MEASURE;
+    process.on("message", (message: Received, connection: Socket | undefined) => {
       if (message === STOP) return resolve();
+      if (message === MEASURE) {
+        app.admin.metrics().then((metrics) => send({ metrics }), report);
+        return;
+      }
       // Reply before reading: otherwise another worker could get the connection with part of the request already read.
       send({ connection: message.connection, taken: !ending });
       if (ending) connection?.destroy();
@@ -96,6 +106,39 @@ export async function superviseWorkers(
   reception.close();
   for (const worker of Object.values(cluster.workers ?? {})) end(worker as Worker);
   await Promise.race([Promise.all(running), killAtNextSignal()]);
+}
+
+/** A worker's answer to {@link MEASURE}. */
+interface Measured {
+  metrics: string;
+}
+
+/** The metrics of all workers that answer, each with its number as the label `process`. */
+export async function metricsOfWorkers(): Promise<string> {
+  const texts = new Map<string, string>();
+  const ask = async (worker: Worker) => {
+    const text = await metricsOf(worker);
+    if (text !== undefined) texts.set(String(worker.id), text);
+  };
+  await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => ask(worker as Worker)));
+  return merged(texts);
+}
+
+/** The metrics of a worker; `undefined` if it is busy, has just begun or is about to end. */
+function metricsOf(worker: Worker): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (metrics?: string) => {
+      clearTimeout(timer);
+      worker.off("message", receive);
+      resolve(metrics);
+    };
+    const receive = (message: Measured | object) => {
+      if ("metrics" in message) end(message.metrics);
+    };
+    const timer = setTimeout(end, MEASURING);
+    worker.on("message", receive);
+    worker.send(MEASURE, (error) => error && end());
+  });
 }
 
 /** Waits until a worker is ready for connections. @throws WorkerFailure if it exits before that */

@@ -1,6 +1,6 @@
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
-import type { GroupSeed, Seed } from "../src/seed/input.ts";
+import type { Seed } from "../src/seed/input.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, type TestApp } from "./helpers.ts";
 
@@ -8,6 +8,7 @@ import { baseSeed, type Person, type TestApp } from "./helpers.ts";
 // covered by the access matrix, the lists and their query counts, random requests, worst shapes and lost access.
 
 type Calls = Pick<TestApp, "admin" | "call">;
+type GroupSeed = NonNullable<Seed["groups"]>[number];
 type ProjectSeed = NonNullable<GroupSeed["projects"]>[number];
 
 /** Finds the value of a path parameter; `:group`, `:project` and parameters found before are filled into its path. */

@@ -34,6 +34,8 @@ export interface ServeOptions extends DatabaseOptions {
   host: string;
   port: number;
   workers: number;
+  metricsHost: string;
+  metricsPort?: number;
   url?: string;
   tier: Tier;
   trustProxy?: boolean;
@@ -86,6 +88,13 @@ export function addServeOptions(command: Command): void {
   add(serving, "--workers <number>", "processes to serve with, such as one for each core", (one) =>
     number(1, 256)(one).default(1),
   );
+  add(
+    serving,
+    "--metrics-port <port>",
+    "port that serves metrics to Prometheus, without a token (default: none)",
+    number(0, 65_535),
+  );
+  add(serving, "--metrics-host <host>", "address of that port", (one) => one.default("127.0.0.1"));
   add(
     serving,
     "--url <url>",

@@ -8,6 +8,7 @@ import { Failure, UsageError } from "../errors.ts";
 import { command, hintAt } from "../hints.ts";
 import { loadServer } from "../listen.ts";
 import { log, report, say, warn } from "../log.ts";
+import type { MetricsServer } from "../metrics.ts";
 import { nextSignal, signal } from "../signals.ts";
 import {
   addServeOptions,
@@ -38,6 +39,7 @@ Examples:
   $ pm-cli serve --db /var/lib/pm.db --host 0.0.0.0 --port 8080 --workers 4
   $ pm-cli serve --url https://pm.example.com --trust-proxy
   $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
+  $ pm-cli serve --metrics-port 9464
   $ pm-cli serve --backup-dir /backup --backup-every 6h --backup-keep 28
   $ pm-cli serve --config /etc/pm-api.json
   $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
@@ -55,14 +57,36 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
       "--workers needs Node or Bun: elsewhere start several servers on different ports, behind a proxy",
     );
   }
-  const { isWorker, serveSupervised, superviseWorkers } = await import("../workers.ts");
+  const { isWorker, metricsOfWorkers, serveSupervised, superviseWorkers } = await import(
+    "../workers.ts"
+  );
   if (isWorker) return serveAlone(options, command, serveSupervised);
   const { workers, host, port } = options;
-  const onListening = (where: object) => sayListening(where, options);
-  return superviseWorkers(workers, host, port, onListening).catch((error) => {
-    throw refusal(error, host, port);
+  const metrics = await startMetrics(metricsOfWorkers, options);
+  const onListening = (where: object) => sayListening({ ...where, ...shown(metrics) }, options);
+  try {
+    await superviseWorkers(workers, host, port, onListening).catch((error) => {
+      throw refusal(error, host, port);
+    });
+  } finally {
+    metrics?.close();
+  }
+}
+
+/** Starts the server of metrics, if there is a port for it. @throws Failure if the port can't be used */
+async function startMetrics(
+  read: () => Promise<string>,
+  { metricsHost, metricsPort }: ServeOptions,
+): Promise<MetricsServer | undefined> {
+  if (metricsPort === undefined) return undefined;
+  const { serveMetrics } = await import("../metrics.ts");
+  return serveMetrics(read, metricsHost, metricsPort).catch((error) => {
+    throw refusal(error, metricsHost, metricsPort, "metrics-");
   });
 }
+
+/** The address of the metrics, for the log. */
+const shown = (metrics: MetricsServer | undefined) => metrics && { metrics: metrics.url };
 
 /** @param serveSupervised in a worker, serves until the supervisor stops it */
 async function serveAlone(
@@ -91,11 +115,13 @@ async function serveAlone(
     return app.close();
   }
   const server = await listen(() => serve(app, { host, port, trustProxy }), app, options);
+  const metrics = await startMetrics(() => app.admin.metrics(), options);
   const endBackups = startBackups();
   const first = signal();
-  sayListening({ url: server.url }, options);
+  sayListening({ url: server.url, ...shown(metrics) }, options);
   await sayWhatIsNext(app, db);
   say("stopping", { signal: await first });
+  metrics?.close();
   await Promise.race([drain(server, app, endBackups), secondSignal()]);
 }
 
@@ -138,21 +164,29 @@ async function listen(
   }
 }
 
-function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {
+/** @param of the beginning of the names of the options with this address */
+function refusal(
+  error: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  of: "" | "metrics-" = "",
+): Error {
+  const option = (name: "host" | "port") =>
+    `--${of}${name} (or PM_${of.replace("-", "_").toUpperCase()}${name.toUpperCase()})`;
   switch (error.code) {
     case "EADDRINUSE":
       return new Failure(
-        `port ${port} on ${host} is in use: stop what uses it, or choose another with --port (or PM_PORT), 0 for a free one`,
+        `port ${port} on ${host} is in use: stop what uses it, or choose another with ${option("port")}, 0 for a free one`,
       );
     case "EACCES":
       return new Failure(
-        `no permission to listen on port ${port}: choose one above 1023 with --port (or PM_PORT)`,
+        `no permission to listen on port ${port}: choose one above 1023 with ${option("port")}`,
       );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return new Failure(
-        `${host} is not an address of this machine: choose another with --host (or PM_HOST), such as 127.0.0.1 or 0.0.0.0`,
+        `${host} is not an address of this machine: choose another with ${option("host")}, such as 127.0.0.1 or 0.0.0.0`,
       );
     default:
       return error;

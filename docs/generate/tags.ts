@@ -11,6 +11,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Members: "Members of groups and projects, and their roles.",
   "Merge requests": "Merge requests of projects.",
   Health: "The server's health, and generated avatars.",
+  Metrics: "Metrics for Prometheus.",
   Version: "The server's version.",
   Milestones: "Milestones of groups and projects.",
   Notes: "Comments on issues, merge requests and snippets.",

@@ -51,28 +51,34 @@ export function measured(store: Store, times: DatabaseTimes): Store {
   return measuring;
 }
 
+/** Statements that write and return rows. */
+const WRITING = /^\s*(?:insert|update|delete)\b/;
+
 class MeasuredReader implements Reader {
   readonly #reader: Reader;
-  readonly #times: Times;
+  readonly #reads: Times;
+  readonly #writes: Times | undefined;
 
-  constructor(reader: Reader, times: Times) {
+  /** @param writes takes the durations of statements that write, if there may be any */
+  constructor(reader: Reader, reads: Times, writes?: Times) {
     this.#reader = reader;
-    this.#times = times;
+    this.#reads = reads;
+    this.#writes = writes;
   }
 
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]> {
     const started = performance.now();
-    return ended(this.#times, started, this.#reader.all<Row>(sql, values));
+    return ended(this.#timesOf(sql), started, this.#reader.all<Row>(sql, values));
   }
 
   rows(sql: string, values?: readonly Value[]) {
     const started = performance.now();
-    return ended(this.#times, started, this.#reader.rows(sql, values));
+    return ended(this.#timesOf(sql), started, this.#reader.rows(sql, values));
   }
 
   slice(sql: string, values: readonly Value[], most: number) {
     const started = performance.now();
-    return ended(this.#times, started, this.#reader.slice(sql, values, most));
+    return ended(this.#timesOf(sql), started, this.#reader.slice(sql, values, most));
   }
 
   one<Row extends object>(
@@ -80,7 +86,11 @@ class MeasuredReader implements Reader {
     values?: readonly Value[],
   ): Awaitable<Readonly<Row> | undefined> {
     const started = performance.now();
-    return ended(this.#times, started, this.#reader.one<Row>(sql, values));
+    return ended(this.#timesOf(sql), started, this.#reader.one<Row>(sql, values));
+  }
+
+  #timesOf(sql: string): Times {
+    return this.#writes && WRITING.test(sql) ? this.#writes : this.#reads;
   }
 }
 
@@ -89,7 +99,7 @@ class MeasuredDatabase extends MeasuredReader implements Database {
   readonly #writes: Times;
 
   constructor(db: Database, { read, write }: DatabaseTimes) {
-    super(db, read);
+    super(db, read, write);
     this.#db = db;
     this.#writes = write;
   }
