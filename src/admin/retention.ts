@@ -81,11 +81,11 @@ export async function purgeEvents(
   const total = onProgress ? await events.countOlder(store, before) : 0;
   const removed = await inBatches(
     store,
-    (db, most) => events.removeOlder(db, before, most),
+    (db, batch) => events.removeOlder(db, before, batch),
     (done) => onProgress?.(done, Math.max(total, done)),
   );
   const inAudit = withAudit
-    ? await inBatches(store, (db, most) => audit.removeOlder(db, before, most))
+    ? await inBatches(store, (db, batch) => audit.removeOlder(db, before, batch))
     : 0;
   return report(removed, inAudit);
 }
@@ -93,12 +93,12 @@ export async function purgeEvents(
 /** Removes expired memberships in small transactions, between which others can write. Returns how many. */
 export function removeExpiredMembers(store: Store, now: number): Promise<number> {
   return inBatches(store, async (db, batch) => {
-    const gone = await members.removeExpired(db, dayOf(now), batch);
-    for (const { project_id, user_id } of gone) {
+    const expired = await members.removeExpired(db, dayOf(now), batch);
+    for (const { project_id, user_id } of expired) {
       if (project_id === null) continue;
       events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
     }
-    return gone.length;
+    return expired.length;
   });
 }
 
@@ -112,10 +112,10 @@ async function inBatches(
   let batch = 100;
   for (;;) {
     const started = performance.now();
-    const gone = await store.transaction((db) => remove(db, batch));
-    removed += gone;
+    const count = await store.transaction((db) => remove(db, batch));
+    removed += count;
     onRemoved?.(removed);
-    if (gone < batch) return removed;
+    if (count < batch) return removed;
     const took = performance.now() - started;
     batch = Math.max(
       10,
