@@ -51,8 +51,7 @@ class Work {
   readonly #number: number;
   readonly #planned: { milestone?: string };
 
-  constructor(place: Workplace, began: number, number: number, with_: Chances) {
-    const { random, calendar } = with_;
+  constructor(place: Workplace, began: number, number: number, { random, calendar }: Chances) {
     this.#place = place;
     this.#random = random;
     this.#calendar = calendar;
@@ -65,8 +64,8 @@ class Work {
     this.#title = fill(this.#story.title, this.#values);
     this.#began = began;
     // Most work is done within days, some takes weeks, and some is never finished.
-    const lasts = random.skewed(0.4, 25) * WORKDAY;
-    this.#merged = random.chance(0.1) ? Number.POSITIVE_INFINITY : began + lasts;
+    const duration = random.skewed(0.4, 25) * WORKDAY;
+    this.#merged = random.chance(0.1) ? Number.POSITIVE_INFINITY : began + duration;
     this.#assignee = random.pick(place.team);
     this.#number = number;
     // The quarter it was finished in, or the current one.
@@ -117,14 +116,14 @@ class Work {
   mergeRequest(): { at: number; request: MergeRequest } | undefined {
     const random = this.#random;
     const { commits } = this.#story;
-    const lasts = Math.min(this.#merged - this.#began, 5 * WORKDAY);
-    const opened = this.#began + lasts * (0.2 + random.next() * 0.4);
+    const duration = Math.min(this.#merged - this.#began, 5 * WORKDAY);
+    const opened = this.#began + duration * (0.2 + random.next() * 0.4);
     if (commits.length === 0 || !this.#isPast(opened)) return undefined;
     const branch = `${this.#number}-${plain(this.#title)}`.slice(0, 50).replace(/-$/, "");
     const reviewer = random.pick(this.#place.team);
-    const left = lasts - (opened - this.#began);
+    const left = duration - (opened - this.#began);
     const end = Number.isFinite(this.#merged) ? this.#merged : opened + left;
-    this.#push(opened - lasts * 0.05, branch, commits[0], "created", 1);
+    this.#push(opened - duration * 0.05, branch, commits[0], "created", 1);
     for (const commit of commits.slice(1)) {
       this.#push(
         opened + left * random.next() * 0.9,

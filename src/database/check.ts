@@ -10,7 +10,7 @@ export interface Check {
 }
 
 /** Maximum problems reported by one check. */
-const TOLD = 20;
+const MAX_PROBLEMS = 20;
 
 /** Invariants that the schema does not enforce. Each query returns the violations as text. */
 const INVARIANTS: readonly { name: string; sql: string }[] = [
@@ -96,7 +96,7 @@ export async function check(store: Store): Promise<Check[]> {
     const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     for (const { name, sql } of INVARIANTS) {
-      const found = await db.rows(`${sql} limit ${TOLD}`);
+      const found = await db.rows(`${sql} limit ${MAX_PROBLEMS}`);
       checks.push({ name, problems: found.map(([text]) => String(text)) });
     }
     return checks;
@@ -116,7 +116,7 @@ async function ofSqlite(db: Reader): Promise<Check[]> {
     {
       name: "foreign keys",
       problems: keys
-        .slice(0, TOLD)
+        .slice(0, MAX_PROBLEMS)
         .map(([table, row, parent]) => `row ${row} of ${table} refers to nothing in ${parent}`),
     },
   ];

@@ -17,9 +17,9 @@ type Row = (string | Uint8Array | null)[];
 
 /** Target size of a batch in bytes; the size of each batch determines the number of rows in the next. */
 const BATCH_TARGET_BYTES = 4 * 1024 * 1024;
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 /** PostgreSQL and SQLite accept more. */
-const MOST_VALUES = 30_000;
+const MAX_VALUES = 30_000;
 
 /**
  * Copies everything from one database to another, with any engines, and reads it back. The target stays unchanged
@@ -44,16 +44,16 @@ export async function copy(
   return source.snapshot((from) =>
     target.transaction(
       async (to) => {
-        await takeOver(to, target.dialect, tables);
+        await lockTarget(to, target.dialect, tables);
         const progress = await progressOf(from, tables, onProgress);
-        const loose = await loosen(to, target.dialect, tables);
+        const deferred = await deferForeignKeys(to, target.dialect, tables);
         const copied: CopiedTable[] = [];
         for (const table of tables) {
           copied.push(await copyTable(from, to, target.dialect, table, progress));
           const last = await lastId(from, source.dialect, table);
           if (last !== undefined) await continueAfter(to, target.dialect, table, last);
         }
-        await tighten(to, target.dialect, loose);
+        await checkForeignKeys(to, target.dialect, deferred);
         await verify(to, tables, copied, progress);
         if (target.dialect === "postgres") await to.run("analyze");
         return copied;
@@ -64,7 +64,7 @@ export async function copy(
 }
 
 /** Prevents other writes to the target, and refuses one that is not empty. */
-async function takeOver(to: Database, dialect: Store["dialect"], tables: readonly Table[]) {
+async function lockTarget(to: Database, dialect: Store["dialect"], tables: readonly Table[]) {
   if (dialect === "postgres") {
     const names = tables.map(({ name }) => name).join(", ");
     await to.run(`lock table ${names} in share row exclusive mode`);
@@ -135,34 +135,34 @@ async function scan(
   table: Table,
   onBatch: (rows: Row[]) => Promise<void> | void,
 ): Promise<CopiedTable> {
-  const columns = table.columns.map(({ name, kind }) =>
-    kind === "int" ? `cast(${name} as text)` : name,
+  const columns = table.columns.map(({ name, type }) =>
+    type === "int" ? `cast(${name} as text)` : name,
   );
   const key = table.key.map((name) => table.columns.findIndex((column) => column.name === name));
-  const after = key.map((at) => (table.columns[at]?.kind === "int" ? "cast(? as bigint)" : "?"));
+  const after = key.map((at) => (table.columns[at]?.type === "int" ? "cast(? as bigint)" : "?"));
   // Without the table's name PostgreSQL would sort by the selected text.
   const place = table.key.map((name) => `t.${name}`).join(", ");
   const hash = createHash("sha256");
   let rows = 0;
   let last: Row | undefined;
-  let most = 50;
+  let limit = 50;
   for (;;) {
     const where = last ? `where (${place}) > (${after.join(", ")})` : "";
     const values: Value[] = last ? key.map((at) => (last as Row)[at] as Value) : [];
     const batch = (await db.rows(
       `select ${columns.join(", ")} from ${table.name} t ${where} order by ${place} limit ?`,
-      [...values, most],
+      [...values, limit],
     )) as Row[];
     if (batch.length > 0) await onBatch(batch);
     const bytes = batch.reduce((sum, row) => sum + digestRow(hash, row), 0);
     rows += batch.length;
     // Copying between two SQLite databases would otherwise block the event loop.
     await new Promise((resolve) => setImmediate(resolve));
-    if (batch.length < most) return { table: table.name, rows, checksum: hash.digest("hex") };
+    if (batch.length < limit) return { table: table.name, rows, checksum: hash.digest("hex") };
     last = batch.at(-1);
-    const fitting = Math.floor((most * BATCH_TARGET_BYTES) / Math.max(bytes, 1));
-    const room = Math.floor(MOST_VALUES / table.columns.length);
-    most = Math.max(1, Math.min(2 * most, fitting, MOST_ROWS, room));
+    const fitting = Math.floor((limit * BATCH_TARGET_BYTES) / Math.max(bytes, 1));
+    const room = Math.floor(MAX_VALUES / table.columns.length);
+    limit = Math.max(1, Math.min(2 * limit, fitting, MAX_ROWS, room));
   }
 }
 
@@ -183,42 +183,46 @@ function digestRow(hash: Hash, row: Row): number {
 }
 
 /** A foreign key that is checked at the end instead of after each statement. */
-interface Loose {
+interface DeferredKey {
   table: string;
   constraint: string;
 }
 
 /** Defers foreign keys to rows that are copied later: in the same table, or between tables that refer to each other. */
-async function loosen(
+async function deferForeignKeys(
   to: Database,
   dialect: Store["dialect"],
   tables: readonly Table[],
-): Promise<Loose[]> {
+): Promise<DeferredKey[]> {
   if (dialect === "sqlite") {
     await to.run("pragma defer_foreign_keys = on");
     return [];
   }
   const place = new Map(tables.map(({ name }, index) => [name, index]));
-  const constraints = await to.all<Loose & { referred: string }>(
+  const constraints = await to.all<DeferredKey & { referred: string }>(
     `select c.conrelid::regclass::text as "table", c.conname as "constraint", c.confrelid::regclass::text as referred
      from pg_constraint c where c.contype = 'f' and c.connamespace = current_schema()::regnamespace`,
   );
-  const loose = constraints.filter(
+  const deferred = constraints.filter(
     ({ table, referred }) => Number(place.get(referred)) >= Number(place.get(table)),
   );
-  for (const { table, constraint } of loose) {
+  for (const { table, constraint } of deferred) {
     await to.run(
       `alter table ${table} alter constraint ${constraint} deferrable initially deferred`,
     );
   }
-  return loose;
+  return deferred;
 }
 
-/** Makes the checks that {@link loosen} deferred, and restores the target's constraints. */
-async function tighten(to: Database, dialect: Store["dialect"], loose: readonly Loose[]) {
+/** Makes the checks that {@link deferForeignKeys} deferred, and restores the target's constraints. */
+async function checkForeignKeys(
+  to: Database,
+  dialect: Store["dialect"],
+  deferred: readonly DeferredKey[],
+) {
   if (dialect === "sqlite") return;
   await to.run("set constraints all immediate");
-  for (const { table, constraint } of loose) {
+  for (const { table, constraint } of deferred) {
     await to.run(`alter table ${table} alter constraint ${constraint} not deferrable`);
   }
 }

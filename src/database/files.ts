@@ -5,7 +5,7 @@ import { StoreError } from "../store/port.ts";
 import { BACKUP_ID } from "../store/sqlite.ts";
 
 /** The files SQLite has beside a database, by the suffix of their names. */
-const BESIDE = ["-wal", "-shm", "-journal"] as const;
+const SUFFIXES = ["-wal", "-shm", "-journal"] as const;
 
 /** Whether a database name means a SQLite file. */
 export function isSqliteFile(database: string): boolean {
@@ -30,8 +30,8 @@ export async function isSameDatabase(one: string, other: string): Promise<boolea
 
 /** The database that a file such as `pm.db-wal` belongs to, if it exists. */
 export async function ownerOf(file: string): Promise<string | undefined> {
-  const ending = BESIDE.find((one) => file.endsWith(one));
-  const owner = ending && file.slice(0, -ending.length);
+  const suffix = SUFFIXES.find((one) => file.endsWith(one));
+  const owner = suffix && file.slice(0, -suffix.length);
   return owner && (await statOf(owner)) ? owner : undefined;
 }
 
@@ -91,8 +91,8 @@ export async function replaceFile(
 
 /** Keeps a database's files under another name; `file` itself also stays in place until it is replaced. */
 export async function setAside(file: string, aside: string): Promise<void> {
-  for (const ending of BESIDE) {
-    if (await statOf(file + ending)) await rename(file + ending, aside + ending);
+  for (const suffix of SUFFIXES) {
+    if (await statOf(file + suffix)) await rename(file + suffix, aside + suffix);
   }
   // Some file systems have no hard links.
   await link(file, aside).catch(() => rename(file, aside));
@@ -106,12 +106,12 @@ export async function giveAs(file: string, other: string): Promise<void> {
 
 /** Removes all files of a SQLite database. */
 export async function removeFiles(database: string): Promise<void> {
-  for (const ending of ["", ...BESIDE]) await rm(database + ending, { force: true });
+  for (const suffix of ["", ...SUFFIXES]) await rm(database + suffix, { force: true });
 }
 
 async function filesOf(database: string): Promise<string[]> {
   const path = await resolved(database);
-  return ["", ...BESIDE].map((ending) => path + ending);
+  return ["", ...SUFFIXES].map((suffix) => path + suffix);
 }
 
 /** A path without symbolic links, whether or not the file exists. */

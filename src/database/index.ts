@@ -118,7 +118,7 @@ export async function backupInto(
 ): Promise<FolderBackup> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { name, ext } = parse(database);
-  const file = join(folder, `${name}-${stamp(Date.now())}${ext}`);
+  const file = join(folder, `${name}-${timestamp(Date.now())}${ext}`);
   const { bytes } = await backupDatabase(database, file);
   const isOne = (one: string) =>
     one.startsWith(`${name}-`) &&
@@ -167,7 +167,7 @@ export async function restoreDatabase(from: string, database: string): Promise<R
       if (pending.length === migrations.length) {
         throw new StoreError("not_ours", `${from} is not a pm-api database`);
       }
-      const kept = isThere ? `${database}.before-${stamp(Date.now())}` : null;
+      const kept = isThere ? `${database}.before-${timestamp(Date.now())}` : null;
       const { bytes } = await replaceFile(database, async (partial) => {
         await copyWhole(store, partial, false);
         if (kept === null) return;
@@ -182,7 +182,7 @@ export async function restoreDatabase(from: string, database: string): Promise<R
 }
 
 /** An instant for file names: `20261122T013105Z`. */
-function stamp(at: number): string {
+function timestamp(at: number): string {
   return new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
 }
 

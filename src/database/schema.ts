@@ -9,7 +9,7 @@ export const migrations = allResources.flatMap((resource) => resource.migrations
 /** A table, described for both engines. */
 export interface Table {
   name: string;
-  columns: { name: string; kind: "int" | "text" | "bytes" }[];
+  columns: { name: string; type: "int" | "text" | "bytes" }[];
   /** The names of the columns of its primary key, in order. */
   key: string[];
   /** Whether the database assigns its `id`. */
@@ -18,7 +18,7 @@ export interface Table {
   references: string[];
 }
 
-const KINDS = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
+const TYPES = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
 
 /**
  * The tables of the code's schema, each after the tables it refers to if possible, without those that belong to one
@@ -54,7 +54,7 @@ async function describe(model: Store, name: string, numbered: boolean): Promise<
     name,
     columns: columns.map(([column, type]) => ({
       name: String(column),
-      kind: KINDS[type as keyof typeof KINDS],
+      type: TYPES[type as keyof typeof TYPES],
     })),
     key: columns
       .filter(([, , place]) => place !== 0)

@@ -84,7 +84,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const { seed: given = DEFAULT_SEED, tier, limits } = options;
   const time = createClock(options.now);
   const limiter = options.rateLimit && createLimiter(options.rateLimit);
-  const faulty = createFaults(options.faults ?? []);
+  const injector = createFaults(options.faults ?? []);
   const requests: TestRequest[] = [];
   const { seed, own } = withToken(await readSeed(given), time.clock.now());
 
@@ -113,7 +113,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     const request: TestRequest = { method, path, query, status: undefined };
     requests.push(request);
     const refusal = limiter?.refuse();
-    const answer = refusal ? Promise.resolve(refusal) : faulty.respond(incoming, app.respond);
+    const answer = refusal ? Promise.resolve(refusal) : injector.respond(incoming, app.respond);
     answers.add(answer);
     try {
       const reply = await answer;
@@ -125,9 +125,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
   const server = await serve({ respond }, { port: 0, grace: 0, connectionsPerAddress: false });
 
-  const admin = following(() => current.app.admin);
+  const admin = delegating(() => current.app.admin);
   const close = async () => {
-    faulty.end();
+    injector.end();
     await server.close();
     await end(current);
   };
@@ -143,14 +143,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       close: () => current.app.close(),
     },
     clock: time.clock,
-    faults: faulty.faults,
+    faults: injector.faults,
     requests,
     reset: async () => {
       const before = current;
       time.reset();
       current = await start();
       limiter?.reset();
-      faulty.reset();
+      injector.reset();
       requests.length = 0;
       void end(before);
     },
@@ -171,7 +171,7 @@ async function end({ app, answers }: Running): Promise<void> {
 }
 
 /** An object whose methods call those of the object that `current` returns at that time. */
-function following<T extends object>(current: () => T): T {
+function delegating<T extends object>(current: () => T): T {
   const call =
     (name: string) =>
     (...values: unknown[]) =>

@@ -39,7 +39,7 @@ function findOrAddToken(seed: Seed, today: string): Start {
 }
 
 /** Writes generated token secrets into the seed, so that they stay the same after a reset. */
-export function keepSecrets({ users = [] }: Seed, { tokens: made }: Seeded): void {
-  const secrets = made.map(({ token }) => token);
+export function keepSecrets({ users = [] }: Seed, { tokens: created }: Seeded): void {
+  const secrets = created.map(({ token }) => token);
   for (const token of users.flatMap(({ tokens = [] }) => tokens)) token.token = secrets.shift();
 }

@@ -57,7 +57,7 @@ async function everything(store: Store): Promise<Record<string, Value[][]>> {
   const all: Record<string, Value[][]> = {};
   for (const { name, columns, key } of tables) {
     const read = columns.map((column) =>
-      column.kind === "int" ? `cast(${column.name} as text)` : column.name,
+      column.type === "int" ? `cast(${column.name} as text)` : column.name,
     );
     const rows = await store.rows(
       `select ${read.join(", ")} from ${name} t order by ${key.map((column) => `t.${column}`).join(", ")}`,
