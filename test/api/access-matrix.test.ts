@@ -6,7 +6,8 @@ import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
-import { type Places, pathOf, placesIn, routes } from "./routes.ts";
+import { toys } from "../toy/index.ts";
+import { type Places, pathOf, placesIn, routesWithToys as routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
 // Access is tested from each route's own declaration, so new routes are covered automatically. Answers are
@@ -65,8 +66,8 @@ beforeAll(async () => {
       { path: "closed", members, ...things, projects: [{ path: "p" }, { path: "q" }] },
     ],
   };
-  app = await testApp({ seed });
-  free = await testApp({ seed, tier: "free", impersonation: false });
+  app = await testApp({ seed, extra: toys });
+  free = await testApp({ seed, tier: "free", impersonation: false, extra: toys });
   for (const { id, username: user } of await app.admin.listUsers()) {
     sessions.plain[user] = await openSession(app, id);
     sessions.csrf[user] = await openSession(app, id, { csrf: true });
@@ -398,7 +399,7 @@ describe("callers", () => {
 
   it.each(named(routes))("%s accepts exactly the declared scopes", async (_, route) => {
     const accepted: readonly Scope[] =
-      route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]);
+      route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]);
     for (const [scope, token] of [
       ["api", "token-of-owner"],
       ["api", "impersonates-owner"],

@@ -13,10 +13,11 @@ import {
   type TestApp,
   type TestDatabase,
 } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
 import { fullSeed } from "./full-seed.ts";
 import { oddRequestsTo, requestsTo } from "./random-requests.ts";
-import { type Places, placesIn, routes } from "./routes.ts";
+import { type Places, placesIn, routesWithToys as routes } from "./routes.ts";
 
 // For more or other requests: RANDOM_RUNS=300 RANDOM_SEED=1 npx vitest run test/api/random.test.ts
 const runs = {
@@ -38,7 +39,7 @@ beforeAll(async () => {
   store = undoing(await openStore(database.database));
   const at = Date.now();
   const onError = (error: unknown) => failures.push(error);
-  const made = await createAppOn(store, { now: () => at, onError, background: false });
+  const made = await createAppOn(store, { now: () => at, onError, background: false }, toys);
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(fullSeed);
   const inProject = "/projects/acme%2Fsite";
@@ -47,6 +48,9 @@ beforeAll(async () => {
   for (const path of [`${inProject}/issues/1`, `${inProject}/merge_requests/1`]) {
     await give(`${path}/award_emoji`, "owner", { name: "rocket" });
     await give(`${path}/todo`, "admin", {});
+  }
+  for (const path of ["/groups/acme", inProject]) {
+    await give(`${path}/topics`, "owner", { name: "Birds", description: "All of them" });
   }
   const { params } = await placesIn(app, "acme", "acme/site");
   await give(`/users/${params["user_id"]}/impersonation_tokens`, "admin", {
@@ -63,6 +67,7 @@ beforeAll(async () => {
       label_id: await first("labels?include_ancestor_groups=false"),
       milestone_id: await first("milestones"),
       badge_id: await first("badges"),
+      topic_id: await first("topics"),
       user_id: await first("members"),
     },
   };
@@ -79,7 +84,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const tables = (await tablesOf()).map(({ name }) => name);
+const tables = [...(await tablesOf()).map(({ name }) => name), "topics"];
 
 /** A checksum of the whole database. */
 async function checksum(): Promise<string> {

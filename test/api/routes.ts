@@ -1,12 +1,16 @@
 import type { Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
 import type { TestApp } from "../helpers.ts";
+import { topicResource } from "../toy/topics.ts";
 
 /** Every route of the API, as data: tests that iterate over them cover new ones automatically. */
 export const routes: readonly Route[] = allMounts
   .filter(({ name }) => name === "REST API")
   .flatMap(({ resources }) => resources)
   .flatMap((resource) => resource.routes);
+
+/** {@link routes} and the toys', which have the kinds of routes that the API doesn't have yet; for apps with the toys. */
+export const routesWithToys: readonly Route[] = [...routes, ...topicResource.routes];
 
 /** Values of path parameters by name; `id` once for groups and once for projects. */
 export interface Places {
@@ -57,6 +61,7 @@ export async function placesIn(
       label_id: await first(`${inGroup}/labels`),
       milestone_id: await first(`${inGroup}/milestones`),
       badge_id: await first(`${inGroup}/badges`),
+      topic_id: await first(`${inGroup}/topics`),
       user_id,
       token_id: await first(`/users/${user_id}/impersonation_tokens`),
       forked_from_id: await first("/projects?search=core"),
