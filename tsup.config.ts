@@ -5,7 +5,7 @@ const packageEntries = {
   node: "src/node.ts",
   bun: "src/bun.ts",
   deno: "src/deno.ts",
-  testing: "src/testing/index.ts",
+  testing: "src/testing.ts",
 };
 
 /** Started by file name, next to the others. */

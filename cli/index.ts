@@ -9,6 +9,7 @@ import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
+import { addJobCommands } from "./commands/jobs.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
 import { addSecretCommands } from "./commands/secrets.ts";
@@ -56,6 +57,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addSeedCommand(program);
   addEventCommands(program);
   addHookCommands(program);
+  addJobCommands(program);
   addMailCommands(program);
   addWikiCommands(program);
   addDependencyCommands(program);

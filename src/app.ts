@@ -6,108 +6,28 @@ import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { recordUsage } from "./auth/token-usage.ts";
 import { reencrypt } from "./auth/two-factor-secrets.ts";
-import { type Swept, sweepInBackground } from "./background.ts";
-import type { LogEntry } from "./core/http/access-log.ts";
-import type { Authenticate } from "./core/http/authenticator.ts";
+import { sweepInBackground } from "./background.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
-import type { HostRequest, Respond } from "./core/http/incoming.ts";
+import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
 import { createPipeline } from "./core/http/pipeline.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
-import { PAGE_LIMITS, type PageLimits } from "./core/pagination.ts";
-import type { SignInLimits } from "./core/rate-limits.ts";
-import type { Tier } from "./core/resource.ts";
+import { PAGE_LIMITS } from "./core/pagination.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { Metrics, type ReadMetrics } from "./metrics/index.ts";
+import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
-import { type MailOptions, startMailer } from "./notifications/mailer.ts";
-import { checkAppOptions } from "./options.ts";
-import type { PostgresOptions } from "./store/drivers/postgres.ts";
+import { startMailer } from "./notifications/mailer.ts";
+import { type AppOptions, checkAppOptions } from "./options.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
-import { type SiteOptions, siteOf } from "./web/index.ts";
+import { siteOf } from "./web/index.ts";
 
 const MEBIBYTE = 1024 * 1024;
-
-/** The options of an application; all are optional (docs/configuration.md). */
-export interface AppOptions extends SiteOptions {
-  /** A SQLite file, created if missing, a `postgres://` URL, or `":memory:"` (default). */
-  database?: string;
-  /** SQLite only: `"full"` also survives power loss, at the cost of one fsync per write. Default `"normal"`. */
-  durability?: "normal" | "full";
-  /** PostgreSQL only: connections and timeouts. */
-  postgres?: PostgresOptions;
-  /**
-   * The public address of the API's mount, such as `https://pm.example.com/prefix`; links begin with it. Default: the
-   * address of each request.
-   */
-  url?: string;
-  /**
-   * The key that encrypts the secrets of two-factor sign-in: 32 bytes in Base64 or hexadecimal. Older keys may follow,
-   * separated by commas. Default: `secretKeyFile`.
-   */
-  secretKey?: string;
-  /**
-   * A file of such keys, one per line; on SQLite it is created with the first secret. Default: the SQLite file's name
-   * plus `.key`; none for PostgreSQL.
-   */
-  secretKeyFile?: string;
-  /** The GitLab tier whose features are enabled: `"free"`, `"premium"` or `"ultimate"` (default). */
-  tier?: Tier;
-  /** Whether impersonation tokens are accepted. Default true. */
-  impersonation?: boolean;
-  /** Optional flows of the OAuth2 provider; both are enabled by default. */
-  oauth?: {
-    /** The implicit grant, which issues tokens to pages in a browser. */
-    implicit?: boolean;
-    /** The password grant, for applications that users trust with their password. */
-    password?: boolean;
-  };
-  /**
-   * The embedding app's own sign-in, which replaces ours. It gets the app's request (with `createMiddleware`, Express's
-   * or Node's `req`; with `fetch` or `handler`, the Fetch API's `Request`) and returns the user name or id here of the
-   * signed-in user, or `undefined` for none. It is called for requests without a token (docs/pages.md).
-   */
-  authenticate?(request: HostRequest): ReturnType<Authenticate>;
-  /**
-   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them forever. Older
-   * ones are removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
-   */
-  eventRetention?: string | false;
-  /**
-   * Whether the application cleans up its database by itself: once a day, one of the processes that share it removes
-   * events past their retention and expired memberships. With `false`, call `admin.sweepDaily()`. Default true.
-   */
-  background?: boolean;
-  /** Called with what the daily sweep removed. */
-  onSwept?: (swept: Swept) => void;
-  /** The clock, in epoch milliseconds. Default `Date.now`. */
-  now?: () => number;
-  /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
-  mail?: MailOptions;
-  limits?: Partial<PageLimits & SignInLimits> & {
-    /** Maximum size of a request body, in bytes. Default 1 MiB. */
-    bodyBytes?: number;
-    /** Maximum size of an uploaded file, in bytes. Default 10 MiB. */
-    attachmentBytes?: number;
-    /** Unknown tokens accepted from one address within ten minutes; `false` for no limit. Default 100. */
-    unknownTokens?: number | false;
-    /** Requests of one address that may wait while others of it run; more get 503. `false` for no limit. Default 1000. */
-    waitingRequests?: number | false;
-    /** Requests per minute of one user, and of one address without a token. Default: no limit. */
-    requestsPerMinute?: { user?: number; address?: number };
-  };
-  /** Called with each request and its answer, without secrets. */
-  log?: (entry: LogEntry) => void;
-  /**
-   * Called with every failure that is answered with 500. During an outage of the database, whose requests are answered
-   * with 503, it is called only at the first failure and at the end. Default: `console.error`.
-   */
-  onError?: (error: unknown) => void;
-}
 
 /** A running application. */
 export interface App {
@@ -169,14 +89,19 @@ export async function createAppOn(
   }
 }
 
-async function start(store: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
+async function start(opened: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const mounted = [...mounts({ flows: { implicit, password }, pages: site.pages }), ...extra];
-  const url = options.url?.replace(/\/+$/, "");
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
   const onError = (error: unknown) => outages.failed(error);
+  const running = new Running(onError);
+  const metrics = new Metrics(opened, () => running.count);
+  const store = measured(opened, metrics.database);
+  const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
+  const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
+  const mounted = [...mounts(chosen), ...extra];
+  const url = options.url?.replace(/\/+$/, "");
   await migrate(
     store,
     mounted.flatMap(({ resources }) => resources).flatMap(({ migrations }) => migrations),
@@ -199,7 +124,6 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const running = new Running(onError);
   const pipeline = createPipeline({
     store,
     mounts: mounted,
@@ -223,12 +147,13 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
+    onRequest: metrics.count,
     outages,
   });
 
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
-  const admin = createAdmin({ store, now, retention, url, secrets });
+  const admin = createAdmin({ store, now, retention, url, secrets, readMetrics });
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
@@ -239,6 +164,7 @@ async function start(store: Store, options: AppOptions, extra: readonly Mount[])
     endSweeping?.();
     await running.end();
     await mailer?.stop();
+    metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();
     await store.close();

@@ -1,14 +1,13 @@
 /*! Contains @hattip/adapter-bun, (c) 2022 Fatih Aygün, under the MIT licence. */
 import { lookup } from "node:dns/promises";
 import adapter from "@hattip/adapter-bun";
+import { checkHandler, checkServe, type ServeOptions, type Server } from "./adapters.ts";
 import type { App } from "./app.ts";
 import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
 import { alone } from "./core/http/incoming.ts";
-import type { ServeOptions, Server } from "./node.ts";
-import { checkHandler, checkServe } from "./options.ts";
 
+export type { ServeOptions, Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
-export type { ServeOptions, Server } from "./node.ts";
 
 /** The part of Bun's server that a handler needs. */
 export interface BunServer {
@@ -30,7 +29,7 @@ export type BunHandler = (request: Request, server: BunServer) => Promise<Respon
  * @throws OptionError if `app` is not an application (such as a promise of one), or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): BunHandler {
-  checkHandler("createHandler", app, options);
+  checkHandler(app, options);
   return adapted(app, options).fetch as unknown as BunHandler;
 }
 
@@ -61,7 +60,7 @@ export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
-  checkServe("serve", app, options);
+  checkServe(app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
   // Bun's own error for an unknown host has no code.

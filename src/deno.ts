@@ -2,14 +2,13 @@
 import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServeHandler } from "@hattip/adapter-deno";
+import { checkHandler, checkServe, type ServeOptions, type Server } from "./adapters.ts";
 import type { App } from "./app.ts";
 import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
 import { alone } from "./core/http/incoming.ts";
-import type { ServeOptions, Server } from "./node.ts";
-import { checkHandler, checkServe } from "./options.ts";
 
+export type { ServeOptions, Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
-export type { ServeOptions, Server } from "./node.ts";
 
 /** The part of `Deno.serve`'s request info that a handler needs. */
 export interface DenoServeInfo {
@@ -34,7 +33,7 @@ export type DenoHandler = (request: Request, info: DenoServeInfo) => Promise<Res
  * @throws OptionError if `app` is not an application (such as a promise of one), or an option is wrong
  */
 export function createHandler(app: Pick<App, "respond">, options?: RequestOptions): DenoHandler {
-  checkHandler("createHandler", app, options);
+  checkHandler(app, options);
   return handlerOf(app, options);
 }
 
@@ -64,7 +63,7 @@ export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
-  checkServe("serve", app, options);
+  checkServe(app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const { Deno } = globalThis as unknown as { Deno: DenoGlobal };
   // Deno's own error for an unknown host has no code.

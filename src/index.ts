@@ -4,11 +4,12 @@ export type { AuditRecord } from "./admin/audit.ts";
 export type { DependencyScan } from "./admin/dependencies.ts";
 export type { GroupChange, GroupRecord } from "./admin/groups.ts";
 export type { Admin } from "./admin/index.ts";
+export type { TaskRecord, WorkerRecord } from "./admin/jobs.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";
 export type { Purged, PurgeOptions } from "./admin/retention.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
-export { type App, type AppOptions, createApp } from "./app.ts";
+export { type App, createApp } from "./app.ts";
 export type { SecretsState } from "./auth/two-factor-secrets.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
@@ -17,7 +18,9 @@ export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/http/access-log.ts";
 export type { HostRequest } from "./core/http/incoming.ts";
 export { OptionError } from "./core/options.ts";
+export type { Progress } from "./core/progress.ts";
 export { APPLICATION_SCOPES, SCOPES, type Scope } from "./core/scopes.ts";
+export { SeedError } from "./core/seeding.ts";
 export {
   type Backup,
   backupDatabase,
@@ -37,7 +40,9 @@ export type { TextFile } from "./dependencies/types.ts";
 export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
+export type { AppOptions } from "./options.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
-export { type Progress, type Seed, SeedError, type Seeded } from "./seed/index.ts";
+export type { Seeded } from "./seed/index.ts";
+export type { Seed } from "./seed/input.ts";
 export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

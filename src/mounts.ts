@@ -1,6 +1,9 @@
+import { accessToken } from "./auth/authenticators/oauth.ts";
+import { personalToken } from "./auth/authenticators/personal.ts";
 import { migrations } from "./auth/table.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
+import { metricsResource, type ReadMetrics } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
 import { OAUTH } from "./oauth/errors.ts";
@@ -13,10 +16,11 @@ import { healthResource } from "./resources/meta/index.ts";
 import { API } from "./resources/mount.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
-/** Which optional pages and OAuth flows are enabled. */
+/** Which optional pages and OAuth flows are enabled, and where metrics come from. */
 export interface MountOptions {
   flows: Flows;
   pages: readonly PageName[];
+  metrics: ReadMetrics;
 }
 
 /** What anyone may call: health checks, and what clients look up before they know anything else. */
@@ -27,6 +31,13 @@ const OPEN: Omit<Mount, "resources"> = {
   allowsOrigins: true,
 };
 
+/** What administrators read with a token. */
+const METRICS: Omit<Mount, "resources"> = {
+  name: "Metrics",
+  base: "",
+  authenticators: [personalToken, accessToken],
+};
+
 /** The tables of sign-in, which all mounts share. */
 const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [] };
 
@@ -35,6 +46,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
     { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
+    { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
@@ -44,6 +56,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
 export const allMounts: readonly Mount[] = mounts({
   flows: { implicit: true, password: true },
   pages: PAGE_NAMES,
+  metrics: async () => "",
 });
 
 /** All resources, of all mounts: they have the same tables whatever is enabled. */

@@ -6,13 +6,22 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
+import * as v from "valibot";
+import {
+  type ServeOptions as CommonServeOptions,
+  checkAdapter,
+  requestOptions,
+  type Server,
+  serveOptions,
+} from "./adapters.ts";
 import type { App } from "./app.ts";
 import type { RequestOptions } from "./core/http/fetch.ts";
 import { type Incoming, isStreamed, type Reply } from "./core/http/incoming.ts";
 import { networkOf } from "./core/http/network.ts";
 import { forwarded, originOf } from "./core/http/origin.ts";
-import { checkMiddleware, checkNodeServe } from "./options.ts";
+import { type OptionSchemas, optionsOf, wholeOption, wholeOrFalseOption } from "./core/options.ts";
 
+export type { Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
 
 /** How requests are read and answered. */
@@ -25,6 +34,12 @@ export interface MiddlewareOptions extends RequestOptions {
 }
 
 const STALL_TIMEOUT = 30_000;
+
+const middlewareOptions = {
+  ...requestOptions,
+  stallTimeout: v.optional(wholeOption(1)),
+} satisfies OptionSchemas<MiddlewareOptions>;
+const MIDDLEWARE = optionsOf(middlewareOptions);
 
 /** A request as Express, Connect and middie decorate it. */
 interface HostRequest extends Omit<IncomingMessage, "socket"> {
@@ -60,7 +75,7 @@ export function createMiddleware(
   app: Pick<App, "respond">,
   options: MiddlewareOptions = {},
 ): Middleware {
-  checkMiddleware("createMiddleware", app, options);
+  checkAdapter("createMiddleware", MIDDLEWARE, app, options);
   return middlewareOf(app, options);
 }
 
@@ -115,20 +130,20 @@ function closeWhenStalled(req: HostRequest, res: ServerResponse, milliseconds: n
   });
 }
 
-/** Where to listen. */
-export interface ServeOptions extends MiddlewareOptions {
-  /** Default `"127.0.0.1"`. */
-  host?: string;
-  /** Default 3000; 0 picks a free one. */
-  port?: number;
-  /** How long `close()` waits for running requests before it cuts their connections, in ms. Default 10,000. */
-  grace?: number;
+/** Where to listen, and how requests are read and answered. */
+export interface ServeOptions extends CommonServeOptions, MiddlewareOptions {
   /**
    * Maximum number of open connections per address; `false` for no limit. Further ones are closed at once. Default 256;
    * with `trustProxy` no limit, since all come from the proxy.
    */
   connectionsPerAddress?: number | false;
 }
+
+const SERVE = optionsOf({
+  ...serveOptions,
+  ...middlewareOptions,
+  connectionsPerAddress: v.optional(wholeOrFalseOption(1)),
+} satisfies OptionSchemas<ServeOptions>);
 
 /** How long a client may take to send a request's headers, also on a new connection, in milliseconds. */
 const HEADERS_TIMEOUT = 10_000;
@@ -181,14 +196,6 @@ function limitConnections(server: HttpServer, most: number): void {
   });
 }
 
-/** A listening server. */
-export interface Server {
-  /** Where it listens: `http://127.0.0.1:3000`. */
-  readonly url: string;
-  /** Stops accepting connections, and resolves when the running requests are answered or `grace` has passed. */
-  close(): Promise<void>;
-}
-
 /**
  * Serves an application over HTTP. Its `/` redirects to the account page.
  *
@@ -199,7 +206,7 @@ export async function serve(
   app: Pick<App, "respond">,
   options: ServeOptions = {},
 ): Promise<Server> {
-  checkNodeServe("serve", app, options);
+  checkAdapter("serve", SERVE, app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;
   const server = createLimitedServer(app, options);
   await new Promise<void>((resolve, reject) => {
@@ -229,7 +236,7 @@ export function serveConnections(
   app: Pick<App, "respond">,
   options: Omit<ServeOptions, "host" | "port"> = {},
 ): ConnectionServer {
-  checkNodeServe("serveConnections", app, options);
+  checkAdapter("serveConnections", SERVE, app, options);
   const server = createLimitedServer(app, options);
   // Node only enforces its timeouts after this event.
   server.emit("listening");

@@ -1,38 +1,110 @@
 import * as v from "valibot";
 import { isAge } from "./admin/retention.ts";
-import type { App, AppOptions } from "./app.ts";
-import type { RequestOptions } from "./core/http/fetch.ts";
-import { functionOption, OptionError, optionsOf, readOptions } from "./core/options.ts";
-import { TIERS } from "./core/resource.ts";
-import type { MiddlewareOptions, ServeOptions } from "./node.ts";
+import type { Swept } from "./background.ts";
+import type { LogEntry } from "./core/http/access-log.ts";
+import type { Authenticate } from "./core/http/authenticator.ts";
+import type { HostRequest } from "./core/http/incoming.ts";
+import {
+  flagOption,
+  functionOption,
+  NOT_TEXT,
+  OptionError,
+  type OptionSchemas,
+  optionsOf,
+  readOptions,
+  textOption,
+  wholeOption,
+  wholeOrFalseOption,
+  wordOption,
+} from "./core/options.ts";
+import type { PageLimits } from "./core/pagination.ts";
+import type { SignInLimits } from "./core/rate-limits.ts";
+import { TIERS, type Tier } from "./core/resource.ts";
 import type { MailOptions } from "./notifications/mailer.ts";
+import type { PostgresOptions } from "./store/drivers/postgres.ts";
 import { problemOfName } from "./store/open.ts";
-import type { Fault, RateLimit, TestServerOptions } from "./testing/index.ts";
+import type { SiteOptions } from "./web/index.ts";
 
-/** A schema for every option of `T`; a missing one is a compiler error. */
-type SchemasOf<T> = Record<keyof T, v.GenericSchema>;
+/** The options of an application; all are optional (docs/configuration.md). */
+export interface AppOptions extends SiteOptions {
+  /** A SQLite file, created if missing, a `postgres://` URL, or `":memory:"` (default). */
+  database?: string;
+  /** SQLite only: `"full"` also survives power loss, at the cost of one fsync per write. Default `"normal"`. */
+  durability?: "normal" | "full";
+  /** PostgreSQL only: connections and timeouts. */
+  postgres?: PostgresOptions;
+  /**
+   * The public address of the API's mount, such as `https://pm.example.com/prefix`; links begin with it. Default: the
+   * address of each request.
+   */
+  url?: string;
+  /**
+   * The key that encrypts the secrets of two-factor sign-in: 32 bytes in Base64 or hexadecimal. Older keys may follow,
+   * separated by commas. Default: `secretKeyFile`.
+   */
+  secretKey?: string;
+  /**
+   * A file of such keys, one per line; on SQLite it is created with the first secret. Default: the SQLite file's name
+   * plus `.key`; none for PostgreSQL.
+   */
+  secretKeyFile?: string;
+  /** The GitLab tier whose features are enabled: `"free"`, `"premium"` or `"ultimate"` (default). */
+  tier?: Tier;
+  /** Whether impersonation tokens are accepted. Default true. */
+  impersonation?: boolean;
+  /** Optional flows of the OAuth2 provider; both are enabled by default. */
+  oauth?: {
+    /** The implicit grant, which issues tokens to pages in a browser. */
+    implicit?: boolean;
+    /** The password grant, for applications that users trust with their password. */
+    password?: boolean;
+  };
+  /**
+   * The embedding app's own sign-in, which replaces ours. It gets the app's request (with `createMiddleware`, Express's
+   * or Node's `req`; with `fetch` or `handler`, the Fetch API's `Request`) and returns the user name or id here of the
+   * signed-in user, or `undefined` for none. It is called for requests without a token (docs/pages.md).
+   */
+  authenticate?(request: HostRequest): ReturnType<Authenticate>;
+  /**
+   * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them forever. Older
+   * ones are removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
+   */
+  eventRetention?: string | false;
+  /**
+   * Whether the application cleans up its database by itself: once a day, one of the processes that share it removes
+   * events past their retention and expired memberships. With `false`, call `admin.sweepDaily()`. Default true.
+   */
+  background?: boolean;
+  /** Called with what the daily sweep removed. */
+  onSwept?: (swept: Swept) => void;
+  /** The clock, in epoch milliseconds. Default `Date.now`. */
+  now?: () => number;
+  /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
+  mail?: MailOptions;
+  limits?: Partial<PageLimits & SignInLimits> & {
+    /** Maximum size of a request body, in bytes. Default 1 MiB. */
+    bodyBytes?: number;
+    /** Maximum size of an uploaded file, in bytes. Default 10 MiB. */
+    attachmentBytes?: number;
+    /** Unknown tokens accepted from one address within ten minutes; `false` for no limit. Default 100. */
+    unknownTokens?: number | false;
+    /** Requests of one address that may wait while others of it run; more get 503. `false` for no limit. Default 1000. */
+    waitingRequests?: number | false;
+    /** Requests per minute of one user, and of one address without a token. Default: no limit. */
+    requestsPerMinute?: { user?: number; address?: number };
+  };
+  /** Called with each request and its answer, without secrets. */
+  log?: (entry: LogEntry) => void;
+  /**
+   * Called with every failure that is answered with 500. During an outage of the database, whose requests are answered
+   * with 503, it is called only at the first failure and at the end. Default: `console.error`.
+   */
+  onError?: (error: unknown) => void;
+}
 
-const TEXT = "must be a text";
-const flag = v.optional(v.boolean("must be true or false"));
-const text = v.pipe(v.string(TEXT), v.nonEmpty("can't be empty"));
-const oneOf = <const W extends readonly string[]>(words: W) =>
-  v.picklist(words, `must be ${words.map((word) => `"${word}"`).join(" or ")}`);
-const whole = (least: number, most = Number.MAX_SAFE_INTEGER) => {
-  const range =
-    most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  const problem = `must be a whole number ${range}`;
-  return v.pipe(
-    v.number(problem),
-    v.integer(problem),
-    v.minValue(least, problem),
-    v.maxValue(most, problem),
-  );
-};
-const count = v.optional(whole(0));
-const atLeastOne = v.optional(whole(1));
-const countOrFalse = v.optional(
-  v.union([v.literal(false), whole(0)], "must be a whole number of at least 0, or false"),
-);
+const count = v.optional(wholeOption(0));
+const atLeastOne = v.optional(wholeOption(1));
+const countOrFalse = v.optional(wholeOrFalseOption(0));
 
 const isUrl = (given: unknown, protocol: RegExp) =>
   typeof given === "string" && URL.canParse(given) && protocol.test(new URL(given).protocol);
@@ -56,40 +128,41 @@ const limits = {
   bodyBytes: count,
   attachmentBytes: count,
   requestsPerMinute: v.optional(optionsOf({ user: atLeastOne, address: atLeastOne })),
-} satisfies SchemasOf<NonNullable<AppOptions["limits"]>>;
+} satisfies OptionSchemas<NonNullable<AppOptions["limits"]>>;
 
 const mail = {
   smtp: v.custom<string>(
     (given) => isUrl(given, /^smtps?:$/),
     "must be an SMTP server as a URL, such as smtp://user:password@mail.example.com:587",
   ),
-  from: text,
+  from: textOption,
   interval: atLeastOne,
   onChange: v.optional(functionOption),
-} satisfies SchemasOf<MailOptions>;
+} satisfies OptionSchemas<MailOptions>;
 
-const app = {
+/** The schemas of {@link AppOptions}. */
+export const appOptions = {
   database: v.optional(
     v.pipe(
-      v.string(TEXT),
+      v.string(NOT_TEXT),
       v.rawCheck(({ dataset, addIssue }) => {
         const problem = dataset.typed ? problemOfName(dataset.value) : undefined;
         if (problem !== undefined) addIssue({ message: problem });
       }),
     ),
   ),
-  durability: v.optional(oneOf(["normal", "full"])),
+  durability: v.optional(wordOption(["normal", "full"])),
   postgres: v.optional(
     optionsOf({
-      maxConnections: v.optional(whole(1)),
+      maxConnections: v.optional(wholeOption(1)),
       connectTimeout: atLeastOne,
       statementTimeout: atLeastOne,
-    } satisfies SchemasOf<NonNullable<AppOptions["postgres"]>>),
+    } satisfies OptionSchemas<NonNullable<AppOptions["postgres"]>>),
   ),
   url: v.optional(publicUrl),
-  tier: v.optional(oneOf(TIERS)),
-  impersonation: flag,
-  oauth: v.optional(optionsOf({ implicit: flag, password: flag })),
+  tier: v.optional(wordOption(TIERS)),
+  impersonation: flagOption,
+  oauth: v.optional(optionsOf({ implicit: flagOption, password: flagOption })),
   authenticate: v.optional(functionOption),
   eventRetention: v.optional(
     v.custom<string | false>(
@@ -98,20 +171,20 @@ const app = {
     ),
   ),
   now: v.optional(functionOption),
-  background: flag,
+  background: flagOption,
   onSwept: v.optional(functionOption),
-  secretKey: v.optional(text),
-  secretKeyFile: v.optional(text),
+  secretKey: v.optional(textOption),
+  secretKeyFile: v.optional(textOption),
   mail: v.optional(optionsOf(mail)),
   limits: v.optional(optionsOf(limits)),
   log: v.optional(functionOption),
   onError: v.optional(functionOption),
   // The valid names depend on who handles sign-in; `siteOf` checks them.
   pages: v.optional(v.any()),
-  signInUrl: v.optional(text),
-} satisfies SchemasOf<AppOptions>;
+  signInUrl: v.optional(textOption),
+} satisfies OptionSchemas<AppOptions>;
 
-const APP = optionsOf(app);
+const APP = optionsOf(appOptions);
 
 /**
  * Checks the options of `createApp`.
@@ -123,115 +196,4 @@ export function checkAppOptions(options: AppOptions): void {
   if (options.mail && options.url === undefined) {
     throw new OptionError("createApp", "url", "is missing: links in mails begin with it");
   }
-}
-
-const request = { trustProxy: flag } satisfies SchemasOf<RequestOptions>;
-const REQUEST = optionsOf(request);
-const server = {
-  ...request,
-  host: v.optional(text),
-  port: v.optional(whole(0, 65_535)),
-  grace: v.optional(v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0"))),
-};
-const SERVE = optionsOf(server);
-const middleware = {
-  ...request,
-  stallTimeout: atLeastOne,
-} satisfies SchemasOf<MiddlewareOptions>;
-const MIDDLEWARE = optionsOf(middleware);
-const NODE_SERVE = optionsOf({
-  ...server,
-  ...middleware,
-  connectionsPerAddress: v.optional(
-    v.union([v.literal(false), whole(1)], "must be a whole number of at least 1, or false"),
-  ),
-} satisfies SchemasOf<ServeOptions>);
-
-/**
- * Checks the arguments of a function that creates a fetch handler.
- *
- * @param where the function that was called
- * @throws OptionError if there is no application, or an option is wrong
- */
-export function checkHandler(
-  where: string,
-  given: Pick<App, "respond">,
-  options: RequestOptions = {},
-): void {
-  requireApp(where, given);
-  readOptions(where, REQUEST, options);
-}
-
-/** {@link checkHandler} for `serve` on Bun and Deno. @throws OptionError as it does */
-export function checkServe(where: string, given: Pick<App, "respond">, options: object = {}): void {
-  requireApp(where, given);
-  readOptions(where, SERVE, options);
-}
-
-/** {@link checkHandler} for middleware on Node. @throws OptionError as it does */
-export function checkMiddleware(
-  where: string,
-  given: Pick<App, "respond">,
-  options: MiddlewareOptions = {},
-): void {
-  requireApp(where, given);
-  readOptions(where, MIDDLEWARE, options);
-}
-
-/** {@link checkHandler} for servers on Node. @throws OptionError as it does */
-export function checkNodeServe(
-  where: string,
-  given: Pick<App, "respond">,
-  options: ServeOptions = {},
-): void {
-  requireApp(where, given);
-  readOptions(where, NODE_SERVE, options);
-}
-
-function requireApp(where: string, given: Pick<App, "respond"> | PromiseLike<unknown>): void {
-  if (typeof given === "object" && given !== null && "then" in given) {
-    throw new OptionError(where, "app", "is a promise: pass the result of `await createApp()`");
-  }
-  if (typeof given?.respond !== "function") {
-    throw new OptionError(where, "app", "must be the result of `await createApp()`");
-  }
-}
-
-const milliseconds = v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0"));
-const FAULT = optionsOf({
-  method: v.optional(text),
-  path: v.optional(v.union([v.string(), v.instance(RegExp)], "must be a text or a RegExp")),
-  after: count,
-  times: v.optional(
-    v.union([whole(0), v.literal(Number.POSITIVE_INFINITY)], "must be a whole number or Infinity"),
-  ),
-  // 1xx are interim responses, which don't end the request (RFC 9110 §15.2).
-  status: v.optional(whole(200, 599)),
-  body: v.optional(v.any()),
-  headers: v.optional(v.record(v.string(), v.string(TEXT), "must be an object of texts")),
-  delay: v.optional(milliseconds),
-  disconnect: flag,
-} satisfies SchemasOf<Fault>);
-const TEST_SERVER = optionsOf({
-  seed: v.optional(v.any()),
-  now: v.optional(v.any()),
-  tier: app.tier,
-  limits: app.limits,
-  rateLimit: v.optional(
-    optionsOf({
-      requests: whole(0),
-      retryAfter: v.optional(milliseconds),
-    } satisfies SchemasOf<RateLimit>),
-  ),
-  faults: v.optional(v.array(FAULT, "must be a list of faults")),
-} satisfies SchemasOf<TestServerOptions>);
-
-/** Checks the options of `startTestServer`. @throws OptionError naming the one that is wrong */
-export function checkTestServerOptions(options: TestServerOptions): void {
-  readOptions("startTestServer", TEST_SERVER, options);
-}
-
-/** Checks a fault. @throws OptionError naming what is wrong with it */
-export function checkFault(fault: Fault): void {
-  readOptions("faults.add", FAULT, fault);
 }

@@ -7,7 +7,7 @@ import { inject } from "vitest";
 import { createAppOn } from "../src/app.ts";
 import type { Mount } from "../src/core/http/mount.ts";
 import type { App, AppOptions } from "../src/index.ts";
-import type { Seed } from "../src/seed/index.ts";
+import type { Seed } from "../src/seed/input.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Database, Reader, Store } from "../src/store/port.ts";
 

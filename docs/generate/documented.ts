@@ -21,15 +21,15 @@ export const described: readonly Described[] = allMounts
 /** An attribute of a route: where it is sent and its possible values. */
 export interface Parameter {
   name: string;
-  place: "path" | "query" | "body";
+  location: "path" | "query" | "body";
   required: boolean;
   notes: AttributeNotes;
 }
 
-/** An answer's shape, and who receives it if that differs. */
+/** The presenter of an answer, and the callers who get it if others get another. */
 interface Answer {
-  to: string | undefined;
-  shape: Presenter;
+  callers: string | undefined;
+  presenter: Presenter;
 }
 
 /** A route with its documentation. */
@@ -81,14 +81,14 @@ function parametersOf(route: Route): Parameter[] {
   return [
     ...inPath.map((name) => ({
       name,
-      place: "path" as const,
+      location: "path" as const,
       required: true,
       notes: notes.get(name) ?? ID,
     })),
     ...[...notes]
       .filter(([name]) => !inPath.includes(name))
       .map(
-        ([name, of]) => ({ name, place: elsewhere, required: !of.optional, notes: of }) as const,
+        ([name, of]) => ({ name, location: elsewhere, required: !of.optional, notes: of }) as const,
       ),
   ];
 }
@@ -101,22 +101,29 @@ const USER: Caller = {
   scopes: ["api"],
   by: { kind: "token", id: 1 },
 };
-const CALLERS: { to: string; caller: Caller | undefined; access: Route["access"][] }[] = [
-  { to: "callers without a token", caller: undefined, access: ["anyone"] },
-  { to: "users", caller: USER, access: ["anyone", "user"] },
-  { to: "administrators", caller: { ...USER, admin: true }, access: ["anyone", "user", "admin"] },
+const CALLERS: { callers: string; caller: Caller | undefined; access: Route["access"][] }[] = [
+  { callers: "callers without a token", caller: undefined, access: ["anyone"] },
+  { callers: "users", caller: USER, access: ["anyone", "user"] },
+  {
+    callers: "administrators",
+    caller: { ...USER, admin: true },
+    access: ["anyone", "user", "admin"],
+  },
 ];
 
 /** If the presenter depends on the caller: the answer for each kind of caller, without optional parameters. */
 function answersOf({ presenter, access = "user" }: Route): Answer[] {
   if (presenter === undefined) return [];
-  if (typeof presenter !== "function") return [{ to: undefined, shape: presenter }];
-  const byShape = new Map<Presenter, string[]>();
-  for (const { to, caller, access: reached } of CALLERS) {
+  if (typeof presenter !== "function") return [{ callers: undefined, presenter }];
+  const byPresenter = new Map<Presenter, string[]>();
+  for (const { callers, caller, access: reached } of CALLERS) {
     if (!reached.includes(access)) continue;
-    const shape = presenter({ caller, input: {} });
-    byShape.set(shape, [...(byShape.get(shape) ?? []), to]);
+    const chosen = presenter({ caller, input: {} });
+    byPresenter.set(chosen, [...(byPresenter.get(chosen) ?? []), callers]);
   }
-  const alone = byShape.size === 1;
-  return [...byShape].map(([shape, to]) => ({ to: alone ? undefined : to.join(" and "), shape }));
+  const isSame = byPresenter.size === 1;
+  return [...byPresenter].map(([chosen, callers]) => ({
+    callers: isSame ? undefined : callers.join(" and "),
+    presenter: chosen,
+  }));
 }

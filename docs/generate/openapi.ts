@@ -26,10 +26,10 @@ export function openapi(of: readonly Described[] = described): Json {
       paths[path][route.method.toLowerCase()] = operation(
         resource,
         documented(resource, route),
-        (shape, id) => {
-          const name = names.get(shape) ?? nameOf(resource, id, schemas);
-          names.set(shape, name);
-          schemas[name] ??= objectSchema(shape.fields);
+        (presenter, id) => {
+          const name = names.get(presenter) ?? nameOf(resource, id, schemas);
+          names.set(presenter, name);
+          schemas[name] ??= objectSchema(presenter.fields);
           return { $ref: `#/components/schemas/${name}` };
         },
       );
@@ -76,7 +76,7 @@ const ERROR: Json = {
   },
 };
 
-/** `Issue` for a resource's first shape, `IssueDetails` for the next, then the operation's id with `Answer`. */
+/** `Issue` for a resource's first presenter, `IssueDetails` for the next, then the operation's id with `Answer`. */
 function nameOf({ name }: Described, id: string, taken: Json): string {
   const words = name.replace(/^Group issue /, "").split(/\W+/);
   const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
@@ -112,13 +112,16 @@ const queryParameter = (name: string, schema: Json): Json => ({ name, in: "query
 function operation(
   resource: Described,
   of: Documented,
-  schemaOf: (shape: Presenter, operationId: string) => Json,
+  schemaOf: (presenter: Presenter, operationId: string) => Json,
 ): Json {
   const { route, operationId, parameters, answers, takesTokens, status } = of;
   const { isList } = route;
-  const body = parameters.filter(({ place }) => place === "body");
-  const references = answers.map(({ to, shape }, index) =>
-    schemaOf(shape, index === 0 ? operationId : `${operationId}To${to?.replace(/\W/g, "")}`),
+  const body = parameters.filter(({ location }) => location === "body");
+  const references = answers.map(({ callers, presenter }, index) =>
+    schemaOf(
+      presenter,
+      index === 0 ? operationId : `${operationId}To${callers?.replace(/\W/g, "")}`,
+    ),
   );
   if (route.examples) references.push(exampleSchema(route.examples));
   const item = references.length > 1 ? { anyOf: references } : references[0];
@@ -131,7 +134,7 @@ function operation(
     description: rights(of),
     security: route.access === "anyone" ? [{}, ...signedIn] : signedIn,
     parameters: [
-      ...parameters.filter(({ place }) => place !== "body").map(parameterObject),
+      ...parameters.filter(({ location }) => location !== "body").map(parameterObject),
       ...(isList
         ? ["page", "per_page"].map((name) => ({ $ref: `#/components/parameters/${name}` }))
         : []),
@@ -148,11 +151,11 @@ function operation(
   };
 }
 
-function parameterObject({ name, place, required, notes }: Parameter): Json {
+function parameterObject({ name, location, required, notes }: Parameter): Json {
   const schema = attributeSchema(notes);
   return {
     name: schema["type"] === "array" ? `${name}[]` : name,
-    in: place,
+    in: location,
     ...(required ? { required } : {}),
     ...(notes.about ? { description: notes.about } : {}),
     schema,

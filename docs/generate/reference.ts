@@ -4,6 +4,7 @@ import type { Fields } from "../../src/core/field.ts";
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
+import type { Route } from "../../src/core/resource.ts";
 import {
   type Described,
   type Documented,
@@ -57,10 +58,10 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
     lines.push(`Answers ${status} with, for example,`, "", "```json");
     lines.push(JSON.stringify(examples[0], null, 2), "```", "");
   } else if (of.answers.length === 0) lines.push(`Answers ${status}.`, "");
-  for (const { to, shape } of of.answers) {
-    const whom = to === undefined ? "" : ` to ${to}`;
+  for (const { callers, presenter } of of.answers) {
+    const whom = callers === undefined ? "" : ` to ${callers}`;
     const what = isList ? "a page of objects" : "an object";
-    const before = known.get(shape);
+    const before = known.get(presenter);
     if (before !== undefined) {
       lines.push(
         `Answers ${status}${whom} with ${what} as in [${before}](#${anchor(before)}).`,
@@ -68,8 +69,8 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
       );
     } else {
       lines.push(`Answers ${status}${whom}${isList ? " with a page of" : " with"}`, "");
-      lines.push("```", written(shape.fields, ""), "```", "");
-      known.set(shape, title);
+      lines.push("```", written(presenter.fields, ""), "```", "");
+      known.set(presenter, title);
     }
   }
   return lines;
@@ -77,24 +78,38 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
 
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
-/** Who may call, with which tokens, in which tier. */
+/** Who may call, with which tokens, in which tier and in which projects. */
 export function rights({ route, scopes, takesTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
-  const kind = /^\/(group|project)s\/:id/.exec(route.path)?.[1];
+  const { source } = route;
   const needed =
     typeof role === "string"
-      ? ` with at least the role ${role} in the ${kind}`
+      ? ` with at least the role ${role} in the ${source}`
       : role
-        ? `; the required role in the ${kind} depends on the request`
-        : kind
-          ? ` who can read the ${kind}`
+        ? `; the required role in the ${source} depends on the request`
+        : source
+          ? ` who can read the ${source}`
           : "";
   const token = access === "anyone" ? "A token, if sent, needs" : "The token needs";
   return [
     `${WHO[access]}${needed}.`,
     ...(takesTokens ? [`${token} the scope ${list(scopes.map(code), "or")}.`] : []),
     ...(tier === "free" ? [] : [`Tier: ${tier}.`]),
+    ...projectNeeds(route),
   ].join(" ");
+}
+
+/** Which features the project must have enabled, and whether it may be archived. */
+function projectNeeds({ source, features, method, whenDisabled, whenArchived }: Route): string[] {
+  if (source !== "project" || !features) return [];
+  const names = list(features.map(code), "or");
+  const reads = method === "GET";
+  if (reads && whenDisabled === "leave out") {
+    return [`If the project has ${names} disabled, answers as if there were none.`];
+  }
+  const which = features.length > 1 ? `one of the features ${names}` : `the feature ${names}`;
+  const archived = reads || whenArchived === "allow" ? "" : ", and must not be archived";
+  return [`The project must have ${which} enabled${archived}; else 403.`];
 }
 
 function row({ name, required, notes }: Parameter): string {

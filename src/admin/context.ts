@@ -5,6 +5,7 @@ import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
+import type { ReadMetrics } from "../metrics/index.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader, Store } from "../store/port.ts";
 
@@ -17,6 +18,7 @@ export interface AdminContext {
   retention: string | false;
   /** The server's public address, if known. */
   url: string | undefined;
+  readMetrics: ReadMetrics;
   /** Encrypts secrets at rest. */
   secrets: Secrets;
 }

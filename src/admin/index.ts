@@ -4,6 +4,7 @@ import { type AuditAdmin, auditAdmin } from "./audit.ts";
 import type { AdminContext } from "./context.ts";
 import { type DependencyAdmin, dependencyAdmin } from "./dependencies.ts";
 import { type GroupAdmin, groupAdmin } from "./groups.ts";
+import { type JobAdmin, jobAdmin } from "./jobs.ts";
 import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
 import { type MemberAdmin, memberAdmin } from "./members.ts";
@@ -21,6 +22,7 @@ export interface Admin
     AuditAdmin,
     DependencyAdmin,
     ActivityAdmin,
+    JobAdmin,
     MailAdmin,
     MaintenanceAdmin,
     SecretAdmin {}
@@ -36,6 +38,7 @@ export function createAdmin(context: AdminContext): Admin {
     ...auditAdmin(context),
     ...dependencyAdmin(context),
     ...activityAdmin(context),
+    ...jobAdmin(context),
     ...mailAdmin(context),
     ...maintenanceAdmin(context),
     ...secretAdmin(context),

@@ -36,11 +36,11 @@ const LIST = optionsOf({
 });
 
 /** Creates {@link MailAdmin}. */
-export function mailAdmin({ store, now }: AdminContext): MailAdmin {
+export function mailAdmin({ store }: AdminContext): MailAdmin {
   return {
     async listQueuedMails(options = {}) {
       const { limit = 1000 } = readOptions("listQueuedMails", LIST, options);
-      return queuedMails(store, now(), limit);
+      return queuedMails(store, limit);
     },
     async retryMails(given) {
       const id =
@@ -48,7 +48,7 @@ export function mailAdmin({ store, now }: AdminContext): MailAdmin {
           ? undefined
           : readArgument("retryMails", "id", param.integer({ min: 1 }), given);
       return store.transaction(async (db) => {
-        const mails = await retry(db, MAIL, now(), id);
+        const mails = await retry(db, { worker: MAIL, id });
         if (id !== undefined && mails === 0) throw notFound("Mail");
         return { mails };
       });

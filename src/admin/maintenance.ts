@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
-import * as jobs from "../resources/meta/queries.ts";
-import { type Progress, type Seed, type Seeded, seed } from "../seed/index.ts";
+import type { Progress } from "../core/progress.ts";
+import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
+import { type Seeded, seed } from "../seed/index.ts";
+import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
 import {
   isAge,
@@ -40,16 +42,14 @@ export interface MaintenanceAdmin {
    * @returns the result of `work`; `undefined` if it is not due, or another process is running it
    * @throws what `work` throws
    */
-  runJob<T>(job: { name: string; every: number }, work: () => Promise<T>): Promise<T | undefined>;
+  runJob<T>(job: PeriodicJob, work: () => Promise<T>): Promise<T | undefined>;
+  /** Returns the application's metrics in Prometheus' text format, as `GET /-/metrics` (docs/metrics.md). */
+  metrics(): Promise<string>;
   /** Fills the database with data, in one transaction. @throws SeedError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
 const DAY = 86_400_000;
-/** How long a process may run a job, in ms; after that it counts as dead and another process may start it. */
-const JOB_LEASE = 3_600_000;
-/** The longest pause before a failed job is retried, in milliseconds. */
-const RETRY = 600_000;
 
 const PURGE = optionsOf({
   olderThan: v.optional(v.custom<string>(isAge, "must be a number and d, w, m or y, such as 2y")),
@@ -58,29 +58,19 @@ const PURGE = optionsOf({
 });
 
 /** Creates {@link MaintenanceAdmin}. */
-export function maintenanceAdmin({ store, now, retention }: AdminContext): MaintenanceAdmin {
+export function maintenanceAdmin({
+  store,
+  now,
+  retention,
+  readMetrics,
+}: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("purgeEvents", PURGE, options);
     const age = options.olderThan ?? retention;
     const before = age === false ? 0 : startOfRetention(age, now());
     return purgeEvents(store, before, options);
   };
-  const runJob: MaintenanceAdmin["runJob"] = async ({ name, every }, work) => {
-    if (!(await jobs.isDue(store, name, now()))) return undefined;
-    const taken = await store.transaction((db) => jobs.takeJob(db, name, now(), now() + JOB_LEASE));
-    if (!taken) return undefined;
-    const end = (next: number, error: string | null) =>
-      store.transaction((db) => jobs.endJob(db, name, now() + next, error));
-    try {
-      const result = await work();
-      await end(every, null);
-      return result;
-    } catch (error) {
-      const { message } = error instanceof Error ? error : new Error(String(error));
-      await end(Math.min(every, RETRY), message.slice(0, 500)).catch(() => undefined);
-      throw error;
-    }
-  };
+  const runJob: MaintenanceAdmin["runJob"] = (job, work) => runPeriodic(store, job, now, work);
   return {
     purgeEvents: purge,
     sweepDaily: () =>
@@ -89,6 +79,7 @@ export function maintenanceAdmin({ store, now, retention }: AdminContext): Maint
         return { ...(await purge()), members };
       }),
     runJob,
+    metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),
   };

@@ -1,8 +1,8 @@
 import * as audit from "../audit/queries.ts";
+import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
 import * as events from "../resources/events/queries.ts";
 import * as members from "../resources/members/queries.ts";
-import type { Progress } from "../seed/index.ts";
 import type { Awaitable, Database, Store } from "../store/port.ts";
 
 /** How long one batch should hold the write lock, in milliseconds; batch sizes adapt to it. */

@@ -97,6 +97,48 @@ export function readArgument<T>(
   return read[name] as T;
 }
 
+/** A schema for every option of `T`; a missing one is a compiler error. */
+export type OptionSchemas<T> = Record<keyof T, v.GenericSchema>;
+
+/** The text of an error for what is not a text. */
+export const NOT_TEXT = "must be a text";
+
+/** The schema of an option that is a text and not empty. */
+export const textOption = v.pipe(v.string(NOT_TEXT), v.nonEmpty("can't be empty"));
+
+/** The schema of an option that is on or off; it may be left out. */
+export const flagOption = v.optional(v.boolean("must be true or false"));
+
+/** The schema of an option that is one of some words. */
+export const wordOption = <const W extends readonly string[]>(words: W) =>
+  v.picklist(words, `must be ${words.map((word) => `"${word}"`).join(" or ")}`);
+
+/** The schema of an option that is a whole number within bounds. */
+export function wholeOption(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range =
+    most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  const problem = `must be a whole number ${range}`;
+  return v.pipe(
+    v.number(problem),
+    v.integer(problem),
+    v.minValue(least, problem),
+    v.maxValue(most, problem),
+  );
+}
+
+/** The schema of an option that is a whole number within bounds, or `false` for no limit. */
+export const wholeOrFalseOption = (least: number) =>
+  v.union(
+    [v.literal(false), wholeOption(least)],
+    `must be a whole number of at least ${least}, or false`,
+  );
+
+/** The schema of an option that is a duration, such as in milliseconds. */
+export const durationOption = v.pipe(
+  v.number("must be a number"),
+  v.minValue(0, "must be at least 0"),
+);
+
 /** The schema of an option that is a function. */
 export const functionOption = v.custom<(...values: never[]) => unknown>(
   (value) => typeof value === "function",

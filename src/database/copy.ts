@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Progress } from "../seed/index.ts";
+import type { Progress } from "../core/progress.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Database, type Reader, type Store, StoreError, type Value } from "../store/port.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";

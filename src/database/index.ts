@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join, parse } from "node:path";
-import type { Progress } from "../seed/index.ts";
+import type { Progress } from "../core/progress.ts";
 import { migrate, pendingMigrations } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
 import { type Store, StoreError } from "../store/port.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Awaitable, Database, Reader, Store } from "../store/port.ts";
+import type { Awaitable, Database, Reader } from "../store/port.ts";
 
 /** A task, as its worker gets it. */
 export interface Task {
@@ -10,121 +10,120 @@ export interface Task {
   readonly attempts: number;
 }
 
-/** How an attempt ended. */
-export type Outcome =
-  | {
-      readonly done: true;
-      /** Writes its results in the transaction that removes the task: both happen, or neither. */
-      readonly follow?: (db: Database) => Awaitable<void>;
-    }
-  | {
-      readonly done: false;
-      readonly error: string;
-      /** Whether retrying is useless. */
-      readonly final?: boolean;
-      /** Milliseconds during which the worker starts nothing else, if the cause is not this task. */
-      readonly rest?: number;
-    }
-  /** Aborted because the worker stops: the task is due at once. */
-  | "interrupted";
+/** `waiting` for its next attempt, `running`, or `failed` for good. */
+export type TaskState = "waiting" | "running" | "failed";
 
 /** A task in the queue, as operators see it. */
 export interface QueuedTask extends Task {
-  readonly state: "waiting" | "running" | "failed";
+  readonly worker: string;
+  readonly state: TaskState;
   /** When it is tried next, in epoch milliseconds; `null` for never. */
   readonly dueAt: number | null;
   readonly error: string | null;
   readonly createdAt: number;
 }
 
-/** The settings of a worker. */
-export interface WorkerSettings {
-  store: Store;
-  /** The name under which tasks are queued for it. */
-  name: string;
-  now: () => number;
-  /** Milliseconds between two checks of an empty queue. */
-  interval: number;
-  /** Maximum tasks in progress at once. */
-  lanes: number;
-  /** Does a task, outside any transaction. The signal aborts it when the worker has to stop. */
-  work: (task: Task, signal: AbortSignal) => Promise<Outcome>;
-  onError: (error: unknown) => void;
+/** The queue of a worker, as operators see it. Instants are epoch milliseconds. */
+export interface QueueState {
+  readonly worker: string;
+  /** Tasks by state. */
+  readonly waiting: number;
+  readonly running: number;
+  readonly failed: number;
+  /** When the oldest task that is not failed was queued; `null` if there is none. */
+  readonly oldestAt: number | null;
+  /** When a process that runs the worker was last seen, to the hour; `null` if never. */
+  readonly seenAt: number | null;
+  /** Since when the worker can't reach the service it needs; `null` if it can. */
+  readonly failingSince: number | null;
 }
 
-/** A running worker. */
-export interface Worker {
-  /** Starts nothing more, waits some seconds for running tasks, and then interrupts them. */
-  stop(): Promise<void>;
-}
-
-const HOUR = 3_600_000;
+const DAY = 86_400_000;
 /** Tasks are no longer queued for a worker that no process has run for this long. */
-const FORGOTTEN = 7 * 24 * HOUR;
-/**
- * After this long, in milliseconds, the process with a task counts as dead. It is far longer than an attempt may take,
- * and than the difference between the clocks of two servers.
- */
-const LEASE = 600_000;
-const FIRST_RETRY = 30_000;
-const LAST_RETRY = 4 * HOUR;
-/** About two days, with the pauses between them. */
-const ATTEMPTS = 20;
-/** Tasks looked up at once. */
-const BATCH = 50;
+const FORGOTTEN = 7 * DAY;
 /** Maximum rows added by one statement. */
 const ROWS = 250;
-const GRACE = 3000;
+
+/** Tasks are due at once, whatever the clocks of other processes say. */
+const ANNOUNCED = "case when ordered = 1 then cast(? as bigint) end, 0, cast(? as bigint)";
 
 /**
  * Queues an event for every known worker, in the transaction that caused the event.
  *
  * @param payload what the workers need to know, such as the event's id
+ * @param key workers that ask for it do tasks with the same key in order; for example, the id of a project
  */
-export async function announce(db: Database, payload: object, now: number): Promise<void> {
+export async function announce(
+  db: Database,
+  payload: object,
+  key: number,
+  now: number,
+): Promise<void> {
   await db.run(
-    `insert into outbox (worker, payload, due_at, created_at)
-     select name, cast(? as text), cast(? as bigint), cast(? as bigint) from outbox_workers where seen_at > ?`,
-    [JSON.stringify(payload), now, now, now - FORGOTTEN],
+    `insert into outbox (worker, payload, order_key, due_at, created_at)
+     select name, cast(? as text), ${ANNOUNCED} from outbox_workers where seen_at > ?`,
+    [JSON.stringify(payload), key, now, now - FORGOTTEN],
   );
 }
 
 /**
  * Same as {@link announce} for a row whose id is only known at the end: the one inserted by the statement passed to
- * `db.last` just before. The payload is an object with that id under `key`.
+ * `db.last` just before. The payload is an object with that id as `property`.
  */
-export function announceLast(db: Database, key: string, now: number): void {
+export function announceLast(db: Database, property: string, key: number, now: number): void {
   db.last(
     `with inserted (id) as materialized (select last_insert_rowid())
-     insert into outbox (worker, payload, due_at, created_at)
-     select name, cast(? as text) || id || '}', cast(? as bigint), cast(? as bigint)
+     insert into outbox (worker, payload, order_key, due_at, created_at)
+     select name, cast(? as text) || id || '}', ${ANNOUNCED}
      from outbox_workers, inserted where seen_at > ?`,
-    [`{${JSON.stringify(key)}:`, now, now, now - FORGOTTEN],
+    [`{${JSON.stringify(property)}:`, key, now, now - FORGOTTEN],
   );
 }
 
-/** Queues tasks for one worker. */
-export async function add(
+/**
+ * Queues tasks for one worker.
+ *
+ * @param keyOf tasks with the same key are done one after another, in order; without it, in any order
+ */
+export async function add<Payload extends object>(
   db: Database,
   worker: string,
-  payloads: readonly object[],
+  payloads: readonly Payload[],
   now: number,
+  keyOf?: (payload: Payload) => number,
 ): Promise<void> {
   for (let start = 0; start < payloads.length; start += ROWS) {
     const batch = payloads.slice(start, start + ROWS);
     await db.run(
-      `insert into outbox (worker, payload, due_at, created_at) values ${batch.map(() => "(?, ?, ?, ?)").join(", ")}`,
-      batch.flatMap((payload) => [worker, JSON.stringify(payload), now, now]),
+      `insert into outbox (worker, payload, order_key, due_at, created_at)
+       values ${batch.map(() => "(?, ?, ?, 0, ?)").join(", ")}`,
+      batch.flatMap((payload) => [
+        worker,
+        JSON.stringify(payload),
+        keyOf ? keyOf(payload) : null,
+        now,
+      ]),
     );
   }
 }
 
-/** Registers a worker, or records that it is still alive; from then on, tasks are queued for it. */
-async function register(db: Database, name: string, now: number): Promise<void> {
+/**
+ * Registers a worker, or records that it is still alive; from then on, tasks are queued for it.
+ *
+ * @param options `ordered`: whether announced tasks get their key
+ */
+export async function register(
+  db: Database,
+  name: string,
+  { ordered }: { ordered: boolean },
+  now: number,
+): Promise<void> {
   await db.run(
-    `insert into outbox_workers (name, token, seen_at) values (?, ?, ?)
-     on conflict (name) do update set seen_at = excluded.seen_at where outbox_workers.seen_at < excluded.seen_at`,
-    [name, randomUUID(), now],
+    `insert into outbox_workers (name, token, ordered, seen_at) values (?, ?, ?, ?)
+     on conflict (name) do update set ordered = excluded.ordered,
+       seen_at = case when outbox_workers.seen_at < excluded.seen_at then excluded.seen_at
+         else outbox_workers.seen_at end`,
+    [name, randomUUID(), ordered ? 1 : 0, now],
   );
 }
 
@@ -164,29 +163,67 @@ export async function health(db: Reader, now: number): Promise<Record<string, "o
   );
 }
 
-/** The tasks in a worker's queue: failed ones first, then the others, each in the order of their ids. */
+/** The queues of all workers that are known or have tasks, by name. */
+export async function queues(db: Reader): Promise<QueueState[]> {
+  const found = await db.rows(
+    `select n.name, coalesce(q.waiting, 0), coalesce(q.running, 0), coalesce(q.failed, 0), q.oldest, w.seen_at,
+       w.failing_since
+     from (select name from outbox_workers union select worker from outbox) n
+     left join outbox_workers w on w.name = n.name
+     left join (
+       select worker,
+         sum(case when failed_at is null and owner is null then 1 else 0 end) as waiting,
+         sum(case when owner is not null then 1 else 0 end) as running,
+         sum(case when failed_at is not null then 1 else 0 end) as failed,
+         min(case when failed_at is null then created_at end) as oldest
+       from outbox group by worker
+     ) q on q.worker = n.name
+     order by n.name`,
+  );
+  return found.map(([worker, waiting, running, failed, oldestAt, seenAt, failingSince]) => ({
+    worker: worker as string,
+    waiting: waiting as number,
+    running: running as number,
+    failed: failed as number,
+    oldestAt: oldestAt as number | null,
+    seenAt: seenAt as number | null,
+    failingSince: failingSince as number | null,
+  }));
+}
+
+const STATES: Record<TaskState, string> = {
+  waiting: "failed_at is null and owner is null",
+  running: "owner is not null",
+  failed: "failed_at is not null",
+};
+
+/**
+ * The tasks in the queues: failed ones first, then the others, each in the order of their ids.
+ *
+ * @param only the tasks of one worker, or in one state
+ */
 export async function queued(
   db: Reader,
-  worker: string,
-  now: number,
+  only: { worker?: string | undefined; state?: TaskState | undefined },
   most: number,
 ): Promise<QueuedTask[]> {
+  const conditions = [
+    ...(only.worker === undefined ? [] : ["worker = ?"]),
+    ...(only.state === undefined ? [] : [STATES[only.state]]),
+  ];
   const found = await db.rows(
-    `select id, payload, attempts, due_at, owner, error, failed_at, created_at from outbox
-     where worker = ? order by case when failed_at is null then 1 else 0 end, id limit ?`,
-    [worker, most],
+    `select id, worker, payload, attempts, due_at, owner, error, failed_at, created_at from outbox
+     ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
+     order by case when failed_at is null then 1 else 0 end, id limit ?`,
+    [...(only.worker === undefined ? [] : [only.worker]), most],
   );
-  return found.map(([id, payload, attempts, dueAt, owner, error, failedAt, createdAt]) => ({
+  return found.map(([id, worker, payload, attempts, dueAt, owner, error, failedAt, createdAt]) => ({
     id: id as number,
+    worker: worker as string,
     payload: payload as string,
     attempts: attempts as number,
-    state:
-      failedAt !== null
-        ? "failed"
-        : owner !== null && (dueAt as number) > now
-          ? "running"
-          : "waiting",
-    dueAt: failedAt === null ? (dueAt as number) : null,
+    state: failedAt !== null ? "failed" : owner !== null ? "running" : "waiting",
+    dueAt: failedAt === null ? Math.max(dueAt as number, createdAt as number) : null,
     error: error as string | null,
     createdAt: createdAt as number,
   }));
@@ -195,145 +232,20 @@ export async function queued(
 /**
  * Makes failed and waiting tasks due at once, and resets their number of attempts.
  *
- * @param id only this task
+ * @param only the tasks of one worker, or one task
  * @returns the number of tasks
  */
-export function retry(db: Database, worker: string, now: number, id?: number): Awaitable<number> {
-  const one = id === undefined ? { sql: "", values: [] } : { sql: " and id = ?", values: [id] };
+export function retry(
+  db: Database,
+  only: { worker?: string | undefined; id?: number | undefined },
+): Awaitable<number> {
+  const conditions = [
+    "owner is null",
+    ...(only.worker === undefined ? [] : ["worker = ?"]),
+    ...(only.id === undefined ? [] : ["id = ?"]),
+  ];
   return db.run(
-    `update outbox set failed_at = null, attempts = 0, due_at = ?
-     where worker = ? and (owner is null or due_at <= ?)${one.sql}`,
-    [now, worker, now, ...one.values],
+    `update outbox set failed_at = null, attempts = 0, due_at = 0 where ${conditions.join(" and ")}`,
+    [only.worker, only.id].filter((value) => value !== undefined),
   );
-}
-
-/**
- * Runs a worker in the background until it is stopped. Any number of processes may run the same worker on a database:
- * one of them leases a task, and another leases it again if the first one dies. Tasks are done at least once: effects
- * outside the database may happen twice if the process dies between causing them and removing the task.
- */
-export async function startWorker(settings: WorkerSettings): Promise<Worker> {
-  const { store, name, now, interval, lanes, work, onError } = settings;
-  const owner = randomUUID();
-  const interrupting = new AbortController();
-  let seen = now();
-  await store.transaction((db) => register(db, name, seen), { shared: true });
-
-  let stopped = false;
-  let wake = () => {};
-  let restUntil = 0;
-
-  const attempt = async (id: number): Promise<void> => {
-    const task = await store.transaction((db) => lease(db, id, owner, now()), { shared: true });
-    if (!task) return;
-    const outcome: Outcome =
-      task.attempts > ATTEMPTS
-        ? { done: false, error: "every process that tried it has died", final: true }
-        : await work(task, interrupting.signal).catch((error: Error) => {
-            onError(error);
-            return { done: false, error: error.message } as const;
-          });
-    if (outcome !== "interrupted" && !outcome.done && outcome.rest !== undefined) {
-      restUntil = now() + outcome.rest;
-    }
-    await store.transaction((db) => settle(db, task, owner, outcome, now()), { shared: true });
-  };
-
-  /** Works on due tasks; returns whether there may be more. */
-  const turn = async (): Promise<boolean> => {
-    const ids = await due(store, name, now(), BATCH);
-    const resting = () => now() < restUntil;
-    const lane = async () => {
-      for (let id = ids.shift(); id !== undefined; id = ids.shift()) {
-        if (stopped || resting()) return;
-        await attempt(id);
-      }
-    };
-    const isFull = ids.length === BATCH;
-    await Promise.all(Array.from({ length: lanes }, lane));
-    return isFull && !stopped && !resting();
-  };
-
-  const loop = async () => {
-    while (!stopped) {
-      try {
-        if (now() - seen > HOUR) {
-          seen = now();
-          await store.transaction((db) => register(db, name, seen), { shared: true });
-        }
-        if (now() >= restUntil) while (await turn());
-      } catch (error) {
-        onError(error);
-      }
-      if (stopped) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, interval);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  };
-  const running = loop();
-
-  return {
-    async stop() {
-      stopped = true;
-      wake();
-      const timer = setTimeout(() => interrupting.abort(), GRACE);
-      await running;
-      clearTimeout(timer);
-    },
-  };
-}
-
-/** The ids of due tasks, longest overdue first. It only reads, since every process calls it all the time. */
-async function due(db: Reader, worker: string, now: number, most: number): Promise<number[]> {
-  const found = await db.rows(
-    `select id from outbox where worker = ? and failed_at is null and due_at <= ?
-     order by due_at, id limit ?`,
-    [worker, now, most],
-  );
-  return found.map(([id]) => id as number);
-}
-
-/** Leases a task, so that no other process takes it before the lease ends; `undefined` if another has taken it. */
-async function lease(
-  db: Database,
-  id: number,
-  owner: string,
-  now: number,
-): Promise<Task | undefined> {
-  const [taken] = await db.rows(
-    `update outbox set owner = ?, due_at = ?, attempts = attempts + 1
-     where id = ? and failed_at is null and due_at <= ? returning payload, attempts`,
-    [owner, now + LEASE, id, now],
-  );
-  return taken && { id, payload: taken[0] as string, attempts: taken[1] as number };
-}
-
-/** Stores the outcome of an attempt, unless the lease has ended and another process has the task. */
-async function settle(
-  db: Database,
-  { id, attempts }: Task,
-  owner: string,
-  outcome: Outcome,
-  now: number,
-): Promise<void> {
-  const own = [id, owner];
-  if (outcome === "interrupted") {
-    const sql = "update outbox set owner = null, due_at = ? where id = ? and owner = ?";
-    await db.run(sql, [now, ...own]);
-  } else if (outcome.done) {
-    const removed = await db.run("delete from outbox where id = ? and owner = ?", own);
-    if (removed === 1) await outcome.follow?.(db);
-  } else {
-    const isFinal = outcome.final || attempts >= ATTEMPTS;
-    const pause = Math.min(FIRST_RETRY * 2 ** (attempts - 1), LAST_RETRY);
-    await db.run(
-      `update outbox set owner = null, error = ?, due_at = ?, failed_at = ? where id = ? and owner = ?`,
-      [outcome.error, now + pause, isFinal ? now : null, ...own],
-    );
-  }
 }

@@ -1,12 +1,14 @@
 import type { Migration } from "../store/migrate.ts";
 
 /**
- * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `due_at`
- * is when the task is tried next or, while `owner` works on it, when others consider that owner dead. `failed_at` is
- * set if it is not tried any more.
+ * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `owner` is
+ * the token of the running attempt's lease. `due_at` is when a free task is tried next; 0 is at once. Tasks of a worker
+ * with the same `order_key` are done one after another, in the order of their ids. `failed_at` is set if a task is not
+ * tried any more.
  *
  * `outbox_workers` has the known workers; tasks are not queued for workers not seen for a long time. `token` is random
- * and identifies this installation. `failing_since` is set while the worker can't reach the service it needs.
+ * and identifies this installation. `ordered` is 1 if announced tasks get their key. `failing_since` is set while the
+ * worker can't reach the service it needs.
  */
 export const outboxMigrations: Migration[] = [
   {
@@ -46,6 +48,42 @@ insert into outbox (worker, payload, attempts, due_at, error, failed_at, created
   from mail_outbox where state <> 'sent' order by id;
 drop table mail_outbox;
 drop table mail_cursor;
+`,
+  },
+  {
+    id: "20261122-80-outbox-order",
+    sql: `
+alter table outbox add column order_key $int;
+alter table outbox_workers add column ordered $int not null default 0;
+drop index outbox_due;
+create index outbox_due on outbox (worker, due_at, id)
+  where failed_at is null and owner is null and order_key is null;
+create index outbox_order on outbox (worker, order_key, id) where failed_at is null and order_key is not null;
+create index outbox_leased on outbox (worker, id) where owner is not null;
+`,
+  },
+];
+
+/**
+ * `jobs` has the periodic jobs that one of several processes runs. `due_at` is the time of the next run; during a run,
+ * the time after which other processes consider its owner dead. `error` is why the last run failed; null if it
+ * succeeded.
+ */
+export const periodicMigrations: Migration[] = [
+  {
+    id: "20261121-45-jobs",
+    sql: `
+create table jobs (
+  name $text primary key,
+  due_at $int not null
+);
+`,
+  },
+  {
+    // Why the last run failed; null if it succeeded.
+    id: "20261122-60-jobs-error",
+    sql: `
+alter table jobs add column error $text;
 `,
   },
 ];

@@ -1,5 +1,6 @@
 import type { Transporter } from "nodemailer";
-import * as outbox from "../jobs/outbox.ts";
+import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
+import { type Outcome, startWorker, type Worker } from "../jobs/worker.ts";
 import type { Store } from "../store/port.ts";
 import { compose, type Sender } from "./message.ts";
 import { MAIL, stepOf } from "./queue.ts";
@@ -54,29 +55,27 @@ async function connectionTo(smtp: string): Promise<Transporter> {
  *
  * @throws StoreError if the database can't be used
  */
-export async function startMailer(settings: MailerSettings): Promise<outbox.Worker> {
+export async function startMailer(settings: MailerSettings): Promise<Worker> {
   const { store, now, from, url, onError, onChange, interval = INTERVAL } = settings;
   const transport = await connectionTo(settings.smtp);
   let sender: Sender | undefined;
   /** As far as this process knows; others may have found out since. */
   let works: boolean | undefined;
 
-  const note = async (failure: string | undefined) => {
+  const report = async (failure: string | undefined) => {
     if (works === (failure === undefined)) return;
     works = failure === undefined;
     const since = failure === undefined ? null : now();
-    const isNews = await store.transaction((db) => outbox.setFailing(db, MAIL, since), {
-      shared: true,
-    });
-    if (!isNews) return;
+    const changed = await store.transaction((db) => setFailing(db, MAIL, since), { shared: true });
+    if (!changed) return;
     onChange?.(failure === undefined ? { failing: false } : { failing: true, error: failure });
   };
 
-  const work = async (task: outbox.Task, stopping: AbortSignal): Promise<outbox.Outcome> => {
+  const work = async (task: Task, stopping: AbortSignal): Promise<Outcome> => {
     const step = await stepOf(store, task, now());
     if (!step) return { done: true };
     if ("fanOut" in step) return { done: true, follow: step.fanOut };
-    sender ??= { from, url, token: (await outbox.tokenOf(store, MAIL)) ?? "" };
+    sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(LONGEST)]);
     try {
       await transport.sendMail({ ...compose(step.send, sender), signal });
@@ -85,17 +84,17 @@ export async function startMailer(settings: MailerSettings): Promise<outbox.Work
       const { code, responseCode = 0, message } = error as SendingError;
       // The server works but refuses this mail, permanently with a 5xx (RFC 5321 §4.2.1).
       if (code === "EENVELOPE" || code === "EMESSAGE") {
-        await note(undefined);
+        await report(undefined);
         return { done: false, error: message, final: responseCode >= 500 };
       }
-      await note(message);
+      await report(message);
       return { done: false, error: message, rest: REST };
     }
-    await note(undefined);
+    await report(undefined);
     return { done: true };
   };
 
-  const worker = await outbox.startWorker({
+  const worker = await startWorker({
     ...{ store, name: MAIL, now, interval, lanes: LANES, work, onError },
   });
   return {

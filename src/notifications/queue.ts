@@ -1,5 +1,5 @@
 import { dayOf } from "../core/time.ts";
-import * as outbox from "../jobs/outbox.ts";
+import { add, queued, type Task, type TaskState } from "../jobs/outbox.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 import {
@@ -17,7 +17,7 @@ export const MAIL = "mail";
 export interface QueuedMail {
   id: number;
   /** `waiting` for its next attempt, `running` while it is sent, or `failed` for good. */
-  state: "waiting" | "running" | "failed";
+  state: TaskState;
   /** The event it is about. */
   event_id: number;
   /** The recipient's user name; `null` if the recipients were not determined yet. */
@@ -51,25 +51,25 @@ export type Step =
  * @returns for an event, a function that queues a mail for each recipient; for a mail, its content, or `undefined` if
  *   the recipient should no longer get it
  */
-export async function stepOf(db: Reader, task: outbox.Task, now: number): Promise<Step> {
+export async function stepOf(db: Reader, task: Task, now: number): Promise<Step> {
   const { event: eventId, user, reason }: Payload = JSON.parse(task.payload);
   if (user !== undefined && reason !== undefined) {
     const send = await findNotification(db, { event: eventId, user, reason }, dayOf(now));
     return send && { send };
   }
   const event = await findEvent(db, eventId);
-  const told = event ? await recipients(db, event, dayOf(now)) : [];
-  const mails = told.map((one): Payload => ({ event: eventId, user: one.id, reason: one.reason }));
-  return { fanOut: (write) => outbox.add(write, MAIL, mails, now) };
+  const found = event ? await recipients(db, event, dayOf(now)) : [];
+  const mails = found.map((one): Payload => ({ event: eventId, user: one.id, reason: one.reason }));
+  return { fanOut: (write) => add(write, MAIL, mails, now) };
 }
 
 /** The mails that were not sent, those that failed for good first. */
-export async function queuedMails(db: Reader, now: number, most: number): Promise<QueuedMail[]> {
-  const tasks = (await outbox.queued(db, MAIL, now, most)).map((task) => ({
+export async function queuedMails(db: Reader, most: number): Promise<QueuedMail[]> {
+  const tasks = (await queued(db, { worker: MAIL }, most)).map(({ payload, ...task }) => ({
     ...task,
-    about: JSON.parse(task.payload) as Payload,
+    mail: JSON.parse(payload) as Payload,
   }));
-  const ids = tasks.flatMap(({ about }) => about.user ?? []);
+  const ids = tasks.flatMap(({ mail }) => mail.user ?? []);
   const names = new Map<number, string>();
   if (ids.length > 0) {
     const among = placeholders([...new Set(ids)]);
@@ -80,12 +80,12 @@ export async function queuedMails(db: Reader, now: number, most: number): Promis
       names.set(id as number, username as string);
     }
   }
-  return tasks.map(({ about, ...task }) => ({
+  return tasks.map(({ mail, ...task }) => ({
     id: task.id,
     state: task.state,
-    event_id: about.event,
-    user: names.get(about.user ?? 0) ?? null,
-    reason: about.reason ?? null,
+    event_id: mail.event,
+    user: names.get(mail.user ?? 0) ?? null,
+    reason: mail.reason ?? null,
     attempts: task.attempts,
     next_attempt_at: task.dueAt === null ? null : new Date(task.dueAt).toISOString(),
     error: task.error,

@@ -78,6 +78,8 @@ export interface Store extends Reader {
    * @throws StoreError on PostgreSQL, which has its own tools for that
    */
   backup(file: string): Promise<void>;
+  /** The pool of a PostgreSQL database: connections in use and idle, and how many callers wait for one. */
+  connections?(): { busy: number; idle: number; waiting: number };
   /** Waits for the running transactions, then closes every connection. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError, DependencyError } from "../../src/index.ts";
-import type { Seed } from "../../src/seed/index.ts";
+import type { Seed } from "../../src/seed/input.ts";
 import { baseSeed, type Person, type TestApp, testApp } from "../helpers.ts";
 
 const fixture = (path: string) =>

@@ -78,14 +78,14 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
     await writing;
     children = [children[1] as ChildProcess, await start()];
   }
-  // Other processes take over tasks of the dead when their leases end; remaining leases are made due now.
+  // Other processes take over tasks of the dead when their leases end; the remaining ones end now.
   let before: number[] = [];
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 500));
     const left = (await app.admin.listQueuedMails()).map(({ id }) => id);
     if (left.length === 0) break;
     if (left.every((id) => before.includes(id)) && left.length === before.length) {
-      await app.store.transaction((db) => db.run("update outbox set due_at = 0"));
+      await app.store.transaction((db) => db.run("update outbox set owner = null, due_at = 0"));
     }
     before = left;
   }

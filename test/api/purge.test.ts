@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import { takeJob } from "../../src/resources/meta/queries.ts";
+import { claim } from "../../src/jobs/periodic.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
@@ -102,7 +102,7 @@ it("is done once a day by one of the processes that share the database", async (
 
   // A process that claimed the job and died.
   clock = NOW + 48 * HOUR;
-  await app.store.transaction((db) => takeJob(db, "sweep", clock, clock + HOUR));
+  await app.store.transaction((db) => claim(db, { name: "sweep", every: 24 * HOUR }, clock));
   expect(await both()).toEqual([undefined, undefined]);
   clock += HOUR;
   expect((await both()).filter(Boolean)).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { Seed } from "../../src/seed/index.ts";
+import type { Seed } from "../../src/seed/input.ts";
 
 /** The caller: a member of eight groups, not an administrator. */
 export const CALLER = { username: "user1", token: "token-of-the-bench" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Seed } from "../../src/testing/index.ts";
+import type { Seed } from "../../src/testing.ts";
 import { refusal, serving, users } from "./gitbeaker.ts";
 
 const seed: Seed = {

@@ -6,7 +6,7 @@ import {
   Gitlab,
 } from "@gitbeaker/rest";
 import { describe, expect, it } from "vitest";
-import { type Seed, startTestServer } from "../../src/testing/index.ts";
+import { type Seed, startTestServer } from "../../src/testing.ts";
 import { refusal, serving, users } from "./gitbeaker.ts";
 
 const seed: Seed = {

@@ -1,6 +1,6 @@
 import { GitbeakerRequestError, Gitlab } from "@gitbeaker/rest";
 import { afterAll, afterEach, expect } from "vitest";
-import { type Seed, startTestServer } from "../../src/testing/index.ts";
+import { type Seed, startTestServer } from "../../src/testing.ts";
 
 /** The users of these tests: an administrator and two others. */
 export const users: Seed["users"] = [

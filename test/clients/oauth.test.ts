@@ -3,7 +3,7 @@ import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { AuthorizationCode, ResourceOwnerPassword } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestServer, type TestServer } from "../../src/testing/index.ts";
+import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { type Client, formOf, locationOf, PASSWORD } from "../oauth/helpers.ts";
 import { Visitor } from "../visitor.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unknownTables } from "../../docs/generate/columns.ts";
 import { described } from "../../docs/generate/documented.ts";
 import { TAGS } from "../../docs/generate/tags.ts";
-import { startTestServer, type TestServer } from "../../src/testing/index.ts";
+import { startTestServer, type TestServer } from "../../src/testing.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { described } from "../../docs/generate/documented.ts";
 import { documents } from "../../docs/generate/index.ts";
 import { openapi } from "../../docs/generate/openapi.ts";
+import { reference } from "../../docs/generate/reference.ts";
 
 const routes = described.flatMap((resource) => resource.routes);
 
@@ -31,6 +32,31 @@ describe("docs", () => {
   it("has a summary of one line for each route", () => {
     const without = routes.filter(({ summary }) => !/^[A-Z][^\n]*[^.\s]$/.test(summary));
     expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+});
+
+describe("reference.md", () => {
+  const text = reference();
+  const lineOf = (title: string) =>
+    text.split(`\n### ${title}\n`)[1]?.split("\n### ")[0]?.split("\n")[3];
+
+  it("says which features a project must have, and what happens in archived ones", () => {
+    const must = "The project must have";
+    expect(lineOf("POST /projects/:id/wikis")).toContain(
+      `${must} the feature \`wiki\` enabled, and must not be archived; else 403.`,
+    );
+    expect(lineOf("POST /projects/:id/issues/:issue_iid/subscribe")).toContain(
+      `${must} the feature \`issues\` enabled; else 403.`,
+    );
+    expect(lineOf("GET /projects/:id/labels")).toContain(
+      `${must} one of the features \`issues\` or \`merge_requests\` enabled; else 403.`,
+    );
+    expect(lineOf("GET /projects/:id/issues")).toContain(
+      "If the project has `issues` disabled, answers as if there were none.",
+    );
+    for (const title of ["GET /projects/:id", "GET /groups/:id/labels"]) {
+      expect(lineOf(title)).not.toMatch(/feature|disabled|archived/);
+    }
   });
 });
 

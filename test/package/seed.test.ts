@@ -1,7 +1,7 @@
 import type { InferInput } from "valibot";
 import { expectTypeOf, it } from "vitest";
 import type { Seed } from "../../src/index.ts";
-import type { SeedSchema } from "../../src/seed/schema.ts";
+import type { SeedSchema } from "../../src/seed/index.ts";
 
 /** A structural copy of the type: no names, readonly or intersections, except for nested groups. */
 type Plain<T> = T extends string

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as outbox from "../../src/jobs/outbox.ts";
+import { startWorker, type Worker, type WorkerSettings } from "../../src/jobs/worker.ts";
 import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -11,7 +12,7 @@ const DAY = 24 * 60 * MINUTE;
 
 let database: TestDatabase;
 let stores: Store[];
-let workers: outbox.Worker[];
+let workers: Worker[];
 let now: number;
 let store: Store;
 
@@ -38,14 +39,16 @@ async function opened(): Promise<Store> {
 }
 
 async function started(
-  work: outbox.WorkerSettings["work"],
-  more: Partial<outbox.WorkerSettings> = {},
-): Promise<outbox.Worker> {
-  const worker = await outbox.startWorker({
+  work: WorkerSettings["work"],
+  more: Partial<WorkerSettings> = {},
+): Promise<Worker> {
+  const worker = await startWorker({
     store,
     name: "test",
     now: () => now,
+    elapsed: () => now,
     interval: 5,
+    grace: 20,
     lanes: 2,
     work,
     onError: () => undefined,
@@ -56,9 +59,13 @@ async function started(
 }
 
 const announce = (payload: object, at = now) =>
-  store.transaction((db) => outbox.announce(db, payload, at));
-const queue = () => outbox.queued(store, "test", now, 1000);
+  store.transaction((db) => outbox.announce(db, payload, 1, at));
+const queue = (worker = "test") => outbox.queued(store, { worker }, 1000);
 const isEmpty = async () => (await queue()).length === 0;
+
+/** Runs a worker once, so that tasks are queued for it. */
+const known = async (more: Partial<WorkerSettings>) =>
+  (await started(async () => ({ done: true }), more)).stop();
 
 describe("the outbox", () => {
   it("queues tasks for existing workers, and deletes tasks of workers nobody runs any more", async () => {
@@ -75,7 +82,7 @@ describe("the outbox", () => {
   it("discards tasks of a failed transaction", async () => {
     await (await started(async () => ({ done: true }))).stop();
     const failing = store.transaction(async (db) => {
-      await outbox.announce(db, { event: 1 }, now);
+      await outbox.announce(db, { event: 1 }, 1, now);
       throw new Error("no");
     });
     await expect(failing).rejects.toThrow("no");
@@ -128,7 +135,7 @@ describe("the outbox", () => {
     expect(second).toEqual([2]);
     release();
     await first.stop();
-    expect(await outbox.queued(store, "late", now, 10)).toEqual([]);
+    expect(await queue("late")).toEqual([]);
   });
 
   it("writes follow-up tasks when the task is done, atomically", async () => {
@@ -143,11 +150,11 @@ describe("the outbox", () => {
     await store.transaction((db) => outbox.add(db, "test", [{}], now));
     await waitFor(async () => (await queue())[0]?.attempts === 1);
     await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(await outbox.queued(store, "next", now, 10)).toEqual([]);
+    expect(await queue("next")).toEqual([]);
     fails = false;
     now += 11 * MINUTE;
     await waitFor(isEmpty);
-    expect(await outbox.queued(store, "next", now, 10)).toHaveLength(1);
+    expect(await queue("next")).toHaveLength(1);
   });
 
   it("pauses longer after each failure, gives up after twenty, and starts anew on request", async () => {
@@ -178,7 +185,7 @@ describe("the outbox", () => {
     fails = false;
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(await queue()).toHaveLength(1);
-    expect(await store.transaction((db) => outbox.retry(db, "test", now))).toBe(1);
+    expect(await store.transaction((db) => outbox.retry(db, { worker: "test" }))).toBe(1);
     await waitFor(isEmpty);
     await worker.stop();
   });
@@ -193,7 +200,10 @@ describe("the outbox", () => {
       tried.push(attempts);
       return { done: true };
     });
-    await waitFor(async () => (await queue())[0]?.state === "failed");
+    await waitFor(async () => {
+      now += MINUTE;
+      return (await queue())[0]?.state === "failed";
+    });
     expect(tried).toEqual([]);
   });
 
@@ -210,5 +220,158 @@ describe("the outbox", () => {
     await waitFor(async () => begun);
     await worker.stop();
     expect((await queue())[0]).toMatchObject({ state: "waiting", dueAt: now });
+  });
+
+  it("queues each event for every worker, which fail and retry on their own", async () => {
+    await known({ name: "hooks" });
+    await known({ name: "ci" });
+    await announce({ event: 1 });
+    const done: string[] = [];
+    await started(
+      async ({ payload }) => {
+        done.push(payload);
+        return { done: true };
+      },
+      { name: "hooks" },
+    );
+    await started(async () => ({ done: false, error: "no runner", final: true }), { name: "ci" });
+    await waitFor(async () => (await queue("ci"))[0]?.state === "failed");
+    await waitFor(async () => (await queue("hooks")).length === 0);
+    expect(done).toEqual(['{"event":1}']);
+    const states = (await outbox.queues(store)).map(({ worker, waiting, running, failed }) => [
+      ...[worker, waiting, running, failed],
+    ]);
+    expect(states).toEqual([
+      ["ci", 0, 0, 1],
+      ["hooks", 0, 0, 0],
+    ]);
+    expect(await store.transaction((db) => outbox.retry(db, { worker: "hooks" }))).toBe(0);
+    expect((await queue("ci"))[0]).toMatchObject({ error: "no runner", attempts: 1 });
+  });
+
+  it("keeps the order of each key for workers that ask for it, also when attempts fail", async () => {
+    await known({ ordered: true });
+    for (let n = 0; n < 30; n += 1) {
+      await store.transaction((db) => outbox.announce(db, { n }, n % 3, now));
+    }
+    const done: number[] = [];
+    const atOnce = new Map<number, number>();
+    let most = 0;
+    let refusals = 2;
+    const work: WorkerSettings["work"] = async ({ payload }) => {
+      const { n } = JSON.parse(payload) as { n: number };
+      const running = (atOnce.get(n % 3) ?? 0) + 1;
+      atOnce.set(n % 3, running);
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      atOnce.set(n % 3, running - 1);
+      if (n === 4 && refusals > 0) {
+        refusals -= 1;
+        return { done: false, error: "not yet" };
+      }
+      done.push(n);
+      return { done: true };
+    };
+    for (const one of [store, await opened()]) await started(work, { store: one, ordered: true });
+    const of = (key: number) => done.filter((n) => n % 3 === key);
+    const all = (key: number) => Array.from({ length: 10 }, (_, at) => at * 3 + key);
+    await waitFor(async () => of(0).length + of(2).length === 20);
+    // The others of its key wait for the one that failed.
+    expect(of(1)).toEqual([1]);
+    await waitFor(async () => {
+      now += MINUTE;
+      return isEmpty();
+    });
+    expect([of(0), of(1), of(2)]).toEqual([all(0), all(1), all(2)]);
+    expect(most).toBe(1);
+  });
+
+  it("goes on with a key after a task that was given up", async () => {
+    await known({ ordered: true });
+    await announce({ n: 1 });
+    await announce({ n: 2 });
+    const done: string[] = [];
+    await started(
+      async ({ payload }) => {
+        if (payload === '{"n":1}') return { done: false, error: "refused", final: true };
+        done.push(payload);
+        return { done: true };
+      },
+      { ordered: true },
+    );
+    await waitFor(async () => (await queue()).length === 1);
+    expect(done).toEqual(['{"n":2}']);
+    expect(await queue()).toMatchObject([{ payload: '{"n":1}', state: "failed" }]);
+  });
+
+  it("is not held up by one slow task", async () => {
+    let release = () => {};
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const done: string[] = [];
+    await started(async ({ payload }) => {
+      if (payload === '{"n":0}') await slow;
+      done.push(payload);
+      return { done: true };
+    });
+    await store.transaction((db) => outbox.add(db, "test", [{ n: 0 }], now));
+    await waitFor(async () => (await queue())[0]?.state === "running");
+    await store.transaction((db) => outbox.add(db, "test", [{ n: 1 }, { n: 2 }], now));
+    await waitFor(async () => done.length === 2);
+    expect(done.sort()).toEqual(['{"n":1}', '{"n":2}']);
+    release();
+    await waitFor(isEmpty);
+  });
+
+  it("does tasks of processes whose clocks are years off", async () => {
+    const wrong = now + 3 * 365 * DAY;
+    const failing = await started(async () => ({ done: false, error: "refused" }), {
+      now: () => wrong,
+    });
+    await store.transaction((db) => outbox.add(db, "test", [{ n: 1 }], wrong));
+    await store.transaction((db) => outbox.add(db, "test", [{ n: 2 }], wrong, () => 7));
+    await waitFor(async () => (await queue()).every(({ error }) => error === "refused"));
+    await failing.stop();
+    await started(async () => ({ done: true }));
+    await waitFor(isEmpty);
+  });
+
+  it("never takes over the task of a living process because a clock was set", async () => {
+    const elapsed = now;
+    let begun = 0;
+    let release = () => {};
+    const stuck = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const work: WorkerSettings["work"] = async () => {
+      begun += 1;
+      await stuck;
+      return { done: true };
+    };
+    for (const one of [store, await opened()]) {
+      await started(work, { store: one, elapsed: () => elapsed });
+    }
+    await store.transaction((db) => outbox.add(db, "test", [{ n: 1 }], now));
+    await waitFor(async () => begun === 1);
+    now += 3 * 365 * DAY;
+    const [before] = await store.transaction((db) => db.rows("select owner from outbox"));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(await store.rows("select owner from outbox")).toEqual([before]);
+    release();
+    await waitFor(isEmpty);
+    expect(begun).toBe(1);
+  });
+
+  it("reports a result that can't be written as a failed attempt", async () => {
+    await started(async () => ({
+      done: true,
+      follow: async () => {
+        throw new Error("no such project");
+      },
+    }));
+    await store.transaction((db) => outbox.add(db, "test", [{}], now));
+    await waitFor(async () => (await queue())[0]?.error === "no such project");
+    expect((await queue())[0]).toMatchObject({ state: "waiting", attempts: 1 });
   });
 });

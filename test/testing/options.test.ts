@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type AppOptions, createApp, OptionError } from "../../src/index.ts";
 import { createMiddleware, serve } from "../../src/node.ts";
-import { type Fault, startTestServer, type TestServerOptions } from "../../src/testing/index.ts";
+import { type Fault, startTestServer, type TestServerOptions } from "../../src/testing.ts";
 
 /** The error of a call that must fail. */
 async function failure(call: () => unknown): Promise<OptionError> {

@@ -9,7 +9,7 @@ import {
   startTestServer,
   type TestServer,
   type TestServerOptions,
-} from "../../src/testing/index.ts";
+} from "../../src/testing.ts";
 
 const running: TestServer[] = [];
 async function start(options?: TestServerOptions): Promise<TestServer> {

@@ -17,6 +17,16 @@ export interface LogEntry {
   sudoer?: string;
 }
 
+/** A request that was answered, for metrics. */
+export interface AnsweredRequest {
+  method: string;
+  /** The pattern of its path, such as `/api/v4/projects/:id`; `undefined` if no route matched. */
+  route: string | undefined;
+  status: number;
+  /** Milliseconds until the answer was ready. */
+  duration: number;
+}
+
 /**
  * Describes a request and its answer.
  *

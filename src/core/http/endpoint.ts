@@ -15,8 +15,8 @@ export interface Endpoint {
   /** Token scopes, one of which is needed. */
   readonly scopes: readonly Scope[];
   readonly beside: NonNullable<Route["beside"]>;
-  /** Method and path pattern, for logs and metrics. */
-  readonly name: string;
+  /** The pattern of its path, such as `/api/v4/projects/:id`. */
+  readonly path: string;
 }
 
 /**
@@ -25,8 +25,8 @@ export interface Endpoint {
  * @throws TypeError if its declaration contradicts itself
  */
 export function endpointOf(route: Route, mount: Mount): Endpoint {
-  const name = `${route.method} ${mount.base}${route.path}`;
-  requireConsistent(route, name);
+  const path = mount.base + route.path;
+  requireConsistent(route, `${route.method} ${path}`);
   const isOfFeature = route.source === "project" && route.features !== undefined;
   return {
     route,
@@ -34,7 +34,7 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
     beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
-    name,
+    path,
   };
 }
 

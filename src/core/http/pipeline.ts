@@ -10,7 +10,7 @@ import type { SignInLimits } from "../rate-limits.ts";
 import { AfterCommit, type Context, type Result, type Route } from "../resource.ts";
 import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
-import { type LogEntry, logEntryOf } from "./access-log.ts";
+import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
 import {
   type AuthorizationSettings,
   authorizeCaller,
@@ -53,6 +53,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
+  /** Called with each request that was answered, for metrics. */
+  onRequest: (request: AnsweredRequest) => void;
 }
 
 const NOTHING = presenter({});
@@ -89,6 +91,11 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const took = performance.now() - started;
     if (!exchange.mount || exchange.mount.showsRuntime) {
       reply.headers["x-runtime"] = (took / 1000).toFixed(6);
+    }
+    if (mayBeOurs || incoming.ownsRoot) {
+      const { method } = incoming;
+      const route = exchange.endpoint?.path;
+      settings.onRequest({ method, route, status: reply.status, duration: took });
     }
     if (settings.log && (mayBeOurs || incoming.ownsRoot)) {
       settings.log(logEntryOf(exchange, reply.status, took, settings.now()));

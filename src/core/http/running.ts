@@ -16,6 +16,11 @@ export class Running {
     this.#onError = onError;
   }
 
+  /** How many requests are being answered, including streamed bodies that are being sent. */
+  get count(): number {
+    return this.#count;
+  }
+
   readonly isClosing = (): boolean => this.#closing;
 
   /** Wraps `respond` to count each request until it is answered, and each streamed body until it is sent. */

@@ -78,7 +78,7 @@ export function record(db: Database, event: NewEvent, now: number): void {
       now,
     ],
   );
-  announceLast(db, "event", now);
+  announceLast(db, "event", project_id, now);
   noteActivity(db, project_id, author_id, now);
 }
 
@@ -141,7 +141,7 @@ export async function recordPush(db: Database, push: Push, now: number): Promise
     ],
   );
   const id = inserted?.[0] as number;
-  await announce(db, { event: id }, now);
+  await announce(db, { event: id }, push.project_id, now);
   noteActivity(db, push.project_id, push.author_id, now);
   return id;
 }

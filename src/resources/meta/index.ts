@@ -4,9 +4,8 @@ import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
 import { health } from "../../jobs/outbox.ts";
-import { outboxMigrations } from "../../jobs/table.ts";
-import { failedJobs } from "./queries.ts";
-import { migrations } from "./table.ts";
+import { periodicJobs } from "../../jobs/periodic.ts";
+import { outboxMigrations, periodicMigrations } from "../../jobs/table.ts";
 
 const { get } = routes();
 
@@ -20,7 +19,7 @@ const metadata = {
 /** The server's version. */
 export const metaResource: Resource = {
   name: "Version",
-  migrations,
+  migrations: [],
   routes: [
     get("/version", {
       summary: "Get the version of the API",
@@ -40,7 +39,7 @@ export const metaResource: Resource = {
 /** Routes outside the API: health checks, and the generated avatars that responses link to. */
 export const healthResource: Resource = {
   name: "Health",
-  migrations: outboxMigrations,
+  migrations: [...outboxMigrations, ...periodicMigrations],
   routes: [
     get("/-/health", {
       summary: "Check that the process answers",
@@ -54,11 +53,11 @@ export const healthResource: Resource = {
       access: "anyone",
       examples: [{ status: "ok" }],
       handle: async ({ db, now }) => {
-        const failed = await failedJobs(db);
+        const failed = (await periodicJobs(db)).filter((job) => job.failed);
         return new Json({
           status: "ok",
           ...(await health(db, now)),
-          ...(failed.length > 0 && { failed_jobs: failed }),
+          ...(failed.length > 0 && { failed_jobs: failed.map(({ name }) => name) }),
         });
       },
     }),

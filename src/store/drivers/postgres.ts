@@ -155,6 +155,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
         "a PostgreSQL database is backed up with its own tools: pg_dump, or pg_basebackup with the log",
       );
     },
+    connections: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     async close() {
       // Ending the pool would leave work that waits for a connection, or for its next attempt, without one.
       await Promise.allSettled(running);

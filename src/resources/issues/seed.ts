@@ -1,0 +1,166 @@
+import * as v from "valibot";
+import {
+  type CheckedRecord,
+  day,
+  type InsertNested,
+  type InstantSeed,
+  instant,
+  oneOf,
+  type SeededSource,
+  type Seeding,
+  type SeedParts,
+  seedList,
+  type Word,
+} from "../../core/seeding.ts";
+import { updateRow } from "../../store/update.ts";
+import { recordEvent } from "../events/seed.ts";
+import { labelIdsOf } from "../labels/seed.ts";
+import { milestoneIdOf } from "../milestones/seed.ts";
+import * as issues from "./queries.ts";
+
+/** What issues and merge requests of a seed have in common. */
+export interface IssuableSeed {
+  title: string;
+  description?: string | undefined;
+  /** A user name. */
+  author: string;
+  /** User names. */
+  assignees?: string[] | undefined;
+  /** Names; missing labels are created in the project. */
+  labels?: string[] | undefined;
+  /** The title of a milestone of the project or of a group above it. */
+  milestone?: string | undefined;
+  created_at?: InstantSeed;
+  /** The user who closed or merged it. Default: its author. */
+  ended_by?: string | undefined;
+  /** When it was closed or merged. Default: when it was created. */
+  ended_at?: InstantSeed;
+}
+
+/** An issue of a seed. */
+export interface IssueSeed extends IssuableSeed {
+  state?: Word<"opened" | "closed"> | undefined;
+  confidential?: boolean | undefined;
+  /** A day. */
+  due_date?: string | undefined;
+  weight?: number | undefined;
+}
+
+/** The schemas of {@link IssuableSeed}. */
+export const issuableEntries = {
+  title: v.string(),
+  description: v.optional(v.string()),
+  author: v.string(),
+  assignees: v.optional(v.array(v.string()), []),
+  labels: v.optional(v.array(v.string()), []),
+  milestone: v.optional(v.string()),
+  created_at: instant,
+  ended_by: v.optional(v.string()),
+  ended_at: instant,
+};
+
+/** A checked {@link IssuableSeed}. */
+type Issuable = CheckedRecord<typeof issuableEntries>;
+
+/** A seeded issue or merge request, as its notes, awards and todos need it. */
+export interface SeededIssuable extends Pick<Issuable, "author" | "assignees"> {
+  readonly kind: issues.Kind;
+  /** The column that refers to it. */
+  readonly column: issues.Kind["column"];
+  readonly id: number;
+  readonly project: SeededSource;
+  readonly createdAt: number;
+  /** When it was closed or merged, if it is no longer open. */
+  readonly endedAt: number | undefined;
+}
+
+/** A project's issues. @param nested what each of them has */
+export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nested) =>
+  seedList({
+    entries: {
+      ...issuableEntries,
+      state: v.optional(oneOf(["opened", "closed"]), "opened"),
+      confidential: v.optional(v.boolean(), false),
+      due_date: v.optional(day),
+      weight: v.optional(v.number()),
+    },
+    nested,
+    counted: "issues",
+    before: lookUpLabels,
+    async insert(
+      seeding,
+      issue,
+      project: SeededSource,
+      insertNested: InsertNested<SeededIssuable>,
+    ) {
+      const { title, description, confidential, due_date, weight } = issue;
+      const inserted = await issues.insert(
+        seeding.db,
+        {
+          project_id: project.id,
+          author_id: seeding.userId(issue.author),
+          title,
+          description,
+          confidential,
+          due_date,
+          weight,
+          milestone_id: await milestoneIdOf(seeding, project, issue.milestone),
+        },
+        issue.created_at ?? seeding.now,
+      );
+      await complete(seeding, issues.ISSUE, issue, inserted, project, insertNested);
+    },
+  });
+
+/** Looks up the labels of all of a project's issues or merge requests, in one query. */
+export async function lookUpLabels(
+  seeding: Seeding,
+  all: readonly Issuable[],
+  project: SeededSource,
+): Promise<void> {
+  await labelIdsOf(
+    seeding,
+    project,
+    all.flatMap(({ labels }) => labels),
+  );
+}
+
+/**
+ * Adds everything that issues and merge requests have in common to a new one: labels, assignees, nested parts, its end
+ * and the events.
+ */
+export async function complete(
+  seeding: Seeding,
+  kind: issues.Kind,
+  given: Issuable & { state: "opened" | "closed" | "merged" },
+  { id, iid }: { id: number; iid: number },
+  project: SeededSource,
+  insertNested: InsertNested<SeededIssuable>,
+): Promise<void> {
+  const { db } = seeding;
+  const { title, author, state, created_at: createdAt = seeding.now } = given;
+  const { ended_by = author, ended_at = createdAt } = given;
+  const target = { type: kind.prefix, id, iid, title };
+  await recordEvent(seeding, project, author, { action: "created", target }, createdAt);
+  await issues.replaceLabels(db, kind, id, await labelIdsOf(seeding, project, given.labels));
+  const assignees = given.assignees.map((username) => seeding.userId(username));
+  await issues.replaceAssignees(db, kind, id, assignees);
+  await insertNested({
+    kind,
+    column: kind.column,
+    id,
+    project,
+    author,
+    assignees: given.assignees,
+    createdAt,
+    endedAt: state === "opened" ? undefined : ended_at,
+  });
+  if (state === "opened") return;
+  const endedById = seeding.userId(ended_by);
+  const end =
+    state === "merged"
+      ? { merged_at: ended_at, merged_by_id: endedById }
+      : { closed_at: ended_at, closed_by_id: endedById };
+  await updateRow(db, kind.table, id, { state, ...end }, ended_at);
+  await recordEvent(seeding, project, ended_by, { action: state, target }, ended_at);
+}

@@ -1,0 +1,40 @@
+/** An instant: a date, an ISO 8601 text, or epoch milliseconds. */
+export type Instant = Date | string | number;
+
+/** A test server's clock. */
+export interface Clock {
+  /** The current time in epoch milliseconds. */
+  now(): number;
+  /** Stops the clock at an instant. @throws TypeError if it is invalid */
+  set(at: Instant): void;
+  /** Moves the clock forward; it stays running or stopped. */
+  advance(milliseconds: number): void;
+}
+
+/** Creates a clock. @param start when it is stopped; by default it runs @throws TypeError if that is no instant */
+export function createClock(start: Instant | undefined) {
+  let stopped: number | undefined;
+  let ahead = 0;
+  const clock: Clock = {
+    now: () => stopped ?? Date.now() + ahead,
+    set: (at) => {
+      stopped = millisecondsOf(at);
+    },
+    advance: (milliseconds) => {
+      if (stopped === undefined) ahead += millisecondsOf(milliseconds);
+      else stopped = millisecondsOf(stopped + milliseconds);
+    },
+  };
+  const reset = () => {
+    ahead = 0;
+    stopped = start === undefined ? undefined : millisecondsOf(start);
+  };
+  reset();
+  return { clock, reset };
+}
+
+function millisecondsOf(at: Instant): number {
+  const milliseconds = new Date(at).getTime();
+  if (Number.isNaN(milliseconds)) throw new TypeError(`${String(at)} is not an instant`);
+  return milliseconds;
+}

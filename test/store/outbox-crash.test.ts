@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import * as outbox from "../../src/jobs/outbox.ts";
+import { allResources } from "../../src/mounts.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+import { newDatabase } from "../helpers.ts";
+
+const KILLS = 4;
+const program = fileURLToPath(new URL("_outbox-process.ts", import.meta.url));
+const migration = {
+  id: "99999999-99-facts",
+  sql: `
+create table facts (id $id, key $int not null);
+create table effects (id $id, worker $text not null, fact $int not null);
+`,
+};
+
+it("loses and doubles nothing, and keeps the order, when processes under load are killed at any time", async () => {
+  const { database, drop } = await newDatabase();
+  const store = await openStore(database);
+  const migrations = allResources.flatMap((mount) => mount.migrations);
+  await migrate(store, [...migrations, migration], Date.now());
+  const start = async (role: "worker" | "writer", number: number): Promise<ChildProcess> => {
+    const args = ["--import", "tsx", program, role, database, String(number)];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    await once(child.stdout as NodeJS.ReadableStream, "data");
+    return child;
+  };
+  const kill = async (child: ChildProcess | undefined) => {
+    if (!child) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const count = async (table: string) =>
+    (await store.rows(`select count(*) from ${table}`))[0]?.[0] as number;
+  const atLeast = async (table: string, least: number) => {
+    while ((await count(table)) < least) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+
+  let workers: ChildProcess[] = await Promise.all([start("worker", -1), start("worker", 1)]);
+  for (let killed = 0; killed < KILLS; killed += 1) {
+    const writers = await Promise.all([start("writer", 0), start("writer", 1)]);
+    // At any point while both write and work.
+    await atLeast("effects", (await count("effects")) + 20 + 7 * killed);
+    await kill(workers.shift());
+    for (const writer of writers) await kill(writer);
+    workers = [...workers, await start("worker", killed % 2)];
+  }
+  while ((await count("outbox")) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const child of workers) await kill(child);
+
+  const facts = (await store.rows("select id, key from facts order by id")) as [number, number][];
+  expect(facts.length).toBeGreaterThan(20 * KILLS);
+  const effects = await store.rows("select worker, fact from effects order by id");
+  const of = (worker: string) =>
+    effects.filter(([name]) => name === worker).map(([, fact]) => fact as number);
+  const ids = facts.map(([id]) => id);
+  expect(of("counting").sort((one, other) => one - other)).toEqual(ids);
+  const keys = new Map(facts);
+  for (const key of new Set(keys.values())) {
+    const inOrder = of("ordering").filter((fact) => keys.get(fact) === key);
+    expect(inOrder).toEqual(ids.filter((id) => keys.get(id) === key));
+  }
+  expect(await outbox.queues(store)).toMatchObject([{ failed: 0 }, { failed: 0 }]);
+  await store.close();
+  await drop();
+}, 120_000);
