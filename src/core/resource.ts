@@ -58,7 +58,7 @@ export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" 
  * How a route takes its body: `"parsed"` into its attributes; as `"bytes"`; or as a `"stream"`, which never is in memory
  * as a whole. Bytes and streams may be of any type, and compressed with gzip.
  */
-export type BodyKind = "parsed" | "bytes" | "stream";
+type BodyKind = "parsed" | "bytes" | "stream";
 
 /**
  * What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. A streamed body
