@@ -278,6 +278,22 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { application_id: listed("/applications") },
   },
+  Topics: {
+    create: async (app, count) => {
+      for (const path of ["/groups/acme", PROJECT]) {
+        for (const name of numbered(count, (index) => `topic ${index}`)) {
+          await post(app, `${path}/topics`, "owner", { name, description: "All of them" });
+        }
+        const { json } = await app.call(`GET ${path}/topics`, { as: "owner" });
+        const picture = { as: "owner", body: "a picture" } as const;
+        await app.call(`PUT ${path}/topics/${json[0].id}/picture`, picture);
+      }
+    },
+    params: {
+      topic_id: listed("/groups/:group/topics"),
+      "projects topic_id": listed("/projects/:project/topics"),
+    },
+  },
   "Audit events": { params: { audit_event_id: listed("/audit_events") } },
 };
 

@@ -1,6 +1,7 @@
 // Derives a route's documentation from the route.
 import type { Caller } from "../../src/core/access/caller.ts";
 import type { Mount } from "../../src/core/http/mount.ts";
+import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
@@ -48,6 +49,9 @@ const ID: AttributeNotes = {
   about: "its id, or its full path with `/` encoded as `%2F`",
 };
 
+/** The status of success, if the route writes. */
+const STATUS = { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 };
+
 /** Documents a route. */
 export function documented({ mount }: Described, route: Route): Documented {
   return {
@@ -55,8 +59,7 @@ export function documented({ mount }: Described, route: Route): Documented {
     operationId: operationIdOf(route),
     parameters: parametersOf(route),
     scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
-    status:
-      route.status ?? { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 }[route.method],
+    status: route.status ?? (route.isReading ? 200 : STATUS[route.method]),
     answers: answersOf(route),
     takesTokens: mount.authenticators.length > 0,
   };
@@ -72,7 +75,8 @@ function operationIdOf({ method, path }: Route): string {
 function parametersOf(route: Route): Parameter[] {
   const input = Object.entries(route.input ?? {});
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
-  const elsewhere = route.method === "GET" || route.method === "DELETE" ? "query" : "body";
+  const hasNoFields = ["GET", "DELETE"].includes(route.method) || takesRawBody(route);
+  const elsewhere = hasNoFields ? "query" : "body";
   const notes = new Map(input.map(([name, schema]) => [name, notesOf(schema)]));
   return [
     ...inPath.map((name) => ({

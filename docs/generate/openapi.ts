@@ -1,5 +1,6 @@
 // The reference for machines.
 
+import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import { VERSION } from "../../src/core/version.ts";
 import {
@@ -139,6 +140,7 @@ function operation(
         : []),
     ],
     ...(body.length > 0 ? { requestBody: requestBody(body) } : {}),
+    ...(takesRawBody(route) ? { requestBody: RAW_BODY } : {}),
     responses: {
       [status]: {
         description: "Success.",
@@ -159,6 +161,9 @@ function parameterObject({ name, location, required, notes }: Parameter): Json {
     schema,
   };
 }
+
+/** Of any type, not only this one. */
+const RAW_BODY: Json = { content: { "application/octet-stream": {} } };
 
 function requestBody(attributes: readonly Parameter[]): Json {
   const required = attributes.filter((one) => one.required).map(({ name }) => name);

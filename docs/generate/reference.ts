@@ -1,6 +1,7 @@
 // The reference for people.
 
 import type { Fields } from "../../src/core/field.ts";
+import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Route } from "../../src/core/resource.ts";
@@ -47,6 +48,10 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
       lines.push("", `At least one of ${list(route.atLeastOne.map(code), "or")} is needed.`);
     }
     lines.push("");
+  }
+  if (takesRawBody(route)) {
+    const most = route.maxBodyBytes ? ` of at most ${route.maxBodyBytes} bytes` : "";
+    lines.push(`The body${most} may be of any type, and compressed with gzip.`, "");
   }
   const { examples } = route;
   if (examples) {

@@ -7,6 +7,7 @@ import type { Scope } from "../../src/core/scopes.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
 import { type Places, pathOf, placesIn } from "../fixtures.ts";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
@@ -66,8 +67,8 @@ beforeAll(async () => {
       { path: "closed", members, ...things, projects: [{ path: "p" }, { path: "q" }] },
     ],
   };
-  app = await testApp({ seed });
-  free = await testApp({ seed, tier: "free", impersonation: false });
+  app = await testApp({ seed, extra: toys });
+  free = await testApp({ seed, tier: "free", impersonation: false, extra: toys });
   for (const { id, username: user } of await app.admin.listUsers()) {
     sessions.plain[user] = await openSession(app, id);
     sessions.csrf[user] = await openSession(app, id, { csrf: true });
@@ -399,7 +400,7 @@ describe("callers", () => {
 
   it.each(named(routes))("%s accepts exactly the declared scopes", async (_, route) => {
     const accepted: readonly Scope[] =
-      route.scopes ?? (route.method === "GET" ? ["api", "read_api"] : ["api"]);
+      route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]);
     for (const [scope, token] of [
       ["api", "token-of-owner"],
       ["api", "impersonates-owner"],

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { baseSeed, type CallOptions, type TestApp, testApp } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { resourceOf, routes } from "./routes.ts";
 
 // Numbers in test names are case ids.
@@ -509,7 +510,7 @@ describe("every list", () => {
   let full: TestApp;
   let places: Places;
   beforeAll(async () => {
-    full = await testApp({ seed: fixtureSeed(MANY) });
+    full = await testApp({ seed: fixtureSeed(MANY), extra: toys });
     await createFixtures(full, MANY);
     places = await placesIn(full, "acme", "acme/site");
   });

@@ -14,6 +14,7 @@ import {
   type TestApp,
   type TestDatabase,
 } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
 import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { routes } from "./routes.ts";
@@ -36,7 +37,7 @@ beforeAll(async () => {
   store = undoing(await openStore(database.database));
   const at = Date.now();
   const onError = (error: unknown) => failures.push(error);
-  const made = await createAppOn(store, { now: () => at, onError, background: false });
+  const made = await createAppOn(store, { now: () => at, onError, background: false }, toys);
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(fixtureSeed(1));
   await createFixtures(app, 1);
@@ -56,7 +57,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const tables = (await tablesOf()).map(({ name }) => name);
+const tables = [...(await tablesOf()).map(({ name }) => name), "topics"];
 
 /** A checksum of the whole database. */
 async function checksum(): Promise<string> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Places, pathOf, placesIn } from "../fixtures.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { routes } from "./routes.ts";
 
 /** In every text of the private project; callers without access must never see it. */
@@ -11,7 +12,7 @@ let app: TestApp;
 let places: Places;
 
 beforeAll(async () => {
-  app = await testApp();
+  app = await testApp({ extra: toys });
   const post = async (path: string, json: object, as: Person = "owner") => {
     const answer = await app.call(`POST ${path}`, { as, json });
     expect([path, answer.status, answer.text]).toEqual([path, 201, answer.text]);
@@ -28,6 +29,7 @@ beforeAll(async () => {
   await post(`${VAULT}/merge_requests`, { ...texts, ...branches }, "stranger");
   await post(`${VAULT}/snippets`, { ...texts, file_name: MARK, content: MARK }, "stranger");
   await post(`${VAULT}/wikis`, { title: MARK, content: MARK });
+  await post(`${VAULT}/topics`, { name: MARK, description: MARK });
   for (const kind of ["issues", "merge_requests"]) {
     await post(`${VAULT}/${kind}/1/notes`, { body: `${MARK} @stranger` }, "stranger");
     await post(`${VAULT}/${kind}/1/award_emoji`, { name: "tada" }, "stranger");

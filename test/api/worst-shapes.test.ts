@@ -16,6 +16,7 @@ import {
   type TestApp,
   type TestDatabase,
 } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
 import { routes } from "./routes.ts";
@@ -93,11 +94,15 @@ let ofPages: Record<string, string>;
 beforeAll(async () => {
   database = await newDatabase();
   store = undoing(await openStore(database.database));
-  const made = await createAppOn(store, {
-    background: false,
-    secretKey: SECRET_KEY,
-    limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
-  });
+  const made = await createAppOn(
+    store,
+    {
+      background: false,
+      secretKey: SECRET_KEY,
+      limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
+    },
+    toys,
+  );
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(fixtureSeed(1));
   await createFixtures(app, 1);
