@@ -22,10 +22,11 @@ const CALLERS = [undefined, { admin: false }, { admin: true }].map(
 
 const presenters = new Map<Presenter, string>();
 for (const { routes } of allResources) {
-  for (const { method, path, presenter: given } of routes) {
+  for (const { method, path, access, presenter: given } of routes) {
+    const callers = access === "anyone" ? CALLERS : CALLERS.filter((caller) => caller);
     const chosen =
       typeof given === "function"
-        ? INPUTS.flatMap((input) => CALLERS.map((caller) => given({ input, caller })))
+        ? INPUTS.flatMap((input) => callers.map((caller) => given({ input, caller })))
         : [given];
     for (const one of chosen) {
       if (one && !presenters.has(one))

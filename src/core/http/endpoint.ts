@@ -15,8 +15,6 @@ export interface Endpoint {
   /** Token scopes, one of which is needed. */
   readonly scopes: readonly Scope[];
   readonly beside: NonNullable<Route["beside"]>;
-  /** The pattern of its path, such as `/api/v4/projects/:id`. */
-  readonly path: string;
 }
 
 /**
@@ -25,8 +23,7 @@ export interface Endpoint {
  * @throws TypeError if its declaration contradicts itself
  */
 export function endpointOf(route: Route, mount: Mount): Endpoint {
-  const path = mount.base + route.path;
-  requireConsistent(route, `${route.method} ${path}`);
+  requireConsistent(route, `${route.method} ${mount.base}${route.path}`);
   const isOfFeature = route.source === "project" && route.features !== undefined;
   return {
     route,
@@ -34,7 +31,6 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
     beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
-    path,
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Caller } from "../access/caller.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
-import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
 import type { RawBody } from "./raw-body.ts";
@@ -9,8 +8,8 @@ import type { RawBody } from "./raw-body.ts";
 export interface Exchange {
   readonly incoming: Incoming;
   readonly requestId: string;
-  /** The matched route. */
-  endpoint?: Endpoint;
+  /** The pattern of the path, such as `/api/v4/projects/:id`, if there is one. */
+  pattern?: string;
   /** The mount of the matched route, or the one that shows an error. */
   mount?: Mount;
   /** The values of the path's parameters, percent-encoded. */

@@ -94,7 +94,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     if (mayBeOurs || incoming.ownsRoot) {
       const { method } = incoming;
-      const route = exchange.endpoint?.path;
+      const { pattern: route } = exchange;
       settings.onRequest({ method, route, status: reply.status, duration: took });
     }
     if (settings.log && (mayBeOurs || incoming.ownsRoot)) {

@@ -64,10 +64,10 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
     const find = finderOf(methods);
     hattip.use(matcherOf(path, takesFormat(path, methods)), async (context) => {
       const matching = context as unknown as Matching;
+      matching.exchange.pattern = path;
       const endpoint = find(matching);
       if (!endpoint) return undefined;
       const { exchange } = matching;
-      exchange.endpoint = endpoint;
       exchange.mount = endpoint.mount;
       exchange.params = matching.params;
       requireFormat(endpoint, exchange);
