@@ -1,5 +1,5 @@
 import { newSessionToken, SESSION_LIFETIME } from "../core/http/session-cookie.ts";
-import type { Part } from "../core/pagination.ts";
+import type { OffsetWindow } from "../core/pagination.ts";
 import { insertRow } from "../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
@@ -62,7 +62,7 @@ export function list(
   db: Reader,
   userId: number,
   now: number,
-  { limit, offset }: Part,
+  { limit, offset }: OffsetWindow,
 ): Awaitable<Session[]> {
   return db.all<Session>(
     `select id, ip, user_agent, created_at, last_seen_at from sessions

@@ -1,11 +1,11 @@
 /** How many people one message can mention. */
 const MAX_NAMES = 100;
 /** Maximum length of a user name, in characters. */
-const LONGEST = 255;
+const MAX_NAME_LENGTH = 255;
 
 /** `@` and a user name, outside of addresses, paths and longer words. {@link trimmed} cuts trailing dots and dashes. */
 const NAME = new RegExp(
-  `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${LONGEST - 1}})(?![a-z0-9_.-])`,
+  `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${MAX_NAME_LENGTH - 1}})(?![a-z0-9_.-])`,
   "gi",
 );
 /** The opening fence of a code block. After a fence of backticks, the rest of the line has no backticks. */

@@ -172,11 +172,11 @@ function telling<T>(schema: Attribute<T>): Attribute<T> {
 }
 
 /** Longer names are not compared. */
-const LONGEST_NAME = 40;
+const MAX_NAME_CHARACTERS = 40;
 
 /** The name that was probably meant: one with a few letters changed, or one that the given name abbreviates. */
 function closest(given: string, names: readonly string[]): string | undefined {
-  if (given.length > LONGEST_NAME) return undefined;
+  if (given.length > MAX_NAME_CHARACTERS) return undefined;
   const wanted = given.toLowerCase();
   const ranked = names
     .map((name) => ({ name, distance: distanceOf(wanted, name.toLowerCase()) }))

@@ -22,12 +22,12 @@ export interface Page {
   /** How many of its rows have been read already; above 0 for the later parts of a page too large to read at once. */
   readonly skip: number;
   /** How many of its rows to read at most: the size, except for later parts. */
-  readonly most: number;
+  readonly maxRows: number;
   readonly limits: PageLimits;
 }
 
 /** A part of a list: `limit` rows, after `offset` others. */
-export interface Part {
+export interface OffsetWindow {
   readonly limit: number;
   readonly offset: number;
 }
@@ -48,11 +48,11 @@ export interface RowPage {
 export function nextPart(page: Page, { rows, read }: RowPage): Page | undefined {
   return read === undefined
     ? undefined
-    : { ...page, skip: read, most: Math.max(1, 2 * rows.length) };
+    : { ...page, skip: read, maxRows: Math.max(1, 2 * rows.length) };
 }
 
 /** Characters after which reading pauses: a row may have a megabyte, and a page a hundred of those. */
-export const MOST_AT_ONCE = 256 * 1024;
+export const MAX_READ_CHARACTERS = 256 * 1024;
 
 /** A page found by key, with the query parameters of the next one; none at the end of the collection. */
 export interface KeysetPage {
@@ -75,7 +75,7 @@ export function readPage(input: Readonly<Record<string, unknown>>, limits: PageL
     number: number === undefined || number < 1 ? 1 : number,
     size: asked,
     skip: 0,
-    most: asked,
+    maxRows: asked,
     limits,
   };
 }
@@ -120,12 +120,12 @@ export async function paginate(
 ): Promise<RowPage> {
   const offset = offsetOf(page);
   const left = page.size - page.skip;
-  const wanted = Math.min(left, page.most);
+  const wanted = Math.min(left, page.maxRows);
   const within = limited(page, wanted + 1, offset + page.skip);
   const slice = await db.slice(
     `select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...within.values],
-    MOST_AT_ONCE,
+    MAX_READ_CHARACTERS,
   );
   const { rows } = slice;
   const hasNext = slice.more || rows.length > wanted;
@@ -216,7 +216,7 @@ export async function paginateByKey(
   const { rows } = await db.slice(
     `select ${presenter.columns}, ${key.column} from ${query.from} order by ${key.column} ${key.direction} ${within.sql}`,
     [...query.values, ...within.values],
-    MOST_AT_ONCE,
+    MAX_READ_CHARACTERS,
   );
   const last = rows.at(-1)?.at(-1);
   if (last === undefined) return { rows, next: undefined };
@@ -239,7 +239,7 @@ export interface PagedUrl {
 }
 
 /** Maximum characters of a query, escaped, that a link can repeat. */
-export const LONGEST_QUERY = 8192;
+export const MAX_QUERY_LENGTH = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
 /** The headers of an offset page. */
@@ -303,7 +303,7 @@ function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>
   const repeated = [...at.query]
     .filter(([name]) => !CREDENTIALS.includes(name))
     .map(([name, value]) => ({ name, pair: String(new URLSearchParams([[name, value]])) }));
-  if (repeated.reduce((length, { pair }) => length + pair.length + 1, 0) > LONGEST_QUERY) {
+  if (repeated.reduce((length, { pair }) => length + pair.length + 1, 0) > MAX_QUERY_LENGTH) {
     throw queryTooLong();
   }
   return (rel, changes) => {

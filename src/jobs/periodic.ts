@@ -12,7 +12,7 @@ const LEASE = 3_600_000;
 /** The longest pause before a failed job is retried, in milliseconds. */
 const RETRY = 600_000;
 /** The maximum length of a stored error, in characters. */
-const LONGEST_ERROR = 500;
+const MAX_ERROR_CHARACTERS = 500;
 
 /**
  * Runs a job, unless it is not due or another process is running it. Every process calls this often.
@@ -37,7 +37,9 @@ export async function runPeriodic<T>(
     return result;
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error));
-    await end(Math.min(every, RETRY), message.slice(0, LONGEST_ERROR)).catch(() => undefined);
+    await end(Math.min(every, RETRY), message.slice(0, MAX_ERROR_CHARACTERS)).catch(
+      () => undefined,
+    );
     throw error;
   }
 }

@@ -63,7 +63,7 @@ const LEASE = 600_000;
 /** How often leases of others are looked at, in milliseconds. */
 const LOOK = 30_000;
 /** Maximum leases looked at: more than all processes of a worker have lanes. */
-const MOST_LEASES = 1000;
+const MAX_LEASES = 1000;
 const FIRST_RETRY = 30_000;
 const LAST_RETRY = 4 * HOUR;
 /** A task that is due later than this was delayed by a process whose clock was wrong: it is due now. */
@@ -230,7 +230,7 @@ class Leases {
     this.#lookedAt = at;
     const leased = await db.rows(
       `select id, order_key, owner from outbox where worker = ? and owner is not null order by id limit ?`,
-      [this.#worker, MOST_LEASES],
+      [this.#worker, MAX_LEASES],
     );
     const before = this.#seen;
     this.#seen = new Map(

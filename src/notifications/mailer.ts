@@ -43,7 +43,7 @@ const REST = 30_000;
 /** In milliseconds; nodemailer's defaults are minutes. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 /** The maximum time for sending one mail, in milliseconds, however slow the server is. */
-const LONGEST = 60_000;
+const SEND_TIMEOUT_MS = 60_000;
 
 async function connectionTo(smtp: string): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
@@ -76,7 +76,7 @@ export async function startMailer(settings: MailerSettings): Promise<Worker> {
     if (!step) return { done: true };
     if ("fanOut" in step) return { done: true, follow: step.fanOut };
     sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(LONGEST)]);
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     try {
       await transport.sendMail({ ...compose(step.send, sender), signal });
     } catch (error) {
@@ -122,7 +122,7 @@ export async function sendTestMail({ smtp, from }: MailOptions, to: string): Pro
       subject: "Mail from pm-api works",
       text: "This server sends mail from here. Nothing has to be done.",
       headers: { "Auto-Submitted": "auto-generated" },
-      signal: AbortSignal.timeout(LONGEST),
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });
   } finally {
     transport.close();

@@ -1,7 +1,7 @@
 import type { Notification } from "./recipients.ts";
 
 /** The maximum length of the quoted description or comment, in characters. */
-const LONGEST = 10_000;
+const MAX_QUOTED_CHARACTERS = 10_000;
 
 const VERBS: Readonly<Record<string, string>> = {
   created: "opened",
@@ -75,5 +75,5 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
 }
 
 function shortened(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
 }

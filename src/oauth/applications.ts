@@ -1,6 +1,6 @@
 import * as audit from "../audit/log.ts";
 import { newOpaque } from "../auth/token-secrets.ts";
-import { type Page, type Part, paginate, type RowPage } from "../core/pagination.ts";
+import { type OffsetWindow, type Page, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
 import { insertRow } from "../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
@@ -55,7 +55,7 @@ export async function findByUid(db: Reader, uid: string): Promise<Application | 
 export function listOwned(
   db: Reader,
   userId: number,
-  { limit, offset }: Part,
+  { limit, offset }: OffsetWindow,
 ): Awaitable<Application[]> {
   return db.all<Application>(`${APPLICATION} where a.user_id = ? order by a.id limit ? offset ?`, [
     userId,

@@ -1,6 +1,6 @@
 import * as audit from "../audit/log.ts";
 import { digestOf, newOpaque } from "../auth/token-secrets.ts";
-import type { Part } from "../core/pagination.ts";
+import type { OffsetWindow } from "../core/pagination.ts";
 import { insertRow } from "../store/insert.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Database, Reader } from "../store/port.ts";
@@ -257,7 +257,7 @@ export async function authorizedBy(
   db: Reader,
   userId: number,
   now: number,
-  { limit, offset }: Part,
+  { limit, offset }: OffsetWindow,
 ): Promise<AuthorizedApplication[]> {
   const found = await db.all<Omit<AuthorizedApplication, "scopes">>(
     `select a.id as application_id, a.name, u.username as owner, min(g.created_at) as since

@@ -1,4 +1,4 @@
-import { offsetOf, type Page, type Part } from "../core/pagination.ts";
+import { type OffsetWindow, offsetOf, type Page } from "../core/pagination.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import type { Awaitable } from "../store/port.ts";
 import { type Html, html } from "./html.ts";
@@ -19,7 +19,7 @@ interface ListPage<T> {
  */
 export async function listPageOf<T>(
   page: Page,
-  read: (part: Part) => Awaitable<T[]>,
+  read: (part: OffsetWindow) => Awaitable<T[]>,
 ): Promise<ListPage<T>> {
   const rows = await read({ limit: page.size + 1, offset: offsetOf(page) });
   const hasNext = rows.length > page.size;

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
 import { endpointOf } from "../../src/core/http/endpoint.ts";
 import type { Mount } from "../../src/core/http/mount.ts";
 import * as param from "../../src/core/input.ts";
 import { Json, type Route, routes } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
+import { openStore } from "../../src/store/open.ts";
 
 const project = routes({ source: "project", path: "/topics", features: ["wiki"] });
 const plain = routes({ path: "/topics" });
@@ -80,6 +82,23 @@ describe("what types cannot see is refused at the start, with the route's name",
     };
     expect(start(wrong as Route)).toThrow("POST /api/topics: jobTokens needs a source");
   });
+});
+
+it("a row without a presenter is an error that names the route", async () => {
+  const failures: unknown[] = [];
+  const route = plain.get("", { summary: "Get a topic", access: "anyone", handle: () => [1] });
+  const topics: Mount = {
+    ...mount,
+    resources: [{ name: "Topics", migrations: [], routes: [route] }],
+  };
+  const onError = (error: unknown) => failures.push(error);
+  const app = await createAppOn(await openStore(":memory:"), { onError, background: false }, [
+    topics,
+  ]);
+  const answer = await app.fetch("http://localhost/api/topics");
+  expect(answer.status).toBe(500);
+  expect(String(failures)).toContain("GET /api/topics answers a row, but has no presenter");
+  await app.close();
 });
 
 it("routes know what they are as data", () => {

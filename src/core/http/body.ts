@@ -21,9 +21,9 @@ export interface BodyLimits extends ParameterLimits {
 }
 
 /** Maximum parts of a multipart body; each costs far more than a form parameter. */
-const MOST_PARTS = 1000;
+const MAX_PARTS = 1000;
 /** Maximum files among them: every file a route accepts is written, though only the last one counts. */
-const MOST_FILES = 10;
+const MAX_FILES = 10;
 /** Bytes parsed at a time, so that parsing stops soon after a body is refused. */
 const PIECE = 16 * 1024;
 
@@ -122,8 +122,8 @@ async function readMultipart(
       headers: { "content-type": contentType },
       limits: {
         fieldSize: limits.bytes,
-        parts: Math.min(limits.count, MOST_PARTS),
-        files: MOST_FILES,
+        parts: Math.min(limits.count, MAX_PARTS),
+        files: MAX_FILES,
         headerPairs: 100,
       },
     });

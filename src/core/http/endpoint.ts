@@ -1,4 +1,5 @@
 import { type Attributes, type InputReader, inputReader } from "../input.ts";
+import type { Presenter } from "../presenter.ts";
 import type { Route } from "../resource.ts";
 import type { Scope } from "../scopes.ts";
 import type { Mount } from "./mount.ts";
@@ -15,6 +16,8 @@ export interface Endpoint {
   /** Token scopes, one of which is needed. */
   readonly scopes: readonly Scope[];
   readonly beside: NonNullable<Route["beside"]>;
+  /** Stands for the presenter of a route that answers no rows. It throws a TypeError that names the route. */
+  readonly noPresenter: Presenter;
 }
 
 /**
@@ -23,7 +26,8 @@ export interface Endpoint {
  * @throws TypeError if its declaration contradicts itself
  */
 export function endpointOf(route: Route, mount: Mount): Endpoint {
-  requireConsistent(route, `${route.method} ${mount.base}${route.path}`);
+  const name = `${route.method} ${mount.base}${route.path}`;
+  requireConsistent(route, name);
   const isOfFeature = route.source === "project" && route.features !== undefined;
   return {
     route,
@@ -31,7 +35,15 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
     beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
+    noPresenter: refusing(name),
   };
+}
+
+function refusing(name: string): Presenter {
+  const refuse = (): never => {
+    throw new TypeError(`${name} answers a row, but has no presenter`);
+  };
+  return { columns: "", fields: {}, write: refuse, pieces: refuse, value: refuse, at: refuse };
 }
 
 /** Checks what the types of a declaration can't, such as paths put together from variables. */

@@ -3,7 +3,7 @@ import { SLICE, slicesOf } from "../slices.ts";
 import type { Bytes } from "./incoming.ts";
 
 /** Maximum bytes of answers in this process that their clients have not read yet. */
-const MOST_UNREAD = 32 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** Bytes passed to a connection at a time. */
 const PIECE = 64 * 1024;
 
@@ -116,7 +116,7 @@ function add(answer: Unread): void {
   unread.add(answer);
   unreadBytes += answer.bytes;
   for (const oldest of unread) {
-    if (unreadBytes <= MOST_UNREAD || oldest === answer) break;
+    if (unreadBytes <= MAX_UNREAD_BYTES || oldest === answer) break;
     forget(oldest);
   }
 }

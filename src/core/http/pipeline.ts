@@ -4,8 +4,7 @@ import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import { queryTooLong, unavailable, unknownRoute } from "../errors.ts";
 import type { Attributes } from "../input.ts";
-import { LONGEST_QUERY, type Page, type PageLimits, readPage } from "../pagination.ts";
-import { presenter } from "../presenter.ts";
+import { MAX_QUERY_LENGTH, type Page, type PageLimits, readPage } from "../pagination.ts";
 import type { SignInLimits } from "../rate-limits.ts";
 import { AfterCommit, type Context, type Result, type Route } from "../resource.ts";
 import type { Secrets } from "../secrets.ts";
@@ -57,8 +56,6 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   onRequest: (request: AnsweredRequest) => void;
 }
 
-const NOTHING = presenter({});
-
 /**
  * Creates the pipeline of all requests: match, authenticate, read and validate input, open the transaction, find the
  * group or project and check the role, handle, present, status and headers.
@@ -93,9 +90,12 @@ export function createPipeline(settings: PipelineSettings): Respond {
       reply.headers["x-runtime"] = (took / 1000).toFixed(6);
     }
     if (mayBeOurs || incoming.ownsRoot) {
-      const { method } = incoming;
-      const { pattern: route } = exchange;
-      settings.onRequest({ method, route, status: reply.status, duration: took });
+      settings.onRequest({
+        method: incoming.method,
+        route: exchange.pattern,
+        status: reply.status,
+        duration: took,
+      });
     }
     if (settings.log && (mayBeOurs || incoming.ownsRoot)) {
       settings.log(logEntryOf(exchange, reply.status, took, settings.now()));
@@ -174,7 +174,7 @@ async function answerWith(
   const { route, mount, beside } = endpoint;
   const { incoming } = exchange;
   const { store, signIns, turns, tier } = settings;
-  if (isSafe(incoming) && incoming.query.length > LONGEST_QUERY) throw queryTooLong();
+  if (isSafe(incoming) && incoming.query.length > MAX_QUERY_LENGTH) throw queryTooLong();
 
   const query = parseQuery(incoming.query, settings.body);
   const identified = isSafe(incoming)
@@ -225,7 +225,7 @@ async function answerWith(
   const present =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })
-      : route.presenter) ?? NOTHING;
+      : route.presenter) ?? endpoint.noPresenter;
 
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
     const source = await findRouteSource(db, route, id, viewer, caller);

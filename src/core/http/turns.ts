@@ -20,7 +20,7 @@ interface Turn {
 /** Turns of the event loop after each millisecond of a delayed request: libuv accepts one connection in each of them. */
 const TURNS_PER_MILLISECOND = 5;
 /** Maximum turns after a delayed request. */
-const MOST_TURNS = 48;
+const MAX_TURNS = 48;
 /** Milliseconds of work after which a turn of the event loop starts no more requests. */
 const SLICE = 10;
 
@@ -101,7 +101,7 @@ export class Turns {
     const now = performance.now();
     if (this.#started !== undefined) {
       const turns = Math.floor((now - this.#started) * TURNS_PER_MILLISECOND);
-      this.#turns = Math.min(turns, MOST_TURNS);
+      this.#turns = Math.min(turns, MAX_TURNS);
       this.#started = undefined;
     }
     if (this.#turns > 0) this.#turns -= 1;

@@ -7,7 +7,7 @@ import {
 } from "../../core/access/visibility.ts";
 import {
   countUpTo,
-  MOST_AT_ONCE,
+  MAX_READ_CHARACTERS,
   offsetOf,
   type Page,
   type RowPage,
@@ -92,7 +92,7 @@ async function read(
      where e.id in (${among.sql}) and ${visible.sql}
      order by e.created_at ${sort}, e.id ${sort}`,
     [...among.values, ...visible.values],
-    MOST_AT_ONCE,
+    MAX_READ_CHARACTERS,
   );
   return more ? { rows, read: picked.indexOf(rows.at(-1)?.at(-1) as Value) + 1 } : { rows };
 }
@@ -132,7 +132,7 @@ async function pick(
   }
   const { whose, seen, projects } = among;
   const most = offsetOf(page) + page.size + 1;
-  const walked = Math.min(among.steps * most, MOST_STEPS);
+  const walked = Math.min(among.steps * most, MAX_STEPS);
   if (most <= walked) {
     // Callers who see most of the events find a full page among the newest, including hidden ones.
     const dated = filtered({ ...filter, action: undefined, targetType: undefined });
@@ -191,7 +191,7 @@ interface AmongProjects {
   steps: number;
 }
 
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 
 /** `undefined` if a plain index scan is fast enough. */
 function amongProjects(

@@ -1,5 +1,5 @@
 import type { Secret } from "../../auth/token-secrets.ts";
-import { type Page, type Part, paginate, type RowPage } from "../../core/pagination.ts";
+import { type OffsetWindow, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -224,7 +224,7 @@ export function listActive(
   db: Reader,
   userId: number,
   today: string,
-  { limit, offset }: Part,
+  { limit, offset }: OffsetWindow,
 ): Awaitable<ActiveToken[]> {
   return db.all<ActiveToken>(
     `select id, name, scopes, created_at, expires_at, last_used_at from tokens
