@@ -5,7 +5,10 @@ import { optionsOf } from "./options.ts";
 
 /** A seed that can't be used; the message says what is wrong and where. */
 export class SeedError extends Error {
-  override readonly name = "SeedError";
+  // A getter: classes with fields lose their own name in the CommonJS build.
+  override get name() {
+    return "SeedError" as const;
+  }
 }
 
 /** One of some words. It accepts any string, since that is TypeScript's type for words of an imported JSON file. */

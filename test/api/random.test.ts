@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { tablesOf } from "../../src/database/schema.ts";
+import { allMounts } from "../../src/mounts.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createFixtures, fixtureSeed, type Places, placesIn } from "../fixtures.ts";
 import {
@@ -18,6 +19,7 @@ import { toys } from "../toy/index.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
 import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { routes } from "./routes.ts";
+import { openSession } from "./sessions.ts";
 
 // For more or other requests: RANDOM_RUNS=300 RANDOM_SEED=1 npx vitest run test/api/random.test.ts
 const runs = {
@@ -109,6 +111,53 @@ describe("random parameters", () => {
       });
       const examples = oddRequestsTo(route, places).map((one): [typeof one] => [one]);
       await fc.assert(property, { ...runs, examples, numRuns: runs.numRuns + examples.length });
+      expect(await checksum()).toBe(before);
+    },
+    60_000,
+  );
+});
+
+describe("random parameters to the other mounts", () => {
+  const others = allMounts
+    .filter(({ name }) => name !== "REST API")
+    .flatMap((mount) =>
+      mount.resources
+        .flatMap((resource) => resource.routes)
+        // The root is ours only on a server of our own.
+        .filter(({ path }) => mount.base + path !== "/")
+        .map((route) => [`${route.method} ${mount.base}${route.path}`, mount, route] as const),
+    );
+
+  it.each(others)(
+    "%s: nothing fails, and refused requests store nothing",
+    async (_, mount, route) => {
+      const before = await checksum();
+      store.undoes = true;
+      // Ids that the API's fixtures don't have are 1.
+      const path = route.path.replace(/:(\w+)\*?/g, (__, name) => String(places.params[name] ?? 1));
+      const filled = { ...route, path };
+      const { json } = await app.call("GET /user", { as: "owner" });
+      const session = await openSession({ store }, json.id, { csrf: true });
+      const property = fc.asyncProperty(requestsTo(filled, places), async (sent) => {
+        failures = [];
+        const { request, ...options } = sent;
+        const [method, rest = ""] = request.split(" ", 2);
+        const url = `http://pm.test${mount.base}${rest}`;
+        const headers = mount.hasForms ? { ...options.headers, ...session } : options.headers;
+        const answer = await app.call(`${method} ${url}`, {
+          ...options,
+          ...(headers && { headers }),
+        });
+        expect(failures).toEqual([]);
+        expect(answer.status).toBeLessThan(500);
+        const type = answer.headers.get("content-type") ?? "";
+        if (answer.status >= 400) {
+          expect(type).toMatch(mount.hasForms ? /^text\/html/ : /^application\/json/);
+          expect(answer.text).not.toBe("");
+        }
+      });
+      await fc.assert(property, { ...runs, numRuns: Math.ceil(runs.numRuns / 2) });
+      store.undoes = false;
       expect(await checksum()).toBe(before);
     },
     60_000,

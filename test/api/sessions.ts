@@ -9,7 +9,7 @@ import type { TestApp } from "../helpers.ts";
  * @returns the headers a browser sends: the cookie, and the CSRF token if asked for
  */
 export async function openSession(
-  app: TestApp,
+  app: Pick<TestApp, "store">,
   userId: number,
   { csrf = false, ip = "", now = Date.now() } = {},
 ): Promise<Record<string, string>> {
