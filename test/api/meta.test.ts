@@ -45,7 +45,7 @@ describe("health", () => {
     const gone = () => Promise.reject(new Error("gone"));
     const failing = await createAppOn(
       { ...app.store, reader: () => ({ rows: gone, slice: gone, all: gone, one: gone }) },
-      { onError: () => undefined },
+      { onError: () => undefined, background: false },
     );
     const ask = async (path: string) =>
       (await failing.fetch(new Request(`http://pm.test${path}`))).status;

@@ -201,7 +201,11 @@ describe("credentials", () => {
 
   it("266: an impersonation token authenticates its user, and can be switched off", async () => {
     expect(await whoAmI("", { "private-token": "impersonates" })).toBe("scoped");
-    const off = await createAppOn(unclosable(app.store), { impersonation: false, now: () => NOW });
+    const off = await createAppOn(unclosable(app.store), {
+      impersonation: false,
+      now: () => NOW,
+      background: false,
+    });
     for (const [token, expected] of [
       ["impersonates", 401],
       ["api", 200],
@@ -1103,6 +1107,7 @@ describe("an internal error", () => {
     const reported: unknown[] = [];
     const entries: LogEntry[] = [];
     const failing = await createAppOn(broken, {
+      background: false,
       onError: (error) => reported.push(error),
       log: (entry) => entries.push(entry),
     });

@@ -81,7 +81,7 @@ it("keeps totals correct across many batches", async () => {
 });
 
 it("is done once a day by one of the processes that share the database", async () => {
-  const other = await createAppOn(app.store, { now: () => clock });
+  const other = await createAppOn(app.store, { now: () => clock, background: false });
   const both = () => Promise.all([app, other].map(({ admin }) => admin.sweepDaily()));
   const HOUR = 3_600_000;
   await pushesOn("2024-01-01", "2024-01-02");

@@ -1,9 +1,8 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
-import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import type { Database, Reader } from "../../store/port.ts";
-import * as labels from "../labels/queries.ts";
+import type { Reader } from "../../store/port.ts";
+import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
 import * as issuables from "./queries.ts";
 import * as todos from "./todos.ts";
@@ -84,24 +83,4 @@ async function planLabels(
     const together = new Set([...remaining.map((label) => label.id), ...labelIds]);
     await issuables.replaceLabels(db, type, id, [...together]);
   }
-}
-
-/** The ids of the labels with these names. Missing labels are created in the project. */
-async function labelsNamed(
-  db: Database,
-  source: Source,
-  names: readonly string[],
-  now: number,
-): Promise<number[]> {
-  const known = await labels.findNamed(db, source, names);
-  for (const name of names) {
-    const problems = labels.nameProblems(name);
-    if (problems) throw invalid({ labels: problems });
-  }
-  const ids: number[] = [];
-  // Sorted, so that transactions creating the same labels cannot deadlock.
-  for (const name of [...names].sort()) {
-    ids.push(known.get(name) ?? (await labels.findOrInsert(db, source, name, now)));
-  }
-  return ids;
 }
