@@ -6,21 +6,13 @@ import { VERSION } from "../../src/core/version.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/**
- * Every TypeScript file below a folder, with its imports: packages by name, our files by path from the root.
- *
- * @param options `types`: whether imports of types alone count, too
- */
-function importsBelow(
-  folder: string,
-  options = { types: true },
-): [file: string, imported: string][] {
+/** Every TypeScript file below a folder, with its imports: packages by name, our files by path from the root. */
+function importsBelow(folder: string): [file: string, imported: string][] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .flatMap((name) => {
       const file = join(folder, name);
-      const all = readFileSync(join(root, file), "utf8");
-      const text = options.types ? all : all.replace(/^(?:import|export) type [^;]*;$/gm, "");
+      const text = readFileSync(join(root, file), "utf8");
       const found = text.matchAll(/(?:\bfrom |\bimport\()"([^"]+)"/g);
       return [...found].map(([, path]): [string, string] => [
         file,

@@ -1,12 +1,18 @@
 import { forbidden } from "../errors.ts";
-import type { Source } from "./source.ts";
 
 /** The features a project can disable. */
 export const FEATURES = ["issues", "merge_requests", "snippets", "wiki"] as const;
 export type Feature = (typeof FEATURES)[number];
 
+/** A group or project, of which all or some features are enabled. */
+interface WithFeatures {
+  readonly features: readonly Feature[];
+  /** Whether it is an archived project. */
+  readonly archived: boolean;
+}
+
 /** Whether anyone at all can add or change something with a feature of a project. */
-export function isWritable(source: Source, feature: Feature): boolean {
+export function isWritable(source: WithFeatures, feature: Feature): boolean {
   return !source.archived && source.features.includes(feature);
 }
 
@@ -24,7 +30,7 @@ interface FeatureRules {
  *
  * @throws ApiError 403
  */
-export function requireFeature(source: Source, route: FeatureRules): void {
+export function requireFeature(source: WithFeatures, route: FeatureRules): void {
   const { isReading, features, whenDisabled, whenArchived } = route;
   if (!features) return;
   const isOn =

@@ -2,7 +2,6 @@ import type { Condition } from "../../store/conditions.ts";
 
 import type { Person } from "./caller.ts";
 import { ROLES, type Role } from "./roles.ts";
-import type { Source } from "./source.ts";
 
 /** Visibility levels, with GitLab's numbers: who may read a group or project without being a member. */
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
@@ -39,7 +38,7 @@ export function floorOf({ caller }: Viewer): number {
 }
 
 /** Whether the caller can read a group or project, including its code, without membership. */
-export function isOpenTo(viewer: Viewer, { visibility }: Pick<Source, "visibility">): boolean {
+export function isOpenTo(viewer: Viewer, { visibility }: { readonly visibility: number }): boolean {
   return visibility > floorOf(viewer);
 }
 
