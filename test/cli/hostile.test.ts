@@ -12,7 +12,8 @@ import { baseSeed, call } from "../helpers.ts";
 import { collect, newFolder, type Serving, startServing } from "./helpers.ts";
 
 const ATTACK_MILLISECONDS = 15_000;
-const MOST_MEBIBYTES = 400;
+/** Node takes 280; Bun, in the binary, 360 to 410, since it collects large strings later (decision 13). */
+const MAX_MEBIBYTES = process.env["TEST_PM_CLI"] ? 450 : 400;
 const PAGES = 40;
 /** Each character takes six bytes in JSON. */
 const LARGE = "\u0001".repeat(900_000);
@@ -229,7 +230,7 @@ it("a server with eight hostile clients stays small and responsive, and works af
   clearTimeout(timer);
   const measured = { idle, health, memory, answers: [...attack.answers] };
   console.info(JSON.stringify(measured));
-  expect(memory).toBeLessThan(MOST_MEBIBYTES);
+  expect(memory).toBeLessThan(MAX_MEBIBYTES);
   expect(health).toBeLessThan(Math.max(250, 40 * idle));
   expect(attack.answers.get(500)).toBeUndefined();
   expect(attack.answers.get(201)).toBeGreaterThan(100);
