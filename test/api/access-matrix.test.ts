@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/core/access/roles.ts";
 import { VISIBILITIES } from "../../src/core/access/visibility.ts";
+import { csrfTokenOf, newSessionToken } from "../../src/core/http/session-cookie.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
+import { allMounts } from "../../src/mounts.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
 import { type Places, pathOf, placesIn } from "../fixtures.ts";
-import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { type Answer, baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
@@ -443,5 +445,52 @@ describe("callers", () => {
     const { status } = await ask(route, "token-of-admin", free);
     if ((route.tier ?? "free") === "free") expect(status).not.toBe(403);
     else expect(status).toBe(403);
+  });
+});
+
+describe("access to the other mounts", () => {
+  const others = allMounts
+    .filter(({ name, authenticators }) => name !== "REST API" && authenticators.length > 0)
+    .flatMap((mount) =>
+      mount.resources
+        .flatMap((resource) => resource.routes)
+        // The root is ours only on a server of our own.
+        .filter(({ path }) => mount.base + path !== "/")
+        .map((route) => [`${route.method} ${mount.base}${route.path}`, mount, route] as const),
+    );
+  const visitor = newSessionToken();
+  const strangersForm = {
+    cookie: `_service_session=${visitor}`,
+    "x-csrf-token": csrfTokenOf(visitor),
+  };
+
+  it.each(others)("%s is refused to callers who are not declared", async (_, mount, route) => {
+    const path = `http://pm.test${mount.base}${route.path.replace(/:\w+/g, "4711")}`;
+    const ask = (headers: Record<string, string>) =>
+      app.call(`${route.method} ${path}`, { headers });
+    const isSignIn = ({ status, headers }: Answer) =>
+      [302, 303].includes(status) && headers.get("location")?.startsWith("/users/sign_in") === true;
+    const anonymous = await ask(mount.hasForms ? strangersForm : {});
+    const isOpen = route.access === "anyone";
+    // Only the second step of signing in sends those back who have not begun.
+    if (!isOpen) {
+      expect(mount.hasForms ? isSignIn(anonymous) : anonymous.status === 401).toBe(true);
+    } else expect(anonymous.status).not.toBe(401);
+    if (mount.hasForms) {
+      // A new one, since signing out is among the routes.
+      const { id } = await app.admin.getUser("stranger");
+      const { "x-csrf-token": csrf, ...plain } = await openSession(app, id, { csrf: true });
+      if (route.method !== "GET") expect((await ask(plain)).status).toBe(422);
+      const signedIn = await ask({ ...plain, "x-csrf-token": csrf as string });
+      if (!isOpen) expect(isSignIn(signedIn)).toBe(false);
+      // A token opens no page.
+      const withToken = await ask({ ...strangersForm, "private-token": "token-of-admin" });
+      expect(withToken.status).toBe(anonymous.status);
+    } else {
+      const statusOf = async (as: string) =>
+        (await ask({ "private-token": `token-of-${as}` })).status;
+      expect(await statusOf("stranger")).toBe(route.access === "admin" ? 403 : 200);
+      expect(await statusOf("admin")).toBe(200);
+    }
   });
 });
