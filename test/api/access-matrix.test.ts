@@ -459,7 +459,7 @@ describe("access to the other mounts", () => {
         .map((route) => [`${route.method} ${mount.base}${route.path}`, mount, route] as const),
     );
   const visitor = newSessionToken();
-  const strangersForm = {
+  const visitorsForm = {
     cookie: `_service_session=${visitor}`,
     "x-csrf-token": csrfTokenOf(visitor),
   };
@@ -470,12 +470,10 @@ describe("access to the other mounts", () => {
       app.call(`${route.method} ${path}`, { headers });
     const isSignIn = ({ status, headers }: Answer) =>
       [302, 303].includes(status) && headers.get("location")?.startsWith("/users/sign_in") === true;
-    const anonymous = await ask(mount.hasForms ? strangersForm : {});
+    const anonymous = await ask(mount.hasForms ? visitorsForm : {});
     const isOpen = route.access === "anyone";
-    // Only the second step of signing in sends those back who have not begun.
-    if (!isOpen) {
-      expect(mount.hasForms ? isSignIn(anonymous) : anonymous.status === 401).toBe(true);
-    } else expect(anonymous.status).not.toBe(401);
+    if (isOpen) expect(anonymous.status).not.toBe(401);
+    else expect(mount.hasForms ? isSignIn(anonymous) : anonymous.status === 401).toBe(true);
     if (mount.hasForms) {
       // A new one, since signing out is among the routes.
       const { id } = await app.admin.getUser("stranger");
@@ -484,7 +482,7 @@ describe("access to the other mounts", () => {
       const signedIn = await ask({ ...plain, "x-csrf-token": csrf as string });
       if (!isOpen) expect(isSignIn(signedIn)).toBe(false);
       // A token opens no page.
-      const withToken = await ask({ ...strangersForm, "private-token": "token-of-admin" });
+      const withToken = await ask({ ...visitorsForm, "private-token": "token-of-admin" });
       expect(withToken.status).toBe(anonymous.status);
     } else {
       const statusOf = async (as: string) =>
