@@ -50,6 +50,8 @@ async function start() {
   });
   const password = randomBytes(9).toString("base64url");
   await app.admin.setPassword("root", password);
+  // Before anybody reads that it serves, and stops it.
+  const stopped = end();
   console.log(`
 Serving ${database} on ${server.url} (Ctrl-C ends it)
 Sign in at ${server.url}/users/sign_in as root, the administrator, with the password ${password}
@@ -59,7 +61,7 @@ Try:
   curl --header "PRIVATE-TOKEN: ${token}" ${server.url}/api/v4/groups/acme/boards
 `);
 
-  await end();
+  await stopped;
   setTimeout(() => process.exit(0), PATIENCE_MILLISECONDS).unref();
   await server.close();
   await app.close();
