@@ -127,21 +127,20 @@ export function areSame(some: Credentials, others: Credentials): boolean {
  *
  * @param now epoch milliseconds
  * @returns `undefined` for anonymous callers
- * @throws ApiError 401 for an unknown, revoked or expired credential, 403 for a blocked user, 429 for too many guesses
+ * @throws ApiError 400 for contradicting credentials, 401 for an unknown, revoked or expired credential, 403 for a blocked user, 429 for too many guesses
  */
 export async function findCaller(
   authenticators: readonly Authenticator[],
-  credentials: Credentials,
+  request: CredentialRequest,
   db: Reader,
-  incoming: Pick<Incoming, "ip" | "host">,
   now: number,
   settings: AuthSettings,
 ): Promise<Caller | undefined> {
+  const { incoming } = request;
   let unknown: string | undefined;
-  for (let index = 0; index < authenticators.length; index += 1) {
-    const credential = credentials[index];
+  for (const authenticator of authenticators) {
+    const credential = authenticator.credential(request, settings);
     if (credential === undefined || (unknown ?? credential) !== credential) continue;
-    const authenticator = authenticators[index] as Authenticator;
     const caller = await authenticator.callerOf(credential, db, incoming, now, settings);
     if (caller) return caller;
     if (authenticator.refusesUnknown) unknown = credential;

@@ -11,6 +11,7 @@ import { type Route, TIERS, type Tier } from "../resource.ts";
 import {
   type AuthSettings,
   areSame,
+  type CredentialRequest,
   type Credentials,
   credentialsOf,
   findCaller,
@@ -54,12 +55,13 @@ export async function identify(
   query: Parameters,
   now: number,
 ): Promise<Identified | undefined> {
-  const { mount } = endpoint;
+  const { route, mount } = endpoint;
   if (!identifiesFirst(mount)) return undefined;
   const { incoming } = exchange;
-  const db = settings.store.reader();
-  const found = await find(settings, db, endpoint, exchange, query, now);
-  const { caller } = found;
+  const request = { incoming, parameters: query, route, isVerified: false };
+  const credentials = credentialsOf(mount.authenticators, request, settings);
+  const caller = await find(settings, settings.store.reader(), endpoint, request, now);
+  const found = { caller, credentials };
   if (!caller) return found;
   exchange.caller = caller;
   await countRequest(settings, endpoint, exchange, caller, now);
@@ -88,15 +90,18 @@ export async function authorizeCaller(
   now: number,
   identified?: Identified,
 ): Promise<Caller | undefined> {
-  const { mount } = endpoint;
+  const { route, mount } = endpoint;
+  const request = { incoming: exchange.incoming, parameters, route, isVerified: false };
   const caller = mount.hasForms
-    ? await findVisitor(settings, db, endpoint, exchange, parameters, now)
-    : await findAgain(settings, db, endpoint, exchange, parameters, now, identified);
+    ? await findVisitor(settings, db, endpoint, exchange, request, now)
+    : identified && hasSameCredentials(settings, endpoint, request, identified)
+      ? identified.caller
+      : await find(settings, db, endpoint, request, now);
   const acting = mount.impersonation
     ? await mount.impersonation.actAs(db, caller, exchange.incoming, parameters)
     : caller;
   exchange.caller = acting;
-  await countRequest(settings, endpoint, exchange, acting, now);
+  if (settings.limitRequests) await countRequest(settings, endpoint, exchange, acting, now);
   requireAccess(endpoint, acting);
   return acting;
 }
@@ -145,40 +150,25 @@ async function find(
   settings: AuthorizationSettings,
   db: Reader,
   { route, mount }: Endpoint,
-  { incoming }: Exchange,
-  parameters: Parameters,
+  request: CredentialRequest,
   now: number,
-  isVerified = false,
-): Promise<Identified> {
-  const { authenticators } = mount;
-  const request = { incoming, parameters, route, isVerified };
-  const credentials = credentialsOf(authenticators, request, settings);
+): Promise<Caller | undefined> {
   try {
-    const caller = await findCaller(authenticators, credentials, db, incoming, now, settings);
-    return { caller, credentials };
+    return await findCaller(mount.authenticators, request, db, now, settings);
   } catch (error) {
     if (error instanceof RevokedToken) await route.onRevoked?.(settings.store, error.tokenId, now);
     throw error;
   }
 }
 
-/** The caller as {@link identify} found them, unless the body has other credentials. */
-async function findAgain(
+/** Whether the body has brought no other credentials than those by which {@link identify} found the caller. */
+function hasSameCredentials(
   settings: AuthorizationSettings,
-  db: Reader,
-  endpoint: Endpoint,
-  exchange: Exchange,
-  parameters: Parameters,
-  now: number,
-  identified: Identified | undefined,
-): Promise<Caller | undefined> {
-  if (identified) {
-    const { route, mount } = endpoint;
-    const request = { incoming: exchange.incoming, parameters, route, isVerified: false };
-    const credentials = credentialsOf(mount.authenticators, request, settings);
-    if (areSame(credentials, identified.credentials)) return identified.caller;
-  }
-  return (await find(settings, db, endpoint, exchange, parameters, now)).caller;
+  { mount }: Endpoint,
+  request: CredentialRequest,
+  { credentials }: Identified,
+): boolean {
+  return areSame(credentialsOf(mount.authenticators, request, settings), credentials);
 }
 
 /** The visitor of a mount with forms, whose unsafe requests must come from one of our own forms. */
@@ -187,16 +177,17 @@ async function findVisitor(
   db: Reader,
   endpoint: Endpoint,
   exchange: Exchange,
-  parameters: Parameters,
+  request: CredentialRequest,
   now: number,
 ): Promise<Caller | undefined> {
   const { incoming } = exchange;
+  const { parameters } = request;
   const session = sessionOf(incoming) ?? newSessionToken();
   exchange.session = session;
   const token = parameters["authenticity_token"];
   if (!isSafe(incoming) && !isVerified(incoming, session, settings.url, token)) throw unverified();
   try {
-    return (await find(settings, db, endpoint, exchange, parameters, now, true)).caller;
+    return await find(settings, db, endpoint, { ...request, isVerified: true }, now);
   } catch (error) {
     // A refused user gets a new cookie: otherwise they could not sign in as someone else.
     if (error instanceof ApiError) exchange.session = newSessionToken();
