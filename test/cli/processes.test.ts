@@ -206,8 +206,12 @@ describe("serve --workers", () => {
     process.kill(leaving as number, "SIGTERM");
     // A server may close an idle connection just as the client reuses it; clients then send a GET again (RFC 9112 §9.3.1).
     const get = () => server.get("/version", token);
+    const getAgain = ({ cause }: Error) => {
+      expect(cause).toMatchObject({ code: "ECONNRESET" });
+      return get();
+    };
     for (let turn = 0; turn < 50; turn += 1) {
-      expect((await get().catch(get)).status).toBe(200);
+      expect((await get().catch(getAgain)).status).toBe(200);
     }
     const { pid, code } = await server.logged(({ message }) => message === "worker ended");
     expect({ pid, code }).toEqual({ pid: leaving, code: 0 });
