@@ -79,6 +79,19 @@ const badges = (count: number) =>
 const awardEmoji = (count: number) =>
   Object.fromEntries([...NAMES].slice(0, count).map((name) => [name, ["owner"]]));
 
+/** Discussions, of which the first is a thread, with emoji on its first note. */
+const discussed = (count: number) => ({
+  award_emoji: awardEmoji(count),
+  notes: numbered(count, (at) => ({
+    author: "guest",
+    body: "So?",
+    ...(at === 0 && {
+      award_emoji: awardEmoji(count),
+      replies: numbered(count, () => ({ author: "owner", body: "So." })),
+    }),
+  })),
+});
+
 /** Issues and merge requests: the first has the notes and emoji, and all of them todos. */
 const issuables = (count: number) =>
   ["of the group", "of the project"].flatMap((milestone, first) =>
@@ -91,17 +104,20 @@ const issuables = (count: number) =>
         assignees: ["guest"],
         milestone,
         todos: [...AUTHORS],
-        ...(isFirst && {
-          award_emoji: awardEmoji(count),
-          notes: numbered(count, (at) => ({
-            author: "guest",
-            body: "So?",
-            award_emoji: at === 0 ? awardEmoji(count) : {},
-          })),
-        }),
+        ...(isFirst && discussed(count)),
       };
     }),
   );
+
+const DISCUSSED_SNIPPET = "/projects/:project/snippets";
+
+/** The first record of a list below the snippet with notes and emoji. */
+const ofSnippet =
+  (path: string): Lookup =>
+  async (app, fill) => {
+    const snippet = await listed(DISCUSSED_SNIPPET)(app, fill);
+    return listed(`${DISCUSSED_SNIPPET}/${snippet}/${path}`)(app, fill);
+  };
 
 /** By the names of the resources. Order matters: a lookup may use parameters found before. */
 const FIXTURES: Record<string, Fixture> = {
@@ -184,18 +200,27 @@ const FIXTURES: Record<string, Fixture> = {
   },
   Notes: {
     params: {
-      noteable_iid: listed("/projects/:project/issues?sort=asc", "iid"),
-      "merge_requests noteable_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
+      noteable_id: listed("/projects/:project/issues?sort=asc", "iid"),
+      "merge_requests noteable_id": listed("/projects/:project/merge_requests?sort=asc", "iid"),
+      "snippets noteable_id": listed(DISCUSSED_SNIPPET),
       note_id: listed("/projects/:project/issues/:issue_iid/notes?sort=asc"),
       "merge_requests note_id": listed(
         "/projects/:project/merge_requests/:merge_request_iid/notes?sort=asc",
       ),
+      "snippets note_id": ofSnippet("notes?sort=asc"),
+    },
+  },
+  Discussions: {
+    params: {
+      discussion_id: listed("/projects/:project/issues/:issue_iid/discussions"),
+      "merge_requests discussion_id": listed(
+        "/projects/:project/merge_requests/:merge_request_iid/discussions",
+      ),
+      "snippets discussion_id": ofSnippet("discussions"),
     },
   },
   "Award emoji": {
     params: {
-      target_iid: listed("/projects/:project/issues?sort=asc", "iid"),
-      "merge_requests target_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
       award_id: listed("/projects/:project/issues/:issue_iid/award_emoji"),
       "merge_requests award_id": listed(
         "/projects/:project/merge_requests/:merge_request_iid/award_emoji",
@@ -206,9 +231,20 @@ const FIXTURES: Record<string, Fixture> = {
         const note = await listed(`${request}/notes?sort=asc`)(app, fill);
         return listed(`${request}/notes/${note}/award_emoji`)(app, fill);
       },
+      "snippets award_id": ofSnippet("award_emoji"),
+      "snippets notes award_id": async (app, fill) => {
+        const note = await ofSnippet("notes?sort=asc")(app, fill);
+        return ofSnippet(`notes/${note}/award_emoji`)(app, fill);
+      },
     },
   },
-  Todos: { params: { todo_id: listed("/todos") } },
+  Todos: {
+    params: {
+      todo_id: listed("/todos"),
+      target_iid: listed("/projects/:project/issues?sort=asc", "iid"),
+      "merge_requests target_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
+    },
+  },
   Events: {
     project: (count) => ({
       pushes: byAuthors(count, (author) => ({ author, ref: "feature", commit_to: "a".repeat(40) })),
@@ -229,16 +265,26 @@ const FIXTURES: Record<string, Fixture> = {
     },
   },
   Snippets: {
+    project: (count) => ({
+      snippets: byAuthors(count, (author, index) => ({
+        title: "s",
+        file_name: "s",
+        content: "s",
+        author,
+        visibility: "public",
+        // The newest one, which lists have first.
+        ...(author === AUTHORS.at(-1) && index === count - 1 && discussed(count)),
+      })),
+    }),
     create: async (app, count) => {
       const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
       for (const as of byAuthors(count, (author) => author as Person)) {
         await post(app, "/snippets", as, json);
-        await post(app, `${PROJECT}/snippets`, as, json);
       }
     },
     params: {
       snippet_id: listed("/snippets"),
-      "projects snippet_id": listed("/projects/:project/snippets"),
+      "projects snippet_id": listed(DISCUSSED_SNIPPET),
     },
   },
   Dependencies: {

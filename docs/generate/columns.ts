@@ -21,6 +21,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   nt: ["notes"],
   nu: ["users"],
   p: ["projects"],
+  rb: ["users"],
   s: ["snippets"],
   t: ["tokens"],
   td: ["todos"],

@@ -4,6 +4,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Badges: "Images with links, for groups and projects.",
   "Group issue boards": "Boards of a group, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
+  Discussions: "Threads of comments on issues, merge requests and snippets.",
   Events: "Activity of users.",
   Groups: "Groups and subgroups.",
   Issues: "Issues of projects.",

@@ -224,6 +224,15 @@ export const omittedIf = (omitted: (value: Value) => boolean, field: Field): Fie
 /** A field that is left out of the object if it is null. */
 export const omittedIfNull = (field: Field): Field => omittedIf((value) => value === null, field);
 
+/** A field that objects leave out unless a column, or expression, is 1. */
+export const onlyIf = (column: string, { columns, bind, type, fields }: Field): Field => ({
+  columns: [column, ...columns],
+  bind: ([, ...at]) => bind(at),
+  type,
+  ...(fields && { fields }),
+  omitted: (value) => value !== 1,
+});
+
 /** An object that knows where in a row its columns are. */
 export interface BoundObject extends Bound {
   /** Its JSON text in pieces, for rows with long texts: it can be six times as long as they are. */

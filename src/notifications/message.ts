@@ -42,13 +42,13 @@ export interface Message {
 }
 
 /**
- * Writes the mail of a notification. All mails to one person about an issue or merge request form a thread (RFC 5322
+ * Writes the mail of a notification. All mails to one person about an issue, merge request or snippet form a thread (RFC 5322
  * §3.6.4): they refer to the mail about its creation, whether or not that was sent. Every attempt uses the same message
  * id, so that duplicates can be recognized.
  */
 export function compose(mail: Notification, { from, url, token }: Sender): Message {
   const { name, path, sigil } = mail.subject_type;
-  const reference = `${sigil}${mail.iid}`;
+  const reference = `${sigil}${mail.number}`;
   const host = new URL(url).hostname;
   const idOf = (thing: string) => `<${thing}-user-${mail.user_id}.${token}@${host}>`;
   const thread = idOf(`${name.replace(" ", "-")}-${mail.subject_id}`);
@@ -58,7 +58,7 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
     `${mail.author} ${VERBS[mail.action]} ${name} ${reference}: ${mail.title}`,
     ...(mail.body ? ["", shortened(mail.body)] : []),
     "",
-    `${url}/${mail.project}/-/${path}/${mail.iid}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,
+    `${url}/${mail.project}/-/${path}/${mail.number}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,
     "",
     "-- ",
     `You get this mail because ${REASONS[mail.reason]}.`,

@@ -1,7 +1,9 @@
 import { mentionsIn } from "../core/mentions.ts";
 import { readers } from "../resources/issuables/queries.ts";
-import type { IssuableType } from "../resources/issuables/type.ts";
-import { targetOf, typeNamed } from "../resources/issuables/types.ts";
+import type { NoteableType } from "../resources/issuables/type.ts";
+import { isIssuable, typeNamed } from "../resources/issuables/types.ts";
+import { noteable } from "../resources/notes/json.ts";
+import { NOTEABLE_TYPES } from "../resources/notes/noteables.ts";
 import type { Flag, Flags, Level } from "../resources/notification-settings/queries.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
@@ -43,9 +45,10 @@ export interface Notification {
   author: string;
   project: string;
   /** What the event is about; for a note, its target. */
-  subject_type: IssuableType;
+  subject_type: NoteableType;
   subject_id: number;
-  iid: number;
+  /** The number in references: within the project; for a snippet its id. */
+  number: number;
   title: string;
   note_id: number | null;
   /** The comment, or the description of what was created. */
@@ -102,7 +105,7 @@ export async function recipients(
       if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };
-    const able = new Set(await readers(db, subject.type, subject.id, candidates, today));
+    const able = new Set(await readers(db, subject.type, subject, candidates, today));
     notified.push(...chosen.filter(({ id }) => able.has(id)));
   }
   return notified;
@@ -120,7 +123,7 @@ export async function findNotification(
   const event = await findEvent(db, eventId);
   const subject = event && (await subjectOf(db, event));
   if (!subject) return undefined;
-  const [reader] = await readers(db, subject.type, subject.id, { ids: [user] }, today);
+  const [reader] = await readers(db, subject.type, subject, { ids: [user] }, today);
   const [person] = reader === undefined ? [] : await settingsOf(db, event.project_id, [user]);
   if (!person) return undefined;
   const found = await db.one<{ author: string; project: string }>(
@@ -137,20 +140,22 @@ export async function findNotification(
       action: event.action,
       subject_type: subject.type,
       subject_id: subject.id,
-      iid: subject.iid,
+      number: subject.number,
       title: subject.title,
-      note_id: event.target_type === "Note" ? event.target_id : null,
+      note_id: subject.noteId,
       body: subject.body,
     }
   );
 }
 
-/** The subject of an event: an issuable; for comments, the one commented on. */
+/** The subject of an event: an issuable; for comments, what is commented on. */
 interface Subject {
-  type: IssuableType;
+  type: NoteableType;
   id: number;
-  iid: number;
+  number: number;
   title: string;
+  /** The comment's. */
+  noteId: number | null;
   /** The comment, or the description of what was created. */
   body: string | null;
 }
@@ -168,24 +173,24 @@ async function subjectOf(
     );
     if (!found) return undefined;
     const { iid, title, description } = found;
-    return { type, id, iid, title, body: action === "created" ? description : null };
+    const body = action === "created" ? description : null;
+    return { type, id, number: iid, title, noteId: null, body };
   }
   if (className !== "Note") return undefined;
   const note = await db.one<{
     body: string;
     class_name: string;
     id: number;
-    iid: number;
+    number: number;
     title: string;
   }>(NOTE, [id]);
-  const noteable = note && typeNamed(note.class_name);
-  return (
-    noteable && { type: noteable, id: note.id, iid: note.iid, title: note.title, body: note.body }
-  );
+  if (!note) return undefined;
+  const { class_name, ...subject } = note;
+  const commented = NOTEABLE_TYPES.find((one) => one.className === class_name) as NoteableType;
+  return { type: commented, noteId: id, ...subject };
 }
 
-const noteable = targetOf("nt");
-const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id} as id, ${noteable.iid} as iid,
+const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id} as id, ${noteable.number} as number,
     ${noteable.title} as title
   from notes nt ${noteable.joins} where nt.id = ?`;
 
@@ -198,7 +203,7 @@ async function tiesOf(
   event: NotifiableEvent,
   { type, id, title, body }: Subject,
 ): Promise<Map<number, Set<Tie>>> {
-  const { table, column, prefix } = type;
+  const { table, column } = type;
   const created = event.action === "created";
   const ties = new Map<number, Set<Tie>>();
   const tie = (rows: readonly Value[][]) => {
@@ -208,28 +213,37 @@ async function tiesOf(
       else ties.set(userId as number, new Set([why as Tie]));
     }
   };
-  // Participants are the author, assignees, and users who had commented or were mentioned by then. Then subscriptions.
+  // Participants are the author and users who had commented by then.
   tie(
     await db.rows(
       `select author_id, 'participating' from ${table} where id = ? and author_id is not null
-       union select user_id, 'participating' from ${prefix}_assignees where ${column} = ?
        union select author_id, 'participating' from notes
-         where ${column} = ? and system = 0 and author_id is not null and created_at <= ?
-       union select user_id, 'participating' from todos
-         where ${column} = ? and action in ('mentioned', 'directly_addressed') and created_at <= ?
-       union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
-         from ${prefix}_subscriptions where ${column} = ?`,
-      [id, id, id, event.created_at, id, event.created_at, id],
+         where ${column} = ? and system = 0 and author_id is not null and created_at <= ?`,
+      [id, id, event.created_at],
     ),
   );
-  if (created) {
+  if (isIssuable(type)) {
+    // So are assignees, and users who had been mentioned by then. Then subscriptions.
+    const { prefix } = type;
     tie(
       await db.rows(
-        `select ls.user_id, 'subscribed' from label_subscriptions ls
-         join ${prefix}_labels x on x.label_id = ls.label_id where x.${column} = ?`,
-        [id],
+        `select user_id, 'participating' from ${prefix}_assignees where ${column} = ?
+         union select user_id, 'participating' from todos
+           where ${column} = ? and action in ('mentioned', 'directly_addressed') and created_at <= ?
+         union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
+           from ${prefix}_subscriptions where ${column} = ?`,
+        [id, id, event.created_at, id],
       ),
     );
+    if (created) {
+      tie(
+        await db.rows(
+          `select ls.user_id, 'subscribed' from label_subscriptions ls
+           join ${prefix}_labels x on x.label_id = ls.label_id where x.${column} = ?`,
+          [id],
+        ),
+      );
+    }
   }
   // Users whose settings may include any event of the project; global settings count only for its members.
   const above = `select a.ancestor_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id

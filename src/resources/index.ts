@@ -4,6 +4,7 @@ import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
+import { discussionResource } from "./discussions/index.ts";
 import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -28,6 +29,7 @@ export const resources: readonly Resource[] = [
   badgeResource,
   boardResource,
   dependencyResource,
+  discussionResource,
   eventResource,
   groupResource,
   issueResource,

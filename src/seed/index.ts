@@ -27,6 +27,7 @@ import {
   notificationSettingsPart,
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { snippetsPart } from "../resources/snippets/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
 import { tokensPart } from "../resources/tokens/seed.ts";
 import { usersPart } from "../resources/users/seed.ts";
@@ -34,11 +35,11 @@ import { wikiAttachmentsPart, wikiPart } from "../resources/wikis/seed.ts";
 import type { Store } from "../store/port.ts";
 
 // The parts of a seed by attribute, nested as in seed files, in the order of insertion. `Seed` has their types.
-const inIssuable = {
+const inNoteable = {
   notes: notesPart({ award_emoji: awardEmojiPart }),
   award_emoji: awardEmojiPart,
-  todos: todosPart,
 };
+const inIssuable = { ...inNoteable, todos: todosPart };
 const inSource = {
   members: membersPart,
   notification_settings: notificationSettingsPart,
@@ -54,6 +55,7 @@ const inProject = {
   pushes: pushesPart,
   issues: issuesPart(inIssuable),
   merge_requests: mergeRequestsPart(inIssuable),
+  snippets: snippetsPart(inNoteable),
 };
 const inGroup = { ...inSource, boards: boardsPart, projects: projectsPart(inProject) };
 const inSeed = {
@@ -81,6 +83,7 @@ const COUNTED = [
   "dependencies",
   "issues",
   "merge_requests",
+  "snippets",
   "notes",
   "todos",
   "award_emoji",

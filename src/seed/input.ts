@@ -13,6 +13,7 @@ import type { SourceSeed } from "../resources/namespaces/seed.ts";
 import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { SnippetSeed } from "../resources/snippets/seed.ts";
 import type { TokenSeed } from "../resources/tokens/seed.ts";
 import type { UserSeed } from "../resources/users/seed.ts";
 import type { WikiAttachmentSeed, WikiPageSeed } from "../resources/wikis/seed.ts";
@@ -60,12 +61,17 @@ interface FullProject extends ProjectSeed, InSource {
   issues?: (IssueSeed & InIssuable)[] | undefined;
   merge_requests?: (MergeRequestSeed & InIssuable)[] | undefined;
   pushes?: PushSeed[] | undefined;
+  snippets?: (SnippetSeed & InNoteable)[] | undefined;
+}
+
+/** What belongs to issues, merge requests and snippets. */
+interface InNoteable {
+  notes?: FullNote[] | undefined;
+  award_emoji?: AwardEmojiSeed | undefined;
 }
 
 /** What belongs to issues and to merge requests. */
-interface InIssuable {
-  notes?: FullNote[] | undefined;
-  award_emoji?: AwardEmojiSeed | undefined;
+interface InIssuable extends InNoteable {
   /** User names of people with a todo for it, which is done if it is no longer open. */
   todos?: string[] | undefined;
 }

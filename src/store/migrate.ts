@@ -5,7 +5,8 @@ import { type Database, type Reader, type Store, StoreError } from "./port.ts";
  *
  * `id` sorts by age: a date, a number, a name (`"20261121-01-users"`). `sql` contains statements, each ending with `;`
  * at the end of a line, in the subset both engines share, with placeholders for four types that differ: `$id` (a key
- * that is never reused), `$int`, `$text` (sorted by code point) and `$bytes`.
+ * that is never reused), `$int`, `$text` (sorted by code point) and `$bytes`. A statement that begins with `$sqlite` or
+ * `$postgres` runs only there: SQLite can't drop a constraint without copying its table.
  */
 export interface Migration {
   id: string;
@@ -101,7 +102,9 @@ async function apply(
   now: number,
 ): Promise<void> {
   for (const statement of inDialect(dialect, migration.sql).split(/;\s*(?:\n|$)/)) {
-    if (statement.trim() !== "") await db.run(statement);
+    const [only, engine] = /^\s*\$(sqlite|postgres)\b/.exec(statement) ?? ["", dialect];
+    const sql = statement.slice(only.length).trim();
+    if (sql !== "" && engine === dialect) await db.run(sql);
   }
   await db.run("insert into schema_migrations (id, applied_at) values (?, ?)", [migration.id, now]);
 }

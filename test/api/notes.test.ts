@@ -40,7 +40,10 @@ describe.each([
       system: false,
       noteable_id: target.id,
       noteable_type: type,
+      project_id: target.project_id,
       resolvable: false,
+      confidential: false,
+      internal: false,
       noteable_iid: 1,
     });
     expect((await app.call(`GET ${path}/${made.id}`, { as: "guest" })).json).toEqual(made);

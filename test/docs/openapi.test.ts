@@ -51,6 +51,7 @@ beforeAll(async () => {
     [`${project}/snippets`, { title: "t", file_name: "f", content: "c", visibility: "public" }],
     [`${project}/merge_requests/1/award_emoji`, { name: "heart" }],
     [`${project}/merge_requests/1/notes/2/award_emoji`, { name: "heart" }],
+    [`${project}/snippets/1/notes/4/award_emoji`, { name: "heart" }],
     ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],
     [`${project}/fork`, { namespace: "ada", path: "fork" }],
     ["/applications", { name: "a", redirect_uri: "https://a.example.com", scopes: "api" }],
@@ -76,11 +77,13 @@ function addressesOf(path: string): string[] {
   const own = path
     .replace("{id}", id)
     .replace("{slug}", "guides%2FHome")
-    .replace(/\{(board_id|\w*iid)\}/, "1");
+    .replace(/\{(board_id|noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6];
-  return ids.flatMap((first) =>
-    ids.map((second) => own.replace(/\{\w+\}/, String(first)).replace(/\{\w+\}/, String(second))),
-  );
+  const filled = (text: string, number: number) =>
+    text.replace(/\{(\w+)\}/, (_, name) =>
+      name === "discussion_id" ? number.toString(16).padStart(40, "0") : String(number),
+    );
+  return ids.flatMap((first) => ids.map((second) => filled(filled(own, first), second)));
 }
 
 /** Required queries by the last segment of a path. */

@@ -71,6 +71,9 @@ const FROZEN: Record<string, string> = {
   "20261122-70-ghost": "6ca00395c3d3245f9c848bf03bc7b6ccea378d6924f18d724b36adf1f662adba",
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
+  "20261122-82-award-emoji-of-snippets":
+    "17dc6b0db9d38d5a2aa7d26a5282fe3a8e28b91c70b62a438bd5a933330f81b4",
+  "20261122-82-discussions": "9bc5c43f5ca0239f1edd360cbac2fdc3b4009602051ca43cb0a9ad0b53d50c8a",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -145,6 +148,18 @@ describe("migrate", () => {
       [two.id, 2000],
     ]);
     await expect((async () => store.rows("select 1 from three"))()).rejects.toThrow("three");
+  });
+
+  it("runs a statement for one engine only there", async () => {
+    const apart: Migration = {
+      id: "20260101-01-apart",
+      sql: `create table apart (name $text);
+$sqlite insert into apart (name) values ('sqlite');
+$postgres insert into apart (name) values ('postgres');
+`,
+    };
+    await migrate(store, [apart], 0);
+    expect(await store.rows("select name from apart")).toEqual([[engine]]);
   });
 
   it("supports the column types that both engines share", async () => {
@@ -222,6 +237,61 @@ describe("released migrations", () => {
       ['{"event":3}', 0, 7, null, null],
       ['{"event":2,"user":1,"reason":"custom"}', 3, 9, "no", null],
     ]);
+  });
+
+  it("keep notes with their emoji and todos, and never give an id again", async () => {
+    const last = "20261122-82";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        "insert into users (username, name, email, created_at, updated_at) values ('a', 'A', 'a', 0, 0)",
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0)`,
+        "insert into issues (iid, project_id, title, created_at, updated_at) values (1, 1, 'i', 0, 0)",
+        `insert into notes (project_id, issue_id, author_id, body, created_at, updated_at)
+         values (1, 1, 1, 'one', 2, 3), (1, 1, null, 'two', 4, 5), (1, 1, 1, 'gone', 6, 7)`,
+        "delete from notes where id = 3",
+        `insert into award_emoji (name, user_id, issue_id, note_id, created_at, updated_at)
+         values ('tada', 1, 1, null, 0, 0), ('heart', 1, null, 2, 0, 0)`,
+        `insert into todos (user_id, project_id, issue_id, note_id, author_id, action, created_at, updated_at)
+         values (1, 1, 1, 1, 1, 'mentioned', 0, 0), (1, 1, 1, null, 1, 'marked', 0, 0)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(
+      await store.rows(
+        `select id, issue_id, author_id, body, thread_id, reply, internal, created_at, updated_at
+         from notes order by id`,
+      ),
+    ).toEqual([
+      [1, 1, 1, "one", null, 0, 0, 2, 3],
+      [2, 1, null, "two", null, 0, 0, 4, 5],
+    ]);
+    expect(await store.rows("select id, issue_id, note_id from award_emoji order by id")).toEqual([
+      [1, 1, null],
+      [2, null, 2],
+    ]);
+    expect(await store.rows("select id, note_id from todos order by id")).toEqual([
+      [1, 1],
+      [2, null],
+    ]);
+    const added = await store.transaction(async (db) => {
+      await db.run("delete from notes where id = 2");
+      return db.rows(
+        `insert into notes (project_id, issue_id, body, created_at, updated_at)
+         values (1, 1, 'new', 0, 0) returning id`,
+      );
+    });
+    expect(added).toEqual([[4]]);
+    expect(await store.rows("select id from award_emoji")).toEqual([[1]]);
   });
 
   it("index every foreign key, so that deleting a parent doesn't scan whole tables", async () => {

@@ -37,6 +37,9 @@ export function floorOf({ caller }: Viewer): number {
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
 }
 
+/** {@link floorOf} each user, as SQL. */
+const EACH_FLOOR = `case when v.external = 1 then ${VISIBILITIES.internal} else ${VISIBILITIES.private} end`;
+
 /** Whether the caller can read a group or project, including its code, without membership. */
 export function isOpenTo(viewer: Viewer, { visibility }: { readonly visibility: number }): boolean {
   return visibility > floorOf(viewer);
@@ -57,8 +60,7 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
 function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
   if ("each" in viewer) {
     const { sql, values } = memberProjects(viewer, role);
-    const floor = `case when v.external = 1 then ${VISIBILITIES.internal} else ${VISIBILITIES.private} end`;
-    return { sql: `(v.admin = 1 or p.visibility > ${floor} or ${sql})`, values };
+    return { sql: `(v.admin = 1 or p.visibility > ${EACH_FLOOR} or ${sql})`, values };
   }
   if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
   if (!viewer.caller) return { sql: "p.visibility > ?", values: [floorOf(viewer)] };
@@ -120,6 +122,53 @@ export function visibleIssues(viewer: Viewer | EachUser): Condition {
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const { sql, values } = visibleCode(viewer);
   return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
+}
+
+/**
+ * The condition under which the viewer may read a row `s` of snippets without being a member of its project: because of
+ * its visibility, or as its author.
+ */
+export function openSnippets(viewer: Viewer | EachUser): Condition {
+  const id = idOf(viewer);
+  if ("each" in viewer) {
+    return {
+      sql: `(v.admin = 1 or s.visibility > ${EACH_FLOOR} or s.author_id = ${id.sql})`,
+      values: [],
+    };
+  }
+  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  return {
+    sql: `(s.visibility > ? or s.author_id = ${id.sql})`,
+    values: [floorOf(viewer), ...id.values],
+  };
+}
+
+/**
+ * The condition under which the viewer may read a row `s` of snippets of a project `p` they can read. Snippets must be
+ * enabled; members read all of them.
+ */
+export function visibleSnippets(viewer: Viewer | EachUser): Condition {
+  const [open, member] = [openSnippets(viewer), memberProjects(viewer)];
+  return {
+    sql: `(p.snippets_enabled = 1 and (${open.sql} or ${member.sql}))`,
+    values: [...open.values, ...member.values],
+  };
+}
+
+/**
+ * The condition under which the viewer may read a row `nt` of notes on something they can read. As in GitLab, only
+ * reporters and above, and administrators, read internal notes.
+ */
+export function visibleNotes(viewer: Viewer | EachUser): Condition {
+  const isEach = "each" in viewer;
+  if (!isEach && viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!isEach && !viewer.caller) return { sql: "nt.internal = 0", values: [] };
+  const reporter = memberProjects(viewer, "reporter");
+  return {
+    sql: `(nt.internal = 0 ${isEach ? "or v.admin = 1" : ""}
+      or exists (select 1 from projects p where p.id = nt.project_id and ${reporter.sql}))`,
+    values: reporter.values,
+  };
 }
 
 /** The condition under which the caller may read a row `n` of namespaces that is a group. */

@@ -4,16 +4,17 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { findIssuable, isLockedOut } from "../issuables/rules.ts";
+import { isLockedOut } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
-import type { IssuableType } from "../issuables/type.ts";
-import { ISSUABLE_TYPES, targetOf } from "../issuables/types.ts";
-import * as notes from "../notes/queries.ts";
+import type { NoteableType } from "../issuables/type.ts";
+import { isIssuable, targetOf } from "../issuables/types.ts";
+import { NOTEABLE_TYPES } from "../notes/noteables.ts";
+import { findNote, findNoteable } from "../notes/rules.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as awards from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const issuable = targetOf("ae");
+const target = targetOf("ae", NOTEABLE_TYPES);
 
 const awardEmoji = presenter({
   id: field.integer("ae.id"),
@@ -21,8 +22,8 @@ const awardEmoji = presenter({
   user: field.nested(userSummaryFields),
   created_at: field.instant("ae.created_at"),
   updated_at: field.instant("ae.updated_at"),
-  awardable_id: field.integer(`coalesce(${issuable.id}, ae.note_id)`),
-  awardable_type: field.text(`coalesce(${issuable.className}, 'Note')`),
+  awardable_id: field.integer(`coalesce(${target.id}, ae.note_id)`),
+  awardable_type: field.text(`coalesce(${target.className}, 'Note')`),
 });
 
 const ALIASES: Readonly<Record<string, string>> = { "+1": "thumbsup", "-1": "thumbsdown" };
@@ -32,34 +33,32 @@ function refused(reason: string) {
   return notFound(`Award Emoji {:name=>["${reason}"]}`);
 }
 
-type In = Pick<Context, "source" | "viewer"> & { db: Reader; input: { target_iid: number } };
+type In = Pick<Context, "source" | "viewer"> & { db: Reader; input: { noteable_id: number } };
 
-/** Finds the path's issuable or, with a `note_id`, one of its notes. */
+/** Finds the path's issue, merge request or snippet or, with a `note_id`, one of its notes. */
 async function findAwardable(
   context: In & { input: { note_id?: number } },
-  type: IssuableType,
+  type: NoteableType,
 ): Promise<awards.Awardable & { lockedOut: boolean; targetId: number }> {
-  const { db, source, input } = context;
-  const target = await findIssuable(context, type, input.target_iid);
+  const { source, input } = context;
+  const target = await findNoteable(context, type, input.noteable_id);
   const known = { lockedOut: isLockedOut(source, target), targetId: target.id };
   if (input.note_id === undefined) return { column: type.column, id: target.id, ...known };
-  const note = await notes.find(db, type, target.id, input.note_id);
-  if (!note) throw notFound();
-  return { column: "note_id", id: note.id, ...known };
+  return { column: "note_id", id: (await findNote(context, target, input.note_id)).id, ...known };
 }
 
 /** The list of names is long, so it is loaded with the first emoji given. */
 const knownNames = async () => (await import("./names.ts")).NAMES;
 
-function routesOf(type: IssuableType, on: "target" | "note", what: string) {
+function routesOf(type: NoteableType, on: "target" | "note", what: string) {
   const { del, get, list, post } = routes({
     source: "project",
-    path: `/${type.path}/:target_iid${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
+    path: `/${type.path}/:noteable_id${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
     features: [type.path],
     whenDisabled: type.whenDisabled,
   });
   const awardable = {
-    target_iid: param.recordId(),
+    noteable_id: param.recordId(),
     ...((on === "note" ? { note_id: param.recordId() } : {}) as {
       note_id: param.Attribute<number>;
     }),
@@ -105,7 +104,7 @@ function routesOf(type: IssuableType, on: "target" | "note", what: string) {
         const userId = caller.id;
         const id = await awards.insert(db, to, { name, user_id: userId }, now);
         if (id === undefined) throw refused("has already been taken");
-        await todos.resolve(db, type, to.targetId, userId, now);
+        if (isIssuable(type)) await todos.resolve(db, type, to.targetId, userId, now);
         return awards.row(db, presenter, id);
       },
     }),
@@ -124,11 +123,11 @@ function routesOf(type: IssuableType, on: "target" | "note", what: string) {
   ];
 }
 
-/** Emoji given to issuables and their notes. */
+/** Emoji given to issues, merge requests and snippets, and to their notes. */
 export const awardEmojiResource: Resource = {
   name: "Award emoji",
   migrations,
-  routes: ISSUABLE_TYPES.flatMap((type) => [
+  routes: NOTEABLE_TYPES.flatMap((type) => [
     ...routesOf(type, "target", type.one),
     ...routesOf(type, "note", `a note on ${type.one}`),
   ]),

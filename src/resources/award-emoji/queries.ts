@@ -1,17 +1,17 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { IssuableType } from "../issuables/type.ts";
+import type { NoteableType } from "../issuables/type.ts";
 
-/** The issuable or note an emoji was given to. */
+/** The issue, merge request, snippet or note an emoji was given to. */
 export interface Awardable {
-  column: IssuableType["column"] | "note_id";
+  column: NoteableType["column"] | "note_id";
   id: number;
 }
 
 const AWARDS = "award_emoji ae join users u on u.id = ae.user_id";
 
-/** The emoji given to an issuable or note, oldest first. */
+/** The emoji given to one of these, oldest first. */
 export function list(
   db: Reader,
   presenter: Presenter,

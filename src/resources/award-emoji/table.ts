@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Emoji given to issues, merge requests and notes: exactly one of the three ids is set. */
+/** Emoji given to issues, merge requests, snippets and notes: exactly one of the four ids is set. */
 export const migrations: Migration[] = [
   {
     id: "20261121-17-award-emoji",
@@ -19,6 +19,13 @@ create unique index award_emoji_of_issue on award_emoji (issue_id, name, user_id
 create unique index award_emoji_of_merge_request on award_emoji (merge_request_id, name, user_id) where merge_request_id is not null;
 create unique index award_emoji_of_note on award_emoji (note_id, name, user_id) where note_id is not null;
 create index award_emoji_by_user on award_emoji (user_id);
+`,
+  },
+  {
+    id: "20261122-82-award-emoji-of-snippets",
+    sql: `
+alter table award_emoji add column snippet_id $int references snippets (id) on delete cascade;
+create unique index award_emoji_of_snippet on award_emoji (snippet_id, name, user_id) where snippet_id is not null;
 `,
   },
 ];

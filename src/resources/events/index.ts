@@ -44,8 +44,11 @@ const note = field.nested({
   author: field.nested(userFields("nu")),
   created_at: field.instant("nt.created_at"),
   system: field.flag("nt.system"),
-  noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id)"),
-  noteable_type: field.text("case when nt.issue_id is null then 'MergeRequest' else 'Issue' end"),
+  noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id, nt.snippet_id)"),
+  noteable_type: field.text(
+    `case when nt.issue_id is not null then 'Issue' when nt.merge_request_id is not null then 'MergeRequest'
+      else 'Snippet' end`,
+  ),
   noteable_iid: field.integer("coalesce(i.iid, mr.iid)"),
 });
 

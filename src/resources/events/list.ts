@@ -3,7 +3,9 @@ import {
   type Viewer,
   visibleCode,
   visibleIssues,
+  visibleNotes,
   visibleProjects,
+  visibleSnippets,
 } from "../../core/access/visibility.ts";
 import {
   countUpTo,
@@ -44,6 +46,7 @@ const EVENTS = `events e join projects p on p.id = e.project_id
   left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
   left join merge_requests mr
     on mr.id = case when e.target_type = 'MergeRequest' then e.target_id else nt.merge_request_id end
+  left join snippets s on s.id = nt.snippet_id
   left join milestones ms on e.target_type = 'Milestone' and ms.id = e.target_id
   left join users nu on nu.id = nt.author_id`;
 
@@ -258,11 +261,12 @@ async function countAll(
 /** Events are visible to callers who may read their target; events about disabled features to nobody. */
 function visibleTargets(viewer: Viewer): Condition {
   const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
+  const [snippet, note] = [visibleSnippets(viewer), visibleNotes(viewer)];
   return {
-    sql: `(i.id is null or ${issue.sql}) and (mr.id is null or p.merge_requests_enabled = 1)
+    sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or p.merge_requests_enabled = 1)
       and (ms.id is null or p.issues_enabled = 1 or p.merge_requests_enabled = 1)
       and ((e.action <> 'pushed' and nt.merge_request_id is null
         and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
-    values: [...issue.values, ...code.values],
+    values: [...issue.values, ...snippet.values, ...note.values, ...code.values],
   };
 }

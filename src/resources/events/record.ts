@@ -207,7 +207,7 @@ export async function removeOlder(db: Database, than: number, batch: number): Pr
 /** Removes the events about something that is about to be deleted, and about its notes. */
 export async function forget(
   db: Database,
-  target: { type: "issue" | "merge_request" | "note"; id: number },
+  target: { type: "issue" | "merge_request" | "snippet" | "note"; id: number },
 ): Promise<void> {
   const removed: Value[][] = [];
   if (target.type !== "note") {

@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { visibleNotes } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
@@ -55,11 +56,12 @@ export async function embed(
   type: IssuableType,
   rows: Value[][],
 ): Promise<void> {
-  const { db, presenter, view } = context;
+  const { db, presenter, view, viewer } = context;
   const { column, prefix } = type;
   if (rows.length === 0 || !("labels" in presenter.fields)) return;
   const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const readable = visibleNotes(viewer);
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted] = await Promise.all([
     db.rows(
@@ -73,13 +75,13 @@ export async function embed(
       among.values,
     ),
     db.rows(
-      `select ${column}, 'notes', count(*) from notes
-       where ${column} in (${among.sql}) and system = 0 group by ${column}
+      `select ${column}, 'notes', count(*) from notes nt
+       where ${column} in (${among.sql}) and system = 0 and ${readable.sql} group by ${column}
        union all
        select ${column}, name, count(*) from award_emoji
        where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
        group by ${column}, name`,
-      [...among.values, ...among.values],
+      [...among.values, ...readable.values, ...among.values],
     ),
   ]);
   const labels = gather(labelled, ([name]) => JSON.stringify(name));

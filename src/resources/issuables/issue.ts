@@ -46,6 +46,7 @@ export const ISSUE: IssuableType = {
   table: "issues",
   alias: "i",
   column: "issue_id",
+  number: "iid",
   prefix: "issue",
   className: "Issue",
   path: "issues",

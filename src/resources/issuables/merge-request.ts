@@ -68,6 +68,7 @@ export const MERGE_REQUEST: IssuableType = {
   table: "merge_requests",
   alias: "mr",
   column: "merge_request_id",
+  number: "iid",
   prefix: "merge_request",
   className: "MergeRequest",
   path: "merge_requests",

@@ -59,7 +59,7 @@ export async function plan(
   if (wanted === undefined) return;
   const userIds = [...new Set([wanted ?? []].flat())].filter((userId) => userId > 0);
   const before = await issuables.assigneesOf(db, type, id);
-  const readers = await issuables.readers(db, type, id, { ids: userIds }, viewer.today);
+  const readers = await issuables.readers(db, type, { id }, { ids: userIds }, viewer.today);
   await issuables.replaceAssignees(db, type, id, readers);
   const added = readers.filter((userId) => !before.includes(userId));
   const about = { projectId: source.id, id };

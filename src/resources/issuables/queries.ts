@@ -1,8 +1,8 @@
-import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { all } from "../../store/conditions.ts";
+import { type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { IssuableType } from "./type.ts";
+import type { IssuableType, NoteableType } from "./type.ts";
 
 /** The columns of an issuable that handlers use. */
 export interface Issuable {
@@ -45,21 +45,26 @@ export async function find(
 const USERS = 1000;
 
 /**
- * Which of these users may read an issuable and its project. The conditions are those of lists, checked for many users
- * in one statement.
+ * Which of these users may read an issuable or snippet, its project and, if it is about one, its note. The conditions
+ * are those of lists, checked for many users in one statement.
  *
  * @param today `YYYY-MM-DD`: memberships that expire on or before it have ended
  * @returns the ids of active users who may read it, in ascending order
  */
 export async function readers(
   db: Reader,
-  { table, alias, visible }: IssuableType,
-  id: number,
+  { table, alias, visible }: NoteableType,
+  { id, noteId }: { id: number; noteId?: number | null | undefined },
   who: { ids: readonly number[] } | { usernames: readonly string[] },
   today: string,
 ): Promise<number[]> {
   const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
-  const conditions = all([visibleProjects({ each: "v", today }), visible({ each: "v", today })]);
+  const each = { each: "v", today } as const;
+  const conditions = all([
+    visibleProjects(each),
+    visible(each),
+    noteId == null ? undefined : visibleNote(noteId, visibleNotes(each)),
+  ]);
   const able: number[] = [];
   for (let start = 0; start < wanted.length; start += USERS) {
     const among = placeholders(wanted.slice(start, start + USERS));
@@ -71,6 +76,13 @@ export async function readers(
     able.push(...found.map(([userId]) => userId as number));
   }
   return able.sort((one, other) => one - other);
+}
+
+function visibleNote(noteId: number, { sql, values }: Condition): Condition {
+  return {
+    sql: `exists (select 1 from notes nt where nt.id = ? and ${sql})`,
+    values: [noteId, ...values],
+  };
 }
 
 /** Whether a user is an assignee. */

@@ -6,40 +6,53 @@ import type { Context } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-/**
- * A type of issuable, as GitLab calls what issues and merge requests have in common: how its tables, words and answers
- * differ from those of the others.
- */
-export interface IssuableType {
-  readonly table: "issues" | "merge_requests";
+/** A type of record that notes are written on: how its table and its words differ from those of the others. */
+export interface NoteableType {
+  readonly table: "issues" | "merge_requests" | "snippets";
   /** The alias of the table in queries. */
-  readonly alias: "i" | "mr";
+  readonly alias: "i" | "mr" | "s";
   /** The column with which tables for all types refer to this one. */
-  readonly column: "issue_id" | "merge_request_id";
-  /** Prefix of the tables of assignees, labels and subscriptions; in lists of events the name of the target's type. */
-  readonly prefix: "issue" | "merge_request";
+  readonly column: "issue_id" | "merge_request_id" | "snippet_id";
+  /** The column with the number in URL paths and in references: within its project, or the id. */
+  readonly number: "iid" | "id";
+  /** In lists of events the name of the target's type. */
+  readonly prefix: "issue" | "merge_request" | "snippet";
   /** The class name in answers. */
-  readonly className: "Issue" | "MergeRequest";
+  readonly className: "Issue" | "MergeRequest" | "Snippet";
   /** Their segment in URL paths, and the project's feature. */
-  readonly path: "issues" | "merge_requests";
-  /** The path parameter with their number in the project. */
-  readonly parameter: "issue_iid" | "merge_request_iid";
-  /** The character before that number in references. */
-  readonly sigil: "#" | "!";
+  readonly path: "issues" | "merge_requests" | "snippets";
+  /** The character before the number in references. */
+  readonly sigil: "#" | "!" | "$";
   /** What one is called: `issue`. */
   readonly name: string;
   /** One of them, in words: `an issue`. */
   readonly one: string;
-  /** Several of them, in words: `issues`. */
-  readonly many: string;
   /** What reading routes do if the project has the feature disabled: see `SharedOfSource` in core/resource.ts. */
   readonly whenDisabled: "refuse" | "leave out";
+  /** The condition under which the caller may read a row in a project `p` they can read. */
+  readonly visible: (viewer: Viewer | EachUser) => Condition;
+}
+
+/**
+ * A type of issuable, as GitLab calls what issues and merge requests have in common: how its tables, words and answers
+ * differ from those of the others.
+ */
+export interface IssuableType extends NoteableType {
+  readonly table: "issues" | "merge_requests";
+  readonly alias: "i" | "mr";
+  readonly column: "issue_id" | "merge_request_id";
+  /** Also the prefix of the tables of assignees, labels and subscriptions. */
+  readonly prefix: "issue" | "merge_request";
+  readonly className: "Issue" | "MergeRequest";
+  readonly path: "issues" | "merge_requests";
+  /** The path parameter with their number in the project. */
+  readonly parameter: "issue_iid" | "merge_request_iid";
+  /** Several of them, in words: `issues`. */
+  readonly many: string;
   /** Whether reading routes accept CI job tokens. */
   readonly jobTokens?: true;
   /** The tables a row is presented from. */
   readonly from: string;
-  /** The condition under which the caller may read a row in a project `p` they can read. */
-  readonly visible: (viewer: Viewer | EachUser) => Condition;
   /** One of them in a list. */
   readonly listed: Presenter;
   /** One alone: only then `subscribed` says whether the caller is. */
@@ -49,7 +62,7 @@ export interface IssuableType {
 }
 
 /** What presenting issuables depends on. */
-export interface Presenting extends Pick<Context, "presenter" | "view" | "tier"> {
+export interface Presenting extends Pick<Context, "presenter" | "view" | "viewer" | "tier"> {
   readonly db: Reader;
   /** The project or group of the request's path, if there is one. */
   readonly source?: Source | undefined;

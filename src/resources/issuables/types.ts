@@ -1,6 +1,6 @@
 import { ISSUE } from "./issue.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
-import type { IssuableType } from "./type.ts";
+import type { IssuableType, NoteableType } from "./type.ts";
 
 /** All types of issuables. A new one is added here. */
 export const ISSUABLE_TYPES: readonly IssuableType[] = [ISSUE, MERGE_REQUEST];
@@ -10,17 +10,22 @@ export function typeNamed(className: unknown): IssuableType | undefined {
   return ISSUABLE_TYPES.find((type) => type.className === className);
 }
 
+/** Whether it is a type of issuable. */
+export function isIssuable(type: NoteableType): type is IssuableType {
+  return (ISSUABLE_TYPES as readonly NoteableType[]).includes(type);
+}
+
 /**
- * SQL about the issuable that a row refers to, for a table with one column for each type, of which one is set.
+ * SQL about the record that a row refers to, for a table with one column for each type, of which one is set.
  *
  * @param alias the table's alias in the query
+ * @param types the types. Default: those of issuables
  */
-export function targetOf(alias: string) {
-  const each = (write: (type: IssuableType) => string) => ISSUABLE_TYPES.map(write);
-  const first = (column: string) =>
-    `coalesce(${each((type) => `${type.alias}.${column}`).join(", ")})`;
+export function targetOf(alias: string, types: readonly NoteableType[] = ISSUABLE_TYPES) {
+  const each = (write: (type: NoteableType) => string) => types.map(write);
+  const numbered = types.filter(({ number }) => number === "iid");
   return {
-    /** Joins the issuables' tables. */
+    /** Joins the types' tables. */
     joins: each(
       (type) =>
         `left join ${type.table} ${type.alias} on ${type.alias}.id = ${alias}.${type.column}`,
@@ -28,7 +33,8 @@ export function targetOf(alias: string) {
     id: `coalesce(${each(({ column }) => `${alias}.${column}`).join(", ")})`,
     className: `case ${each(({ column, className }) => `when ${alias}.${column} is not null then '${className}'`).join(" ")} end`,
     /** With {@link joins}. */
-    iid: first("iid"),
-    title: first("title"),
+    iid: `coalesce(${numbered.map((type) => `${type.alias}.iid`).join(", ")})`,
+    number: `coalesce(${each((type) => `${type.alias}.${type.number}`).join(", ")})`,
+    title: `coalesce(${each((type) => `${type.alias}.title`).join(", ")})`,
   };
 }

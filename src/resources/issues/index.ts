@@ -103,7 +103,7 @@ async function move(
     db,
     ISSUE,
     copy.id,
-    await issuables.readers(db, ISSUE, copy.id, { ids: assignees }, viewer.today),
+    await issuables.readers(db, ISSUE, copy, { ids: assignees }, viewer.today),
   );
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);

@@ -1,11 +1,14 @@
+import { type Viewer, visibleNotes } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { IssuableType } from "../issuables/type.ts";
-import { targetOf } from "../issuables/types.ts";
+import type { IssuableType, NoteableType } from "../issuables/type.ts";
+import { noteable, RESOLVABLE } from "./json.ts";
 
-const NOTES = `notes nt left join users u on u.id = nt.author_id ${targetOf("nt").joins}`;
+/** The tables a note is presented from. */
+export const NOTES = `notes nt left join users u on u.id = nt.author_id left join users rb on rb.id = nt.resolved_by_id
+  ${noteable.joins}`;
 
 /** A note as stored. */
 export interface Note {
@@ -13,22 +16,30 @@ export interface Note {
   author_id: number | null;
   body: string;
   system: number;
+  /** The id of the note its thread began with; null if it stands alone. */
+  thread_id: number | null;
+  /** 0 for the first note of a discussion. */
+  reply: number;
+  resolvable: number;
   updated_at: number;
 }
 
-/** The notes of an issuable. */
+/** The notes of a record that the caller may read. */
 export function list(
   db: Reader,
-  { column }: IssuableType,
+  { column }: NoteableType,
   presenter: Presenter,
   page: Page,
   id: number,
+  viewer: Viewer,
   { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
 ): Promise<RowPage> {
+  const visible = visibleNotes(viewer);
+  const where = `where nt.${column} = ? and ${visible.sql}`;
   return paginate(db, presenter, page, {
-    from: `${NOTES} where nt.${column} = ?`,
-    countFrom: `notes nt where nt.${column} = ?`,
-    values: [id],
+    from: `${NOTES} ${where}`,
+    countFrom: `notes nt ${where}`,
+    values: [id, ...visible.values],
     order: `nt.${orderBy} ${sort}, nt.id ${sort}`,
   });
 }
@@ -41,32 +52,42 @@ export async function row(db: Reader, presenter: Presenter, noteId: number): Pro
   return found as Value[];
 }
 
-/** A note of an issuable, or `undefined`. */
+/** A note of a record, or `undefined` if there is none that the caller may read. */
 export async function find(
   db: Reader,
-  { column }: IssuableType,
+  { column }: NoteableType,
   id: number,
   noteId: number,
+  viewer: Viewer,
 ): Promise<Note | undefined> {
+  const visible = visibleNotes(viewer);
   return db.one<Note>(
-    `select id, author_id, body, system, updated_at from notes where id = ? and ${column} = ?`,
-    [noteId, id],
+    `select nt.id, nt.author_id, nt.body, nt.system, nt.thread_id, nt.reply, nt.updated_at,
+       case when ${RESOLVABLE} then 1 else 0 end as resolvable
+     from notes nt where nt.id = ? and nt.${column} = ? and ${visible.sql}`,
+    [noteId, id, ...visible.values],
   );
 }
 
 /** The values of a new note. */
 export interface NewNote {
   project_id: number;
-  /** The id of the issuable. */
+  /** The id of what it is written on. */
   id: number;
   author_id: number | null;
   body: string;
+  system?: boolean | undefined;
+  internal?: boolean | undefined;
+  /** The thread it answers in. */
+  thread_id?: number | null | undefined;
+  resolved_at?: number | null | undefined;
+  resolved_by_id?: number | null | undefined;
 }
 
 /** Adds a note and returns its id. */
 export async function insert(
   db: Database,
-  { table, column }: IssuableType,
+  { table, column }: NoteableType,
   note: NewNote,
   now: number,
 ): Promise<number> {
@@ -75,6 +96,12 @@ export async function insert(
     [column]: note.id,
     author_id: note.author_id,
     body: note.body,
+    system: note.system ? 1 : 0,
+    internal: note.internal ? 1 : 0,
+    thread_id: note.thread_id ?? null,
+    reply: note.thread_id ? 1 : 0,
+    resolved_at: note.resolved_at ?? null,
+    resolved_by_id: note.resolved_by_id ?? null,
     created_at: now,
     updated_at: now,
   });
@@ -86,7 +113,26 @@ export async function insert(
   return id;
 }
 
-/** Copies the notes of an issue to another one. */
+/** Lets a note that stands alone begin a thread. */
+export async function startThread(db: Database, noteId: number): Promise<void> {
+  await db.run("update notes set thread_id = id where id = ? and thread_id is null", [noteId]);
+}
+
+/** Resolves the unresolved notes among one note, or those of a thread; `by` null: the reverse. */
+export async function setResolved(
+  db: Database,
+  which: { id: number } | { thread_id: number },
+  by: { userId: number; now: number } | null,
+): Promise<void> {
+  const [[column, id]] = Object.entries(which) as [[string, number]];
+  await db.run(
+    `update notes as nt set resolved_at = ?, resolved_by_id = ?
+     where nt.${column} = ? and ${RESOLVABLE} and nt.resolved_at is ${by ? "" : "not"} null`,
+    [by?.now ?? null, by?.userId ?? null, id],
+  );
+}
+
+/** Copies the notes of an issue to another one, with their threads. */
 export async function copy(
   db: Database,
   { column }: IssuableType,
@@ -94,14 +140,35 @@ export async function copy(
   to: { project_id: number; id: number },
 ): Promise<void> {
   await db.run(
-    `insert into notes (project_id, ${column}, author_id, body, system, created_at, updated_at)
-     select cast(? as bigint), cast(? as bigint), author_id, body, system, created_at, updated_at
+    `insert into notes (project_id, ${column}, author_id, body, system, internal, reply, created_at, updated_at)
+     select cast(? as bigint), cast(? as bigint), author_id, body, system, internal, reply, created_at, updated_at
      from notes where ${column} = ? order by id`,
     [to.project_id, to.id, fromId],
   );
+  // The copies are in the order of the originals. A copied thread is named after the first of its copies.
+  await db.run(
+    `with originals as (
+       select thread_id, row_number() over (order by id) as place from notes where ${column} = ?),
+     copies as (
+       select id, row_number() over (order by id) as place from notes where ${column} = ?),
+     threads as (
+       select copies.id, min(copies.id) over (partition by originals.thread_id) as thread_id
+       from originals join copies on copies.place = originals.place where originals.thread_id is not null)
+     update notes set thread_id = threads.thread_id from threads where threads.id = notes.id`,
+    [fromId, to.id],
+  );
 }
 
-/** Removes a note; its events have to be deleted before. */
-export async function remove(db: Database, noteId: number): Promise<void> {
-  await db.run("delete from notes where id = ?", [noteId]);
+/** Removes a note; its events have to be deleted before. The next one of its thread becomes the first. */
+export async function remove(
+  db: Database,
+  { id, thread_id, reply }: Pick<Note, "id" | "thread_id" | "reply">,
+): Promise<void> {
+  await db.run("delete from notes where id = ?", [id]);
+  if (thread_id === null || reply === 1) return;
+  await db.run(
+    `update notes set reply = 0 where id =
+       (select id from notes where thread_id = ? order by created_at, id limit 1)`,
+    [thread_id],
+  );
 }

@@ -1,6 +1,13 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Comments on issues and on merge requests: one of the two is set. `system` notes record actions. */
+/**
+ * Comments on issues, merge requests and snippets: one of the three is set. `system` notes record actions; `internal`
+ * ones are for reporters and above.
+ *
+ * `thread_id` is null for a note that stands alone. The notes of a thread share the id of the note it began with, which
+ * may have been deleted since. `reply` is 0 for the first note of each discussion that still exists, and 1 for the
+ * others, so that discussions are listed from an index (docs/decisions/0022).
+ */
 export const migrations: Migration[] = [
   {
     id: "20261121-13-notes",
@@ -21,6 +28,74 @@ create index notes_of_issue on notes (issue_id, created_at, id);
 create index notes_of_merge_request on notes (merge_request_id, created_at, id);
 create index notes_by_author on notes (author_id);
 create index notes_by_project on notes (project_id);
+`,
+  },
+  {
+    // SQLite can't drop a check, so the table is copied there. The tables that refer to notes give up their columns
+    // meanwhile: dropping a table deletes its rows first, with what refers to them.
+    id: "20261122-82-discussions",
+    sql: `
+$sqlite create table kept_awards as select id, note_id from award_emoji where note_id is not null;
+$sqlite create table kept_todos as select id, note_id from todos where note_id is not null;
+$sqlite drop index award_emoji_of_note;
+$sqlite drop index todos_by_note;
+$sqlite alter table award_emoji drop column note_id;
+$sqlite alter table todos drop column note_id;
+$sqlite create table new_notes (
+  id $id,
+  project_id $int not null references projects (id) on delete cascade,
+  issue_id $int references issues (id) on delete cascade,
+  merge_request_id $int references merge_requests (id) on delete cascade,
+  snippet_id $int references snippets (id) on delete cascade,
+  author_id $int references users (id) on delete set null,
+  body $text not null,
+  system $int not null default 0,
+  internal $int not null default 0,
+  thread_id $int,
+  reply $int not null default 0,
+  resolved_at $int,
+  resolved_by_id $int references users (id) on delete set null,
+  created_at $int not null,
+  updated_at $int not null,
+  check (case when issue_id is null then 0 else 1 end + case when merge_request_id is null then 0 else 1 end
+    + case when snippet_id is null then 0 else 1 end = 1)
+);
+$sqlite insert into new_notes (id, project_id, issue_id, merge_request_id, author_id, body, system, created_at, updated_at)
+  select id, project_id, issue_id, merge_request_id, author_id, body, system, created_at, updated_at from notes;
+$sqlite delete from sqlite_sequence where name = 'new_notes';
+$sqlite insert into sqlite_sequence (name, seq) select 'new_notes', seq from sqlite_sequence where name = 'notes';
+$sqlite drop table notes;
+$sqlite alter table new_notes rename to notes;
+$sqlite create index notes_of_issue on notes (issue_id, created_at, id);
+$sqlite create index notes_of_merge_request on notes (merge_request_id, created_at, id);
+$sqlite create index notes_by_author on notes (author_id);
+$sqlite create index notes_by_project on notes (project_id);
+$sqlite alter table award_emoji add column note_id $int references notes (id) on delete cascade;
+$sqlite alter table todos add column note_id $int references notes (id) on delete set null;
+$sqlite update award_emoji set note_id = kept.note_id from kept_awards kept where kept.id = award_emoji.id;
+$sqlite update todos set note_id = kept.note_id from kept_todos kept where kept.id = todos.id;
+$sqlite create unique index award_emoji_of_note on award_emoji (note_id, name, user_id) where note_id is not null;
+$sqlite create index todos_by_note on todos (note_id);
+$sqlite drop table kept_awards;
+$sqlite drop table kept_todos;
+$postgres alter table notes
+  drop constraint notes_check,
+  add column snippet_id $int references snippets (id) on delete cascade,
+  add column internal $int not null default 0,
+  add column thread_id $int,
+  add column reply $int not null default 0,
+  add column resolved_at $int,
+  add column resolved_by_id $int references users (id) on delete set null;
+$postgres alter table notes add constraint notes_check check (case when issue_id is null then 0 else 1 end + case when merge_request_id is null then 0 else 1 end
+    + case when snippet_id is null then 0 else 1 end = 1);
+create index notes_of_snippet on notes (snippet_id, created_at, id) where snippet_id is not null;
+create index notes_of_thread on notes (thread_id, reply, created_at, id) where thread_id is not null;
+create index notes_by_resolver on notes (resolved_by_id) where resolved_by_id is not null;
+create index discussions_of_issue on notes (issue_id, created_at, id) where issue_id is not null and reply = 0;
+create index discussions_of_merge_request on notes (merge_request_id, created_at, id)
+  where merge_request_id is not null and reply = 0;
+create index discussions_of_snippet on notes (snippet_id, created_at, id)
+  where snippet_id is not null and reply = 0;
 `,
   },
 ];

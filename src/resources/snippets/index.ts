@@ -1,7 +1,13 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES, type Role } from "../../core/access/roles.ts";
+import type { Role } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
-import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import {
+  openSnippets,
+  VISIBILITIES,
+  VISIBILITY_NAMES,
+  VISIBILITY_WORDS,
+  visibleSnippets,
+} from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -16,6 +22,7 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as events from "../events/record.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as snippets from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -80,13 +87,8 @@ const projectSnippets: SnippetKind = {
   routes: project,
   reading: { access: "anyone" },
   writing: { role: "guest" },
-  readable: ({ source, viewer }) => {
-    const { id, level } = source as Source;
-    return all([
-      when("s.project_id = ?", id),
-      snippets.visibleSnippets(viewer, level >= ROLES.guest),
-    ]);
-  },
+  readable: ({ source, viewer }) =>
+    all([when("s.project_id = ?", (source as Source).id), visibleSnippets(viewer)]),
   requireChangeable: ({ source, caller }, found) => {
     if (found.author_id !== caller?.id) requireRole(source as Source, "maintainer");
   },
@@ -98,8 +100,7 @@ const personalSnippets: SnippetKind = {
   routes: own,
   reading: {},
   writing: {},
-  readable: ({ viewer }) =>
-    all([when("s.project_id is null"), snippets.visibleSnippets(viewer, false)]),
+  readable: ({ viewer }) => all([when("s.project_id is null"), openSnippets(viewer)]),
   // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
@@ -133,12 +134,12 @@ function routesOfOne(kind: SnippetKind) {
       ...kind.reading,
       input: one,
       handle: async (context) => {
-        const found = await findSnippet(kind, context);
+        const { id } = await findSnippet(kind, context);
         const headers = {
           "content-type": "text/plain; charset=utf-8",
           "content-disposition": "attachment",
         };
-        return new RawReply(200, headers, found.content);
+        return new RawReply(200, headers, await snippets.contentOf(context.db, id));
       },
     }),
     put("/:snippet_id", {
@@ -159,13 +160,14 @@ function routesOfOne(kind: SnippetKind) {
       },
     }),
     del("/:snippet_id", {
-      summary: "Delete a snippet",
+      summary: "Delete a snippet with its notes",
       ...kind.writing,
       input: one,
       handle: async (context) => {
         const found = await findSnippet(kind, context);
         kind.requireChangeable(context, found);
         context.requireUnmodified(found.updated_at);
+        await events.forget(context.db, { type: "snippet", id: found.id });
         await snippets.remove(context.db, found.id);
         return undefined;
       },

@@ -1,19 +1,16 @@
-import { floorOf, idOf, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
-const SNIPPETS = `snippets s join users u on u.id = s.author_id
-  left join projects p on p.id = s.project_id`;
+const OWNED = "snippets s left join projects p on p.id = s.project_id";
+const SNIPPETS = `${OWNED} join users u on u.id = s.author_id`;
 
 /** A snippet as stored. */
 export interface Snippet {
   id: number;
   author_id: number;
-  file_name: string;
-  content: string;
   updated_at: number;
 }
 
@@ -28,21 +25,7 @@ export interface NewSnippet {
   visibility: number;
 }
 
-/**
- * The condition under which the caller may read a snippet `s`. Administrators and members of its project read all;
- * others read their own and those visible to them.
- *
- * @param isMember whether the caller belongs to the snippets' project
- */
-export function visibleSnippets(viewer: Viewer, isMember: boolean): Condition {
-  if (viewer.caller?.admin || isMember) return { sql: "1 = 1", values: [] };
-  return {
-    sql: "(s.visibility > ? or s.author_id = ?)",
-    values: [floorOf(viewer), ...idOf(viewer).values],
-  };
-}
-
-/** The snippets that match a condition on `s`, newest first. */
+/** The snippets that match a condition on `s` and their project `p`, newest first. */
 export function list(
   db: Reader,
   presenter: Presenter,
@@ -51,7 +34,7 @@ export function list(
 ): Promise<RowPage> {
   return paginate(db, presenter, page, {
     from: `${SNIPPETS} where ${where.sql}`,
-    countFrom: `snippets s where ${where.sql}`,
+    countFrom: `${OWNED} where ${where.sql}`,
     values: where.values,
     order: "s.id desc",
   });
@@ -65,17 +48,23 @@ export async function row(db: Reader, presenter: Presenter, snippetId: number): 
   return found as Value[];
 }
 
-/** A snippet by its id, if it matches a condition on `s`, or `undefined`. */
+/** A snippet by its id, if it matches a condition on `s` and its project `p`, or `undefined`. */
 export function find(
   db: Reader,
   snippetId: number,
   where: Condition,
 ): Awaitable<Snippet | undefined> {
   return db.one<Snippet>(
-    `select s.id, s.author_id, s.file_name, s.content, s.updated_at from snippets s
+    `select s.id, s.author_id, s.updated_at from ${OWNED}
      where s.id = ? and ${where.sql}`,
     [snippetId, ...where.values],
   );
+}
+
+/** The content of a snippet that exists. */
+export async function contentOf(db: Reader, snippetId: number): Promise<string> {
+  const [found] = await db.rows("select content from snippets where id = ?", [snippetId]);
+  return (found as [string])[0];
 }
 
 /** Adds a snippet and returns its id. */

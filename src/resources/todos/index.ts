@@ -51,7 +51,7 @@ const todo = presenter({
   created_at: field.instant("td.created_at"),
 });
 
-type Presented = Pick<Context, "presenter" | "view" | "tier"> & { db: Reader };
+type Presented = Pick<Context, "presenter" | "view" | "viewer" | "tier"> & { db: Reader };
 
 /** Fills in the issuables, with four queries for each type. */
 async function embedTargets(context: Presented, rows: Value[][]): Promise<void> {
@@ -70,7 +70,7 @@ async function embedTargets(context: Presented, rows: Value[][]): Promise<void> 
 }
 
 /** The row of one of the caller's todos; 404 if they can no longer read its target, which lists leave out too. */
-async function rowOf(context: Presented & Pick<Context, "viewer">, id: number) {
+async function rowOf(context: Presented, id: number) {
   const row = await todos.row(context.db, context.presenter, id, context.viewer);
   if (!row) throw notFound();
   await embedTargets(context, [row]);

@@ -1,4 +1,4 @@
-import { idOf, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { idOf, type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition } from "../../store/conditions.ts";
@@ -17,10 +17,10 @@ export const ACTIONS = [
   "directly_addressed",
 ] as const;
 
-const TODOS = `todos td join projects p on p.id = td.project_id ${targetOf("td").joins}`;
+const TODOS = `todos td join projects p on p.id = td.project_id ${targetOf("td").joins}
+  left join notes nt on nt.id = td.note_id`;
 
-const PRESENTED = `${TODOS} join namespaces n on n.id = p.namespace_id
-  join users u on u.id = td.author_id left join notes nt on nt.id = td.note_id`;
+const PRESENTED = `${TODOS} join namespaces n on n.id = p.namespace_id join users u on u.id = td.author_id`;
 
 /** The filters of a list. */
 export interface TodoFilter {
@@ -32,9 +32,9 @@ export interface TodoFilter {
   type?: IssuableType | undefined;
 }
 
-/** The caller's own todos, without those whose target they can no longer read. */
+/** The caller's own todos, without those whose target or note they can no longer read. */
 function readable(viewer: Viewer): Condition {
-  const caller = idOf(viewer);
+  const [caller, note] = [idOf(viewer), visibleNotes(viewer)];
   return all([
     { sql: `td.user_id = ${caller.sql}`, values: caller.values },
     visibleProjects(viewer),
@@ -42,6 +42,7 @@ function readable(viewer: Viewer): Condition {
       const { sql, values } = visible(viewer);
       return { sql: `(td.${column} is null or ${sql})`, values };
     }),
+    { sql: `(nt.id is null or ${note.sql})`, values: note.values },
   ]);
 }
 

@@ -10,6 +10,7 @@ const CONTRIBUTIONS = [
   ["merge_requests", "merged_by_id"],
   ["merge_requests", "closed_by_id"],
   ["notes", "author_id"],
+  ["notes", "resolved_by_id"],
 ] as const;
 
 /**
@@ -44,15 +45,13 @@ async function handToGhost(db: Database, userId: number, now: number): Promise<v
     userId,
   ]);
   // Each user can award an emoji only once, so those the ghost user has already awarded are deleted.
-  const given = ["issue_id", "merge_request_id", "note_id"].map(
+  const given = ["issue_id", "merge_request_id", "snippet_id", "note_id"].map(
     (column) => `exists (select 1 from award_emoji g
        where g.${column} = award_emoji.${column} and g.name = award_emoji.name and g.user_id = ?)`,
   );
   await db.run(`delete from award_emoji where user_id = ? and (${given.join(" or ")})`, [
     userId,
-    ghost,
-    ghost,
-    ghost,
+    ...given.map(() => ghost),
   ]);
   await db.run("update award_emoji set user_id = ? where user_id = ?", [ghost, userId]);
 }

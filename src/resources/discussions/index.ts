@@ -1,0 +1,166 @@
+import { ApiError, notFound } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { instantOf } from "../issuables/filters.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import type { NoteableType } from "../issuables/type.ts";
+import * as changes from "../notes/changes.ts";
+import * as discussions from "../notes/discussions.ts";
+import { body, reply, target, written } from "../notes/input.ts";
+import { note } from "../notes/json.ts";
+import { NOTEABLE_TYPES } from "../notes/noteables.ts";
+import * as notes from "../notes/queries.ts";
+import { findDiscussion, findNote, findNoteable } from "../notes/rules.ts";
+
+const one = { ...target, discussion_id: param.anyText() };
+const oneNote = { ...one, note_id: param.recordId() };
+
+/** Attributes that only merge requests have. */
+const ofDiffs = {
+  position: param.optional(
+    param.unsupported("is not supported: merge requests have no diffs to comment on"),
+  ),
+};
+
+type In = Pick<Context, "source" | "viewer"> & {
+  db: Reader;
+  input: { noteable_id: number; discussion_id: string };
+};
+
+async function find(context: In, type: NoteableType) {
+  const { noteable_id, discussion_id } = context.input;
+  const noteable = await findNoteable(context, type, noteable_id);
+  return { noteable, found: await findDiscussion(context, noteable, discussion_id) };
+}
+
+async function findNoteIn(context: In & { input: { note_id: number } }, type: NoteableType) {
+  const { noteable, found } = await find(context, type);
+  const note = await findNote(context, noteable, context.input.note_id);
+  if ((note.thread_id ?? note.id) !== found.number) throw notFound();
+  return { noteable, note };
+}
+
+const exclusive = () =>
+  new ApiError(400, { message: "400 (Bad request) body, resolved are mutually exclusive" });
+
+function routesOf(type: NoteableType): Route[] {
+  const { del, get, list, post, put } = routes({
+    source: "project",
+    path: `/${type.path}/:noteable_id/discussions`,
+    features: [type.path],
+    whenDisabled: type.whenDisabled,
+  });
+  const isResolvable = type === MERGE_REQUEST;
+  return [
+    list("", {
+      summary: `List the discussions of ${type.one}, the oldest first`,
+      input: target,
+      presenter: discussions.discussion,
+      handle: async (context) => {
+        const { id } = await findNoteable(context, type, context.input.noteable_id);
+        return discussions.list(context, type, id);
+      },
+    }),
+    get("/:discussion_id", {
+      summary: "Get a discussion with its notes",
+      input: one,
+      presenter: discussions.discussion,
+      handle: async (context) => {
+        const { noteable, found } = await find(context, type);
+        return discussions.row(context, noteable, found.number);
+      },
+    }),
+    post("", {
+      summary: `Begin a discussion on ${type.one}`,
+      input: { ...target, ...written, ...(isResolvable && ofDiffs) },
+      presenter: discussions.discussion,
+      handle: async (context) => {
+        const { input } = context;
+        const { body, internal = input.confidential } = input;
+        const at = instantOf("created_at", input.created_at);
+        const noteable = await findNoteable(context, type, input.noteable_id);
+        const number = await changes.create(context, noteable, { body, internal, at }, "thread");
+        return discussions.row(context, noteable, number);
+      },
+    }),
+    ...(isResolvable
+      ? [
+          put("/:discussion_id", {
+            summary: "Resolve a discussion, or take that back",
+            input: { ...one, resolved: param.boolean() },
+            presenter: discussions.discussion,
+            handle: async (context) => {
+              const { noteable, found } = await find(context, type);
+              await changes.resolveDiscussion(context, noteable, found, context.input.resolved);
+              return discussions.row(context, noteable, found.number);
+            },
+          }),
+        ]
+      : []),
+    list("/:discussion_id/notes", {
+      summary: "List the notes of a discussion, the oldest first",
+      input: one,
+      presenter: note,
+      handle: async (context) => {
+        const { noteable, found } = await find(context, type);
+        return discussions.listNotes(context, noteable, found.number);
+      },
+    }),
+    post("/:discussion_id/notes", {
+      summary: "Reply in a discussion; a note that stood alone then begins a thread",
+      input: { ...one, ...reply },
+      presenter: note,
+      handle: async (context) => {
+        const { db, presenter, input } = context;
+        const at = instantOf("created_at", input.created_at);
+        const { noteable, found } = await find(context, type);
+        const id = await changes.reply(context, noteable, found, { body: input.body, at });
+        return notes.row(db, presenter, id);
+      },
+    }),
+    get("/:discussion_id/notes/:note_id", {
+      summary: "Get a note of a discussion",
+      input: oneNote,
+      presenter: note,
+      handle: async (context) =>
+        notes.row(context.db, context.presenter, (await findNoteIn(context, type)).note.id),
+    }),
+    put("/:discussion_id/notes/:note_id", {
+      summary: "Change the text of a note, or resolve it, or take that back",
+      input: {
+        ...oneNote,
+        body: param.optional(body),
+        resolved: param.optional(param.boolean()),
+      },
+      atLeastOne: ["body", "resolved"],
+      presenter: note,
+      handle: async (context) => {
+        const { db, presenter, input } = context;
+        const { body, resolved } = input;
+        if (body !== undefined && resolved !== undefined) throw exclusive();
+        const { noteable, note } = await findNoteIn(context, type);
+        if (body !== undefined) await changes.edit(context, noteable, note, body);
+        else await changes.resolveNote(context, noteable, note, resolved === true);
+        return notes.row(db, presenter, note.id);
+      },
+    }),
+    del("/:discussion_id/notes/:note_id", {
+      summary: "Delete a note; its replies stay",
+      input: oneNote,
+      handle: async (context) => {
+        const { noteable, note } = await findNoteIn(context, type);
+        context.requireUnmodified(note.updated_at);
+        await changes.remove(context, noteable, note);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** Discussions on issues, merge requests and snippets. */
+export const discussionResource: Resource = {
+  name: "Discussions",
+  migrations: [],
+  routes: NOTEABLE_TYPES.flatMap(routesOf),
+};

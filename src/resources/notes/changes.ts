@@ -1,0 +1,198 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { forbidden } from "../../core/errors.ts";
+import { updateRow } from "../../store/update.ts";
+import * as events from "../events/record.ts";
+import * as todos from "../issuables/todos.ts";
+import type { Writing } from "../issuables/type.ts";
+import { isIssuable } from "../issuables/types.ts";
+import * as discussions from "./discussions.ts";
+import * as notes from "./queries.ts";
+import {
+  badRequest,
+  type Noteable,
+  requireInternal,
+  requireResolver,
+  requireRoom,
+  requireUnlocked,
+  requireWriter,
+} from "./rules.ts";
+
+/** A note to write. */
+export interface Written {
+  body: string;
+  /** Whether only reporters and above may read it. A reply is what its discussion is. */
+  internal?: boolean | undefined;
+  /** When it was written, in epoch milliseconds: for imports, ignored below owner. Default: now. */
+  at?: number | undefined;
+}
+
+/**
+ * Writes a note, and what follows from it: its event, whose recipients get a mail, and todos for mentioned users.
+ *
+ * @param kind whether it stands alone or begins a thread
+ * @returns the note's id
+ * @throws ApiError 403, or 400 for an internal note on something that has none
+ */
+export async function create(
+  writing: Writing,
+  noteable: Noteable,
+  written: Written,
+  kind: "individual" | "thread",
+): Promise<number> {
+  requireUnlocked(writing, noteable);
+  if (written.internal) requireInternal(writing, noteable);
+  const id = await insert(writing, noteable, written, { internal: written.internal });
+  if (kind === "thread") await notes.startThread(writing.db, id);
+  await afterWriting(writing, noteable, id, written.body);
+  return id;
+}
+
+/**
+ * Answers in a discussion. A note that stands alone becomes the first one of a thread. An answer in a resolved
+ * discussion is resolved, too, as in GitLab.
+ *
+ * @returns the note's id
+ * @throws ApiError 403; 400 if it is a note that records an action, or the discussion is full
+ */
+export async function reply(
+  writing: Writing,
+  noteable: Noteable,
+  discussion: discussions.Discussion,
+  written: Omit<Written, "internal">,
+): Promise<number> {
+  requireUnlocked(writing, noteable);
+  if (discussion.system === 1) throw badRequest("Discussion can not be replied to.");
+  requireRoom(discussion, { replies: 1, characters: lengthOf(written.body) });
+  if (discussion.thread_id === null) await notes.startThread(writing.db, discussion.number);
+  const isResolved = discussion.resolvable > 0 && discussion.unresolved === 0;
+  const id = await insert(writing, noteable, written, {
+    internal: discussion.internal === 1,
+    thread_id: discussion.number,
+    ...(isResolved && { resolved_at: writing.now, resolved_by_id: writing.caller.id }),
+  });
+  await afterWriting(writing, noteable, id, written.body);
+  return id;
+}
+
+/**
+ * Changes the text of a note. Newly mentioned users get a todo.
+ *
+ * @throws ApiError 403, or 400 if the discussion is full
+ */
+export async function edit(
+  writing: Writing,
+  noteable: Noteable,
+  note: notes.Note,
+  body: string,
+): Promise<void> {
+  const { db, viewer, now } = writing;
+  requireWriter(writing, noteable, note);
+  if (note.reply === 1) {
+    const discussionId = discussions.idOf(note.thread_id as number);
+    const found = await discussions.find(db, noteable.type, noteable.id, discussionId, viewer);
+    const characters = lengthOf(body) - lengthOf(note.body);
+    requireRoom(found as discussions.Discussion, { replies: 0, characters });
+  }
+  await updateRow(db, "notes", note.id, { body }, now);
+  await mention(writing, noteable, note.id, { after: [body], before: [note.body] });
+}
+
+/**
+ * Resolves one note of a discussion, or takes that back.
+ *
+ * @throws ApiError 403, or 400 if it can't be resolved
+ */
+export async function resolveNote(
+  writing: Writing,
+  noteable: Noteable,
+  note: notes.Note,
+  resolved: boolean,
+): Promise<void> {
+  requireResolver(writing, noteable, note);
+  if (note.resolvable === 0) throw badRequest("Note is not resolvable");
+  await notes.setResolved(writing.db, { id: note.id }, resolved ? by(writing) : null);
+}
+
+/**
+ * Resolves the notes of a discussion, or takes that back.
+ *
+ * @throws ApiError 403, also if it can't be resolved
+ */
+export async function resolveDiscussion(
+  writing: Writing,
+  noteable: Noteable,
+  { number, resolvable }: discussions.Discussion,
+  resolved: boolean,
+): Promise<void> {
+  requireResolver(writing, noteable);
+  if (resolvable === 0) throw forbidden();
+  await notes.setResolved(writing.db, { thread_id: number }, resolved ? by(writing) : null);
+}
+
+const by = ({ caller, now }: Writing) => ({ userId: caller.id, now });
+
+/**
+ * Deletes a note with its events. Its replies stay.
+ *
+ * @throws ApiError 403
+ */
+export async function remove(
+  writing: Writing,
+  noteable: Noteable,
+  note: notes.Note,
+): Promise<void> {
+  requireWriter(writing, noteable, note);
+  await events.forget(writing.db, { type: "note", id: note.id });
+  await notes.remove(writing.db, note);
+}
+
+function insert(
+  { db, source, caller, now }: Writing,
+  { type, id }: Noteable,
+  { body, at }: Written,
+  more: Pick<notes.NewNote, "internal" | "thread_id" | "resolved_at" | "resolved_by_id">,
+): Promise<number> {
+  return notes.insert(
+    db,
+    type,
+    { project_id: source.id, id, author_id: caller.id, body, ...more },
+    at !== undefined && source.level >= ROLES.owner ? at : now,
+  );
+}
+
+async function afterWriting(
+  writing: Writing,
+  noteable: Noteable,
+  noteId: number,
+  body: string,
+): Promise<void> {
+  const { db, source, caller, now } = writing;
+  const target = { type: "note", id: noteId } as const;
+  const event = {
+    project_id: source.id,
+    author_id: caller.id,
+    action: "commented",
+    target,
+  } as const;
+  events.record(db, event, now);
+  const { type, id } = noteable;
+  if (isIssuable(type)) await todos.resolve(db, type, id, caller.id, now);
+  await mention(writing, noteable, noteId, { after: [body] });
+}
+
+/** Adds todos for mentioned users, except on snippets: as in GitLab, these have none. */
+async function mention(
+  writing: Writing,
+  { type, id }: Noteable,
+  noteId: number,
+  text: Parameters<typeof todos.mention>[3],
+): Promise<void> {
+  if (isIssuable(type)) await todos.mention(writing, type, { id, noteId }, text);
+}
+
+/** The characters of a text, as the database counts them. */
+function lengthOf(text: string): number {
+  let characters = 0;
+  for (const _ of text) characters += 1;
+  return characters;
+}

@@ -1,0 +1,157 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
+import { ApiError, forbidden, notFound } from "../../core/errors.ts";
+import { all, when } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
+import { findIssuable, isLockedOut } from "../issuables/rules.ts";
+import type { NoteableType, Writing } from "../issuables/type.ts";
+import { isIssuable } from "../issuables/types.ts";
+import * as snippets from "../snippets/queries.ts";
+import * as discussions from "./discussions.ts";
+import * as notes from "./queries.ts";
+
+/** An issue, merge request or snippet, as its notes and awards need it. */
+export interface Noteable {
+  type: NoteableType;
+  id: number;
+  author_id: number | null;
+  /** 1 if only members of the project may write; snippets can't be locked. */
+  discussion_locked: number;
+}
+
+/** What finding notes depends on. */
+interface Finding {
+  readonly db: Reader;
+  readonly source: Source;
+  readonly viewer: Viewer;
+}
+
+/**
+ * Finds what notes are written on, by its number in the path's project or, for a snippet, its id.
+ *
+ * @throws ApiError 404 if there is none or the caller may not read it
+ */
+export async function findNoteable(
+  context: Finding,
+  type: NoteableType,
+  number: number,
+): Promise<Noteable> {
+  if (isIssuable(type)) {
+    const { id, author_id, discussion_locked } = await findIssuable(context, type, number);
+    return { type, id, author_id, discussion_locked };
+  }
+  const { db, source, viewer } = context;
+  const readable = all([when("s.project_id = ?", source.id), type.visible(viewer)]);
+  const found = await snippets.find(db, number, readable);
+  if (!found) throw notFound(type.className);
+  return { type, id: found.id, author_id: found.author_id, discussion_locked: 0 };
+}
+
+/**
+ * Finds a note.
+ *
+ * @throws ApiError 404 if there is none or the caller may not read it
+ */
+export async function findNote(
+  { db, viewer }: Finding,
+  { type, id }: Noteable,
+  noteId: number,
+): Promise<notes.Note> {
+  const found = await notes.find(db, type, id, noteId, viewer);
+  if (!found) throw notFound();
+  return found;
+}
+
+/**
+ * Finds a discussion by the id clients know.
+ *
+ * @throws ApiError 404 if there is none or the caller may not read it
+ */
+export async function findDiscussion(
+  { db, viewer }: Finding,
+  { type, id }: Noteable,
+  discussionId: string,
+): Promise<discussions.Discussion> {
+  const found = await discussions.find(db, type, id, discussionId, viewer);
+  if (!found) throw notFound("Discussion");
+  return found;
+}
+
+/**
+ * Checks that the discussion is not locked for the caller.
+ *
+ * @throws ApiError 403
+ */
+export function requireUnlocked({ source }: Pick<Writing, "source">, noteable: Noteable): void {
+  if (isLockedOut(source, noteable)) throw forbidden();
+}
+
+/**
+ * Checks that the caller may change or delete a note: as its author or a maintainer, unless the discussion is locked for
+ * them. Nobody changes notes that record actions.
+ *
+ * @throws ApiError 403
+ */
+export function requireWriter(
+  writing: Pick<Writing, "source" | "caller">,
+  noteable: Noteable,
+  note: notes.Note,
+): void {
+  requireUnlocked(writing, noteable);
+  if (note.system === 1) throw forbidden();
+  if (note.author_id !== writing.caller.id) requireRole(writing.source, "maintainer");
+}
+
+/**
+ * Checks that the caller may resolve a discussion, or one note of it: as a developer, or as the author of what it is
+ * about or of the note, unless the discussion is locked for them.
+ *
+ * @throws ApiError 403
+ */
+export function requireResolver(
+  writing: Pick<Writing, "source" | "caller">,
+  noteable: Noteable,
+  note?: notes.Note,
+): void {
+  requireUnlocked(writing, noteable);
+  const authors = [noteable.author_id, note?.author_id];
+  if (!authors.includes(writing.caller.id)) requireRole(writing.source, "developer");
+}
+
+/**
+ * Checks that the caller may write internal notes here. GitLab publishes the note instead, which nobody can take back.
+ *
+ * @throws ApiError 400 for snippets, which have none; 403 below reporter
+ */
+export function requireInternal({ source }: Pick<Writing, "source">, { type }: Noteable): void {
+  if (!isIssuable(type)) throw badRequest(`Internal notes can not be written on ${type.one}`);
+  if (source.level < ROLES.reporter) throw forbidden();
+}
+
+/** The most replies to the first note of a discussion, and their characters together (docs/decisions/0022). */
+const MAX_REPLIES = { count: 1000, characters: 1_000_000 };
+
+/**
+ * Checks that a discussion can take a reply, or a longer one.
+ *
+ * @throws ApiError 400 naming the limit
+ */
+export function requireRoom(
+  { replies, characters }: discussions.Discussion,
+  more: { replies: number; characters: number },
+): void {
+  if (replies + more.replies > MAX_REPLIES.count) {
+    throw badRequest(`A discussion has at most ${MAX_REPLIES.count} replies`);
+  }
+  if (more.characters > 0 && characters + more.characters > MAX_REPLIES.characters) {
+    throw badRequest(
+      `The replies of a discussion have at most ${MAX_REPLIES.characters} characters together`,
+    );
+  }
+}
+
+/** 400 with a reason, as GitLab words it. */
+export function badRequest(reason: string): ApiError {
+  return new ApiError(400, { message: `400 Bad request - ${reason}` });
+}
