@@ -36,6 +36,18 @@ interface Pushed {
   push: Push;
 }
 
+/** Makes threads of notes in turn: a comment and the answer to it, who resolves it by the time the work is done. */
+function threadsOf(notes: readonly Note[], isDone: boolean): Note[] {
+  return notes.flatMap((note, index) => {
+    if (index % 2 === 1) return [];
+    const answer = notes[index + 1];
+    if (!answer) return [note];
+    const { author, body, created_at } = answer;
+    const replies = [{ author, body, created_at }];
+    return [{ ...note, replies, ...(isDone && { resolved_by: author }) }];
+  });
+}
+
 /** The history of one issue; {@link historyOf} creates one for each. */
 class Work {
   readonly pushes: Pushed[] = [];
@@ -150,10 +162,12 @@ class Work {
         labels: this.#place.inCompany ? [`type: ${this.#story.type}`] : [],
         source_branch: branch,
         ...this.#planned,
-        notes: this.#notes(
-          random.sample(REVIEW, random.integer(0, 4)),
-          [reviewer, this.#assignee],
-          { from: opened, to: end },
+        notes: threadsOf(
+          this.#notes(random.sample(REVIEW, random.integer(0, 4)), [reviewer, this.#assignee], {
+            from: opened,
+            to: end,
+          }),
+          isDone,
         ),
         ...(isDone ? {} : { todos: [reviewer] }),
         ...(random.chance(0.1) ? { award_emoji: { tada: [reviewer] } } : {}),

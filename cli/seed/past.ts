@@ -9,6 +9,7 @@ import { WORKFLOW } from "./words.ts";
 type User = NonNullable<Seed["users"]>[number];
 type Group = NonNullable<Seed["groups"]>[number];
 type Project = NonNullable<Group["projects"]>[number];
+type Snippet = NonNullable<Project["snippets"]>[number];
 type Badge = NonNullable<Group["badges"]>[number];
 type Settings = NonNullable<Group["notification_settings"]>;
 
@@ -99,6 +100,7 @@ export class Past {
       badges: areCompany ? [badge("release", "release")] : [],
       notification_settings: this.#settings(team, 1),
       dependencies: [...managers].flatMap(packagesOf),
+      snippets: [snippetOf(team, calendar.at(began))],
       ...wikiOf(name, team, began, { calendar, random }),
       ...historyOf(
         {
@@ -126,6 +128,28 @@ export class Past {
     const some = this.#random.sample(usernames, this.#random.integer(0, count));
     return Object.fromEntries(some.map((username) => [username, this.#random.pick(choices)]));
   }
+}
+
+/** What a project's team runs now and then, with a thread about it. */
+function snippetOf(team: readonly string[], created_at: string): Snippet {
+  const [author, colleague = author] = team as [string, ...string[]];
+  return {
+    title: "Largest tables",
+    file_name: "largest-tables.sql",
+    content: `select relname, pg_size_pretty(pg_total_relation_size(oid)) from pg_class
+where relkind = 'r' order by pg_total_relation_size(oid) desc limit 10;
+`,
+    author,
+    created_at,
+    notes: [
+      {
+        author: colleague,
+        body: "Does it count the indexes?",
+        created_at,
+        replies: [{ author, body: "Yes, and what is stored apart.", created_at }],
+      },
+    ],
+  };
 }
 
 function badge(name: string, page: string): Badge {

@@ -65,6 +65,13 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       where b.sha256 is not null group by b.id, b.size having coalesce(sum(length(p.bytes)), 0) <> b.size`,
   },
   {
+    name: "threads",
+    sql: `select 'thread ' || thread_id || ' has ' || (count(*) - sum(reply)) || ' first notes' from notes
+      where thread_id is not null group by thread_id having sum(reply) <> count(*) - 1
+      union all
+      select 'note ' || id || ' is a reply outside of a thread' from notes where thread_id is null and reply = 1`,
+  },
+  {
     name: "numbers",
     sql: ["issue", "merge_request"]
       .map(

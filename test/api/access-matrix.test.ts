@@ -211,9 +211,11 @@ describe("the table of routes", () => {
     const open = routes
       .filter((route) => parentOf(route) && route.method !== "GET" && !route.role)
       .map((route) => `${route.method} ${route.path}`)
-      // Access to issues, merge requests and their children depends on the record: its author, whether it is
-      // confidential, whether it is locked. Their own tests cover the roles.
-      .filter((name) => !/ \/projects\/:id\/(issues|merge_requests)/.test(name));
+      // Access to issues, merge requests and their children, and to those of snippets, depends on the record: its
+      // author, whether it is confidential, whether it is locked. Their own tests cover the roles.
+      .filter(
+        (name) => !/ \/projects\/:id\/(issues|merge_requests|snippets\/:noteable_id)/.test(name),
+      );
     expect(open.sort()).toEqual([
       // Every user for themselves, on what they can read
       "POST /groups/:id/labels/:label_id/subscribe",

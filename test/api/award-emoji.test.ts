@@ -20,14 +20,24 @@ beforeAll(async () => {
     paths[kind] = `${SITE}/${kind}/1/award_emoji`;
     paths[`${kind} note`] = `${SITE}/${kind}/1/notes/${json.id}/award_emoji`;
   }
+  const snippet = { title: "s", file_name: "s", content: "s", visibility: "public" };
+  const { json } = await app.call(`POST ${SITE}/snippets`, { as: "reporter", json: snippet });
+  const { json: note } = await app.call(`POST ${SITE}/snippets/${json.id}/notes`, {
+    as: "guest",
+    json: { body: "note" },
+  });
+  paths["snippets"] = `${SITE}/snippets/${json.id}/award_emoji`;
+  paths["snippets note"] = `${SITE}/snippets/${json.id}/notes/${note.id}/award_emoji`;
 });
 afterAll(() => app.dispose());
 
 describe.each([
   ["issues", "Issue"],
   ["merge_requests", "MergeRequest"],
+  ["snippets", "Snippet"],
   ["issues note", "Note"],
   ["merge_requests note", "Note"],
+  ["snippets note", "Note"],
 ])("emoji on %s", (where, type) => {
   const award = (as: Person, json: object = {}) => app.call(`POST ${paths[where]}`, { as, json });
 

@@ -34,7 +34,16 @@ describe("records of a deleted user", () => {
     await ok(app, `PUT ${site}/merge_requests/1/merge`, "developer");
     await ok(app, `PUT ${site}/merge_requests/2`, "developer", { state_event: "close" });
     const snippet = { title: "t", file_name: "f", content: "c", visibility: "public" };
-    await ok(app, `POST ${site}/snippets`, "developer", snippet);
+    const { id } = await ok(app, `POST ${site}/snippets`, "developer", snippet);
+    await ok(app, `POST ${site}/snippets/${id}/notes`, "developer", { body: "My own" });
+    await ok(app, `POST ${site}/snippets/${id}/award_emoji`, "developer", { name: "tada" });
+    await ok(app, `POST ${site}/snippets/${id}/award_emoji`, "maintainer", { name: "tada" });
+    const begun = await ok(app, `POST ${site}/merge_requests/1/discussions`, "owner", {
+      body: "Why?",
+    });
+    const thread = `${site}/merge_requests/1/discussions/${begun.id}`;
+    await ok(app, `POST ${thread}/notes`, "developer", { body: "Because" });
+    await ok(app, `PUT ${thread}`, "developer", { resolved: true });
     await ok(app, "POST /snippets", "developer", { ...snippet, title: "Personal" });
     await ok(app, `POST ${site}/star`, "developer");
     await ok(app, `POST ${site}/star`, "guest");
@@ -52,7 +61,19 @@ describe("records of a deleted user", () => {
     expect(merged).toMatchObject({ author: GHOST, merged_by: GHOST });
     const closed = await ok(app, `GET ${site}/merge_requests/2`, "owner");
     expect(closed).toMatchObject({ author: GHOST, closed_by: GHOST });
-    expect(await ok(app, `GET ${site}/snippets`, "owner")).toMatchObject([{ author: GHOST }]);
+    const snippets = await ok(app, `GET ${site}/snippets`, "owner");
+    expect(snippets).toMatchObject([{ author: GHOST }]);
+    const of = `${site}/snippets/${snippets[0].id}`;
+    expect(await ok(app, `GET ${of}/notes`, "owner")).toMatchObject([{ author: GHOST }]);
+    expect(await ok(app, `GET ${of}/award_emoji`, "owner")).toMatchObject([
+      { user: GHOST },
+      { user: { username: "maintainer" } },
+    ]);
+    const [thread] = await ok(app, `GET ${site}/merge_requests/1/discussions`, "owner");
+    expect(thread.notes).toMatchObject([
+      { author: { username: "owner" }, resolved: true, resolved_by: GHOST },
+      { author: GHOST, resolved: true, resolved_by: GHOST },
+    ]);
     expect(await ok(app, "GET /snippets/public", "owner")).toEqual([]);
     const awards = await ok(app, `GET ${site}/issues/1/award_emoji`, "owner");
     expect(awards.map(({ user }: { user: { username: string } }) => user.username)).toEqual([
@@ -64,7 +85,8 @@ describe("records of a deleted user", () => {
   it("are no longer counted", async () => {
     expect((await ok(app, site.replace("/", "GET /"), "owner")).star_count).toBe(1);
     expect((await ok(app, `GET ${site}/issues/1`, "owner")).upvotes).toBe(2);
-    expect(await ok(app, `GET ${site}/events`, "owner")).toEqual([]);
+    const events = await ok(app, `GET ${site}/events`, "owner");
+    expect(events).toMatchObject([{ author_username: "owner", note: { body: "Why?" } }]);
     expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
   });
 
@@ -78,6 +100,9 @@ describe("records of a deleted user", () => {
     await ok(app, `DELETE /users/${await idOf(app, "maintainer")}`, "admin");
     const awards = await ok(app, `GET ${site}/issues/1/award_emoji`, "owner");
     expect(awards).toMatchObject([{ user: GHOST, name: "thumbsup" }]);
+    const [snippet] = await ok(app, `GET ${site}/snippets`, "owner");
+    const given = await ok(app, `GET ${site}/snippets/${snippet.id}/award_emoji`, "owner");
+    expect(given).toMatchObject([{ user: GHOST, name: "tada" }]);
     expect(await ok(app, "GET /users?search=ghost", "owner")).toMatchObject([GHOST]);
     expect(await ok(app, "GET /users?search=ghost&active=true", "owner")).toEqual([]);
   });

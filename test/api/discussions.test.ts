@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { check } from "../../src/database/check.ts";
 import { everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
@@ -320,6 +321,38 @@ it("a discussion takes no more replies than can be read at once", async () => {
   expect(await status(`PUT ${edited}`, "guest", { body: "12345678" })).toBe(400);
   expect(await status(`PUT ${edited}`, "guest", { body: "1234567" })).toBe(200);
   await app.call(`DELETE ${path}/notes/${long.id}`, { as: "guest" });
+});
+
+it("notes on a snippet go with it, and are seen by those who see it", async () => {
+  const snippet = { title: "Mine", file_name: "a", content: "a", visibility: "private" };
+  const { id } = await post(`${SITE}/snippets`, "reporter", snippet);
+  const path = `${SITE}/snippets/${id}`;
+  const [first] = (await post(`${path}/discussions`, "guest", { body: "So?" })).notes;
+  for (const rest of ["notes", `notes/${first.id}`, "discussions", "award_emoji"]) {
+    const hidden = await app.call(`GET ${path}/${rest}`, { as: "stranger" });
+    expect([hidden.status, hidden.json]).toEqual([404, { message: "404 Snippet Not Found" }]);
+  }
+  const events = async (as: Person) =>
+    (await get(`${SITE}/events?per_page=100`, as)).map(
+      (event: { target_id: number }) => event.target_id,
+    );
+  expect([await events("guest"), await events("stranger")]).toEqual([
+    expect.arrayContaining([first.id]),
+    expect.not.arrayContaining([first.id]),
+  ]);
+  expect(await status(`DELETE ${path}`, "reporter")).toBe(204);
+  expect(await events("guest")).not.toContain(first.id);
+  expect(await app.store.rows("select 1 from notes where id = ?", [first.id])).toEqual([]);
+  expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+it("deleting an issue deletes its threads", async () => {
+  const { iid, id } = await post(`${SITE}/issues`, "owner", { title: "Gone" });
+  const { id: begun } = await post(`${SITE}/issues/${iid}/discussions`, "owner", { body: "1" });
+  await post(`${SITE}/issues/${iid}/discussions/${begun}/notes`, "owner", { body: "2" });
+  expect(await status(`DELETE ${SITE}/issues/${iid}`, "owner")).toBe(204);
+  expect(await app.store.rows("select 1 from notes where issue_id = ?", [id])).toEqual([]);
+  expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 it("pages of long discussions are complete", async () => {

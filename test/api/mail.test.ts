@@ -121,6 +121,25 @@ it("sends each notification once, also across a restart", async () => {
   await again.close();
 });
 
+it("is about snippets, too", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const snippet = { title: "Handy", file_name: "a", content: "a", visibility: "public" };
+  const path = "POST /projects/acme%2Fsite/snippets";
+  await call(app, path, { as: "owner", json: snippet });
+  const { status } = await call(app, `${path}/1/notes`, { as: "guest", json: { body: "Nice." } });
+  expect(status).toBe(201);
+  await arrived(1);
+  expect(received[0]).toMatchObject({
+    to: ["owner@example.com"],
+    subject: "Re: acme/site | Handy ($1)",
+    inReplyTo: expect.stringMatching(/^<snippet-1-user-/),
+  });
+  expect(received[0]?.text).toContain("The guest commented on snippet $1: Handy");
+  expect(received[0]?.text).toContain("https://pm.example.com/acme/site/-/snippets/1#note_1");
+  await app.close();
+});
+
 it("retries with growing delays, and resumes after a restart", async () => {
   let now = Date.now();
   const stopped = () => now;

@@ -46,6 +46,16 @@ it("notifies participants: author, assignees, commenters", async () => {
   expect(await told()).toEqual({ owner: "participating", developer: "participating" });
 });
 
+it("notifies participants of snippets: author and commenters, and those who are mentioned", async () => {
+  const snippet = { title: "Handy", file_name: "a", content: "a", visibility: "private" };
+  const { id } = await post(`${SITE}/snippets`, "reporter", snippet);
+  await post(`${SITE}/snippets/${id}/notes`, "developer", { body: "See @guest and @stranger" });
+  // Who does not see the snippet is told nothing.
+  expect(await told()).toEqual({ reporter: "participating", guest: "mentioned" });
+  await post(`${SITE}/snippets/${id}/notes`, "reporter", { body: "Thanks" });
+  expect(await told()).toEqual({ developer: "participating" });
+});
+
 it("notifies mentioned users, in any case, once, and only for whole names", async () => {
   await post(`${SITE}/issues`, "owner", {
     title: "For @Guest",

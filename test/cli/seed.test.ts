@@ -79,6 +79,8 @@ describe("seed", () => {
       await below("award_emoji");
       const notes = await below("notes");
       expect(notes.found).toMatchObject({ body: expect.any(String) });
+      const discussions = await below("discussions");
+      expect(discussions.found).toMatchObject({ notes: [{ body: expect.any(String) }] });
     }
     await firstOf(["/issues?scope=all&confidential=true"]);
     await firstOf(["/todos"]);
@@ -264,8 +266,10 @@ describe("seedData", () => {
     const count = (each: (project: (typeof happenedIn)[number]) => number) =>
       happenedIn.reduce((sum, project) => sum + each(project), 0);
     expect(count(({ issues = [] }) => issues.length)).toBe(27_500);
-    const notesOf = (on: { notes?: unknown[] | undefined }[]) =>
-      on.reduce((sum, { notes = [] }) => sum + notes.length, 0);
+    const notesOf = (on: { notes?: { replies?: unknown[] | undefined }[] | undefined }[]) =>
+      on
+        .flatMap(({ notes = [] }) => notes)
+        .reduce((sum, { replies = [] }) => sum + 1 + replies.length, 0);
     const happened = count(
       ({ issues = [], merge_requests = [], pushes = [] }) =>
         [...issues, ...merge_requests].filter(({ ended_at }) => ended_at).length +

@@ -43,6 +43,7 @@ const seed: Seed = {
             author: "bob",
             source_branch: `topic-${at}`,
           })),
+          snippets: [{ title: "Handy", file_name: "a", content: "a", author: "ann" }],
           pushes: [{ author: "bob", ref: "topic-1", commit_to: "1".repeat(40) }],
         },
         { path: "other" },
@@ -234,6 +235,33 @@ describe.each([
     expect(await gitlab[noteEmojisOf].all(SITE, 1, note.id)).toEqual([]);
   });
 });
+
+it.each(["IssueDiscussions", "MergeRequestDiscussions", "ProjectSnippetDiscussions"] as const)(
+  "%s are begun, answered, changed, listed and removed",
+  async (name) => {
+    const discussions = gitlab[name];
+    const on = 1;
+    const begun = await bob[name].create(SITE, on, "Why?");
+    expect(begun).toMatchObject({ individual_note: false, notes: [{ type: "DiscussionNote" }] });
+    const { id } = begun;
+    const reply = await discussions.addNote(SITE, on, id, "Because");
+    expect(reply).toMatchObject({ body: "Because", author: { username: "ann" } });
+    const edited = await discussions.editNote(SITE, on, id, reply.id, { body: "Just because" });
+    expect(edited.body).toBe("Just because");
+    const both = { id, notes: [{ body: "Why?" }, { body: "Just because" }] };
+    expect(await discussions.show(SITE, on, id)).toMatchObject(both);
+    expect((await discussions.all(SITE, on)).at(-1)).toMatchObject(both);
+    if (name === "MergeRequestDiscussions") {
+      const resolving = { resolved: true };
+      const resolved = await gitlab[name].editNote(SITE, on, id, reply.id, resolving);
+      expect(resolved).toMatchObject({ resolved: true, resolved_by: { username: "ann" } });
+    }
+    await discussions.removeNote(SITE, on, id, reply.id);
+    expect((await discussions.show(SITE, on, id)).notes).toHaveLength(1);
+    const unknown = await refusal(discussions.show(SITE, on, "0".repeat(40)));
+    expect(unknown).toEqual([404, "404 Discussion Not Found"]);
+  },
+);
 
 describe("merge requests", () => {
   it("are created, changed, closed, reopened, merged and removed", async () => {
