@@ -32,7 +32,7 @@ export interface EachUser {
 }
 
 /** Groups and projects with a visibility above this one can be read without membership. */
-export function floorOf({ caller }: Viewer): number {
+function floorOf({ caller }: Viewer): number {
   if (caller?.admin) return -1;
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
 }
