@@ -1165,9 +1165,9 @@ describe("an invalid id in a path", () => {
   const invalid: [name: string, path: string, method?: string][] = [
     ["issue_iid", "/projects/acme%2Fsite/issues/abc"],
     ["issue_iid", "/projects/acme%2Fsite/issues/1.5"],
-    ["noteable_iid", "/projects/acme%2Fsite/issues/abc/notes"],
+    ["noteable_id", "/projects/acme%2Fsite/issues/abc/notes"],
     ["note_id", "/projects/acme%2Fsite/issues/1/notes/abc"],
-    ["target_iid", "/projects/acme%2Fsite/issues/abc/award_emoji"],
+    ["noteable_id", "/projects/acme%2Fsite/issues/abc/award_emoji"],
     ["award_id", "/projects/acme%2Fsite/issues/1/award_emoji/abc"],
     ["merge_request_iid", "/projects/acme%2Fsite/merge_requests/abc"],
     ["milestone_id", "/projects/acme%2Fsite/milestones/abc"],
