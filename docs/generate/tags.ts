@@ -18,6 +18,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Notification settings": "The events that the caller is notified of.",
   Projects: "Projects, stars and forks.",
   Snippets: "Texts of users and projects.",
+  "Time tracking": "Estimates of issues and merge requests, and the time spent on them.",
   Todos: "The caller's to-do list.",
   "Impersonation tokens": "Tokens that administrators create for users.",
   "Personal access tokens": "Tokens that users create for themselves.",

@@ -16,6 +16,7 @@ import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
@@ -40,6 +41,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   projectResource,
   snippetResource,
+  timeTrackingResource,
   todoResource,
   impersonationTokenResource,
   personalTokenResource,

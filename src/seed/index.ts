@@ -27,6 +27,7 @@ import {
   notificationSettingsPart,
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
 import { tokensPart } from "../resources/tokens/seed.ts";
 import { usersPart } from "../resources/users/seed.ts";
@@ -38,6 +39,7 @@ const inIssuable = {
   notes: notesPart({ award_emoji: awardEmojiPart }),
   award_emoji: awardEmojiPart,
   todos: todosPart,
+  timelogs: timelogsPart,
 };
 const inSource = {
   members: membersPart,
@@ -84,6 +86,7 @@ const COUNTED = [
   "notes",
   "todos",
   "award_emoji",
+  "timelogs",
   "notification_settings",
   "events",
 ] as const;

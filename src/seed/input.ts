@@ -13,6 +13,7 @@ import type { SourceSeed } from "../resources/namespaces/seed.ts";
 import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { TimelogSeed } from "../resources/time-tracking/seed.ts";
 import type { TokenSeed } from "../resources/tokens/seed.ts";
 import type { UserSeed } from "../resources/users/seed.ts";
 import type { WikiAttachmentSeed, WikiPageSeed } from "../resources/wikis/seed.ts";
@@ -68,6 +69,7 @@ interface InIssuable {
   award_emoji?: AwardEmojiSeed | undefined;
   /** User names of people with a todo for it, which is done if it is no longer open. */
   todos?: string[] | undefined;
+  timelogs?: TimelogSeed[] | undefined;
 }
 
 /** A note with its awards. */

@@ -308,6 +308,21 @@ describe("merge requests", () => {
   });
 });
 
+it("the time of issues and merge requests is estimated, spent and reset", async () => {
+  const { Issues, MergeRequests } = gitlab;
+  expect(await Issues.addTimeEstimate(SITE, 1, "1w")).toMatchObject({ time_estimate: 144_000 });
+  expect(await MergeRequests.setTimeEstimate(SITE, 1, "1w")).toMatchObject({
+    human_time_estimate: "1w",
+  });
+  for (const of of [Issues, MergeRequests]) {
+    expect(await of.addSpentTime(SITE, 1, "3h30m")).toMatchObject({ total_time_spent: 12_600 });
+    const { human_total_time_spent } = await of.showTimeStats(SITE, 1);
+    expect(human_total_time_spent).toBe("3h 30m");
+    expect(await of.resetSpentTime(SITE, 1)).toMatchObject({ total_time_spent: 0 });
+    expect(await of.resetTimeEstimate(SITE, 1)).toMatchObject({ time_estimate: 0 });
+  }
+});
+
 describe("todos", () => {
   it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();

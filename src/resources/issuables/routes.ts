@@ -126,7 +126,7 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
 }
 
 /** The schema of the path parameter with an issuable's number. */
-function numberOf({ parameter }: IssuableType) {
+export function numberOf({ parameter }: IssuableType) {
   const number = { [parameter]: param.recordId() };
   return number as Record<typeof parameter, param.Attribute<number>>;
 }

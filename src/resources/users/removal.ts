@@ -10,6 +10,7 @@ const CONTRIBUTIONS = [
   ["merge_requests", "merged_by_id"],
   ["merge_requests", "closed_by_id"],
   ["notes", "author_id"],
+  ["timelogs", "user_id"],
 ] as const;
 
 /**
