@@ -79,7 +79,7 @@ const badges = (count: number) =>
 const awardEmoji = (count: number) =>
   Object.fromEntries([...NAMES].slice(0, count).map((name) => [name, ["owner"]]));
 
-/** Issues and merge requests: the first has the notes and emoji, and all of them todos. */
+/** Issues and merge requests: the first has the participants, notes and emoji, and all of them todos. */
 const issuables = (count: number) =>
   ["of the group", "of the project"].flatMap((milestone, first) =>
     byAuthors(count, (author, index) => {
@@ -88,7 +88,7 @@ const issuables = (count: number) =>
         title: "An issue",
         author,
         labels: ["UX"],
-        assignees: ["guest"],
+        assignees: ["guest", ...(isFirst ? numbered(count, (at) => `member${at}`) : [])],
         milestone,
         todos: [...AUTHORS],
         ...(isFirst && {
@@ -172,6 +172,14 @@ const FIXTURES: Record<string, Fixture> = {
   Issues: {
     project: (count) => ({ issues: issuables(count) }),
     params: { issue_iid: listed("/projects/:project/issues?sort=asc", "iid") },
+  },
+  "Issue links": {
+    project: (count) => ({
+      issue_links: numbered(count, (index) => ({ source: 1, target: index + 2 })),
+    }),
+    params: {
+      issue_link_id: listed("/projects/:project/issues/:issue_iid/links", "issue_link_id"),
+    },
   },
   "Merge requests": {
     project: (count) => ({

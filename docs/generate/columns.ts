@@ -25,7 +25,9 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   t: ["tokens"],
   td: ["todos"],
   u: ["users"],
+  v: ["users"],
   w: ["wiki_pages"],
+  x: ["issue_links"],
 };
 
 const store = await openStore(":memory:");

@@ -6,6 +6,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Events: "Activity of users.",
   Groups: "Groups and subgroups.",
+  "Issue links": "Relations between issues.",
   Issues: "Issues of projects.",
   Labels: "Labels of groups and projects.",
   Members: "Members of groups and projects, and their roles.",

@@ -6,6 +6,7 @@ import { boardResource } from "./boards/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
@@ -31,6 +32,7 @@ export const resources: readonly Resource[] = [
   dependencyResource,
   eventResource,
   groupResource,
+  issueLinkResource,
   issueResource,
   labelResource,
   memberResource,

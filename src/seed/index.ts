@@ -16,6 +16,7 @@ import { boardsPart } from "../resources/boards/seed.ts";
 import { dependenciesPart } from "../resources/dependencies/seed.ts";
 import { pushesPart } from "../resources/events/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
+import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
 import { membersPart } from "../resources/members/seed.ts";
@@ -55,6 +56,7 @@ const inProject = {
   wiki_attachments: wikiAttachmentsPart,
   pushes: pushesPart,
   issues: issuesPart(inIssuable),
+  issue_links: issueLinksPart,
   merge_requests: mergeRequestsPart(inIssuable),
 };
 const inGroup = { ...inSource, boards: boardsPart, projects: projectsPart(inProject) };

@@ -4,6 +4,7 @@ import type { BadgeSeed } from "../resources/badges/seed.ts";
 import type { BoardSeed } from "../resources/boards/seed.ts";
 import type { DependencySeed } from "../resources/dependencies/seed.ts";
 import type { PushSeed } from "../resources/events/seed.ts";
+import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
 import type { LabelSeed } from "../resources/labels/seed.ts";
 import type { MembersSeed } from "../resources/members/seed.ts";
@@ -59,6 +60,7 @@ interface FullProject extends ProjectSeed, InSource {
   wiki_attachments?: WikiAttachmentSeed[] | undefined;
   /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues?: (IssueSeed & InIssuable)[] | undefined;
+  issue_links?: IssueLinkSeed[] | undefined;
   merge_requests?: (MergeRequestSeed & InIssuable)[] | undefined;
   pushes?: PushSeed[] | undefined;
 }

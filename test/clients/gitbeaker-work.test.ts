@@ -323,6 +323,20 @@ it("the time of issues and merge requests is estimated, spent and reset", async 
   }
 });
 
+it("issues are linked and unlinked, and tell who participates", async () => {
+  const { Issues, IssueLinks, MergeRequests } = gitlab;
+  const made = await IssueLinks.create(SITE, 1, SITE, 2, { linkType: "blocks" });
+  expect(made).toMatchObject({ source_issue: { iid: 1 }, target_issue: { iid: 2 } });
+  const [linked] = await IssueLinks.all(SITE, 2);
+  expect(linked).toMatchObject({ iid: 1, link_type: "is_blocked_by" });
+  await IssueLinks.remove(SITE, 2, linked?.issue_link_id as number);
+  expect(await IssueLinks.all(SITE, 1)).toEqual([]);
+  for (const of of [Issues, MergeRequests]) {
+    const names = (await of.allParticipants(SITE, 2)).map(({ username }) => username);
+    expect(names).toContain("bob");
+  }
+});
+
 describe("todos", () => {
   it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();

@@ -72,6 +72,7 @@ const FROZEN: Record<string, string> = {
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
   "20261122-83-timelogs": "fdffe0992aebdb3ffd1eabb16abe0c5592087b97d2a67cd47c6d51876939f4f3",
+  "20261122-83-issue-links": "19d4436999bccbb61f6e5caeced322ef7c5fb2f5d53d191dc1a7ad2324e392e0",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -7,6 +7,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
+import * as links from "../issue-links/queries.ts";
 import * as labels from "../labels/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 import * as notes from "../notes/queries.ts";
@@ -18,8 +19,8 @@ function refuseMove(reason: string): ApiError {
 }
 
 /**
- * Copies an issue with its notes and the time spent on it into another project, matching labels and milestone by name,
- * and closes it.
+ * Copies an issue with its notes and the time spent on it into another project, matching labels and milestone by name.
+ * The copy takes over its links, and it is closed.
  *
  * @returns the id of the copy
  * @throws ApiError 400 if the caller may not move it there, 404 if there is no such project
@@ -65,6 +66,7 @@ export async function move(
     await issuables.readers(db, ISSUE, copy.id, { ids: assignees }, viewer.today),
   );
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
+  await links.hand(db, found.id, copy.id);
   await timeTracking.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
   await lifecycle.setState(context, ISSUE, found, "close");

@@ -10,7 +10,12 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type PlannedColumns, plannedColumns, planningInput } from "../issuables/planning.ts";
 import * as issuables from "../issuables/queries.ts";
-import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
+import {
+  listRoutes,
+  participantsRoute,
+  singleRoute,
+  subscriptionRoutes,
+} from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
@@ -149,6 +154,7 @@ export const issueResource: Resource = {
         return rowOf(context, ISSUE, await changes.move(context, found, input.to_project_id));
       },
     }),
+    participantsRoute(ISSUE),
     ...subscriptionRoutes(ISSUE),
   ],
 };

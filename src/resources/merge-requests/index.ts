@@ -9,7 +9,12 @@ import { filterOf, listInput } from "../issuables/filters.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
-import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
+import {
+  listRoutes,
+  participantsRoute,
+  singleRoute,
+  subscriptionRoutes,
+} from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
@@ -220,6 +225,7 @@ export const mergeRequestResource: Resource = {
         return undefined;
       },
     }),
+    participantsRoute(MERGE_REQUEST),
     ...subscriptionRoutes(MERGE_REQUEST),
   ],
 };
