@@ -185,6 +185,9 @@ const FIXTURES: Record<string, Fixture> = {
     project: (count) => ({
       merge_requests: issuables(count).map((request, index) => ({
         ...request,
+        // The first closes as many issues, and as many close the first issue.
+        description:
+          index === 0 ? numbered(count, (at) => `Closes #${at + 1}`).join("\n") : "Closes #1",
         source_branch: index === 0 ? "feature" : `feature-${index}`,
       })),
     }),

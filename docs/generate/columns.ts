@@ -27,7 +27,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   u: ["users"],
   v: ["users"],
   w: ["wiki_pages"],
-  x: ["issue_links"],
+  x: ["issue_links", "merge_request_issues"],
 };
 
 const store = await openStore(":memory:");

@@ -337,6 +337,16 @@ it("issues are linked and unlinked, and tell who participates", async () => {
   }
 });
 
+it("merge requests tell which issues they close", async () => {
+  const { Issues, MergeRequests } = gitlab;
+  await MergeRequests.edit(SITE, 1, { description: "Closes #2, see #1" });
+  const closed = await MergeRequests.allIssuesClosed(SITE, 1);
+  expect(closed.map(({ iid }) => iid)).toEqual([2]);
+  expect(await Issues.allClosedByMergeRequestst(SITE, 2)).toMatchObject([{ iid: 1 }]);
+  expect(await Issues.allClosedByMergeRequestst(SITE, 1)).toEqual([]);
+  expect(await Issues.allRelatedMergeRequests(SITE, 1)).toMatchObject([{ iid: 1 }]);
+});
+
 describe("todos", () => {
   it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();

@@ -73,6 +73,8 @@ const FROZEN: Record<string, string> = {
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
   "20261122-83-timelogs": "fdffe0992aebdb3ffd1eabb16abe0c5592087b97d2a67cd47c6d51876939f4f3",
   "20261122-83-issue-links": "19d4436999bccbb61f6e5caeced322ef7c5fb2f5d53d191dc1a7ad2324e392e0",
+  "20261122-83-merge-request-issues":
+    "52c77eb439cba9b24e08581907d21304d7d3f8217fb4e7f681e7b60855e5df80",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
