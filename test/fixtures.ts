@@ -219,6 +219,31 @@ const FIXTURES: Record<string, Fixture> = {
       },
     },
   },
+  "Resource events": {
+    create: async (app, count) => {
+      const { json } = await app.call(`GET ${PROJECT}/milestones`, { as: "owner" });
+      for (const path of ["issues/1", "merge_requests/1"]) {
+        const put = (change: object) =>
+          app.call(`PUT ${PROJECT}/${path}`, { as: "owner", json: change });
+        await put({ add_labels: labels(count).map(({ name }) => name) });
+        for (let at = 0; at < count; at += 1) {
+          const closes = at % 2 === 0;
+          await put({
+            state_event: closes ? "close" : "reopen",
+            milestone_id: closes ? null : json[0].id,
+          });
+        }
+      }
+    },
+    params: Object.fromEntries(
+      ["issues/:issue_iid", "merge_requests/:merge_request_iid"].flatMap((issuable) =>
+        ["label", "milestone", "state"].map((kind) => [
+          `${issuable.split("/")[0]} resource_${kind}_events event_id`,
+          listed(`/projects/:project/${issuable}/resource_${kind}_events`),
+        ]),
+      ),
+    ),
+  },
   Todos: { params: { todo_id: listed("/todos") } },
   Events: {
     project: (count) => ({

@@ -21,6 +21,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   nt: ["notes"],
   nu: ["users"],
   p: ["projects"],
+  re: ["resource_label_events", "resource_milestone_events", "resource_state_events"],
   s: ["snippets"],
   t: ["tokens"],
   td: ["todos"],

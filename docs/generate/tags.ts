@@ -18,6 +18,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Notes: "Comments on issues, merge requests and snippets.",
   "Notification settings": "The events that the caller is notified of.",
   Projects: "Projects, stars and forks.",
+  "Resource events": "When labels, milestones and states of issues and merge requests changed.",
   Snippets: "Texts of users and projects.",
   "Time tracking": "Estimates of issues and merge requests, and the time spent on them.",
   Todos: "The caller's to-do list.",

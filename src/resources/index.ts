@@ -16,6 +16,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { resourceEventResource } from "./resource-events/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
@@ -42,6 +43,7 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  resourceEventResource,
   snippetResource,
   timeTrackingResource,
   todoResource,

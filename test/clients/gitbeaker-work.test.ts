@@ -347,6 +347,15 @@ it("merge requests tell which issues they close", async () => {
   expect(await Issues.allRelatedMergeRequests(SITE, 1)).toMatchObject([{ iid: 1 }]);
 });
 
+it("changes of labels and states are listed", async () => {
+  await gitlab.Issues.edit(SITE, 5, { addLabels: "bug", stateEvent: "close" });
+  const [added] = await gitlab.IssueLabelEvents.all(SITE, 5);
+  expect(added).toMatchObject({ action: "add", label: { name: "bug" } });
+  expect(await gitlab.IssueLabelEvents.show(SITE, 5, added?.id as number)).toEqual(added);
+  expect(await gitlab.IssueStateEvents.all(SITE, 5)).toMatchObject([{ state: "closed" }]);
+  expect(await gitlab.MergeRequestMilestoneEvents.all(SITE, 1)).toEqual([]);
+});
+
 describe("todos", () => {
   it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();

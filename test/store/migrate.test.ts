@@ -75,6 +75,7 @@ const FROZEN: Record<string, string> = {
   "20261122-83-issue-links": "19d4436999bccbb61f6e5caeced322ef7c5fb2f5d53d191dc1a7ad2324e392e0",
   "20261122-83-merge-request-issues":
     "52c77eb439cba9b24e08581907d21304d7d3f8217fb4e7f681e7b60855e5df80",
+  "20261122-83-resource-events": "e2425e820f431f713428a218a636ea01962a8e75068be50fd0182ce9d34a5126",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -11,6 +11,7 @@ import { updateRow } from "../../store/update.ts";
 import { recordEvent } from "../events/seed.ts";
 import { labelIdsOf } from "../labels/seed.ts";
 import { parseDuration } from "./duration.ts";
+import { recordState } from "./history.ts";
 import * as issuables from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
@@ -122,5 +123,6 @@ export async function complete(
       ? { merged_at: ended_at, merged_by_id: endedById }
       : { closed_at: ended_at, closed_by_id: endedById };
   await updateRow(db, kind.table, id, { state, ...end }, ended_at);
+  await recordState({ db, caller: { id: endedById }, now: ended_at }, kind, id, state);
   await recordEvent(seeding, project, ended_by, { action: state, target }, ended_at);
 }

@@ -6,6 +6,7 @@ import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
+import { recordState } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
@@ -224,6 +225,7 @@ export const mergeRequestResource: Resource = {
           now,
         );
         lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
+        await recordState(context, MERGE_REQUEST, found.id, "merged");
         await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
         return rowOf(context, MERGE_REQUEST, found.id);
       },
