@@ -92,7 +92,7 @@ const discussed = (count: number) => ({
   })),
 });
 
-/** Issues and merge requests: the first has the notes and emoji, and all of them todos. */
+/** Issues and merge requests: the first has the participants, notes and emoji, and all of them todos. */
 const issuables = (count: number) =>
   ["of the group", "of the project"].flatMap((milestone, first) =>
     byAuthors(count, (author, index) => {
@@ -101,7 +101,7 @@ const issuables = (count: number) =>
         title: "An issue",
         author,
         labels: ["UX"],
-        assignees: ["guest"],
+        assignees: ["guest", ...(isFirst ? numbered(count, (at) => `member${at}`) : [])],
         milestone,
         todos: [...AUTHORS],
         ...(isFirst && discussed(count)),
@@ -189,10 +189,21 @@ const FIXTURES: Record<string, Fixture> = {
     project: (count) => ({ issues: issuables(count) }),
     params: { issue_iid: listed("/projects/:project/issues?sort=asc", "iid") },
   },
+  "Issue links": {
+    project: (count) => ({
+      issue_links: numbered(count, (index) => ({ source: 1, target: index + 2 })),
+    }),
+    params: {
+      issue_link_id: listed("/projects/:project/issues/:issue_iid/links", "issue_link_id"),
+    },
+  },
   "Merge requests": {
     project: (count) => ({
       merge_requests: issuables(count).map((request, index) => ({
         ...request,
+        // The first closes as many issues, and as many close the first issue.
+        description:
+          index === 0 ? numbered(count, (at) => `Closes #${at + 1}`).join("\n") : "Closes #1",
         source_branch: index === 0 ? "feature" : `feature-${index}`,
       })),
     }),
@@ -244,6 +255,31 @@ const FIXTURES: Record<string, Fixture> = {
       target_iid: listed("/projects/:project/issues?sort=asc", "iid"),
       "merge_requests target_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
     },
+  },
+  "Resource events": {
+    create: async (app, count) => {
+      const { json } = await app.call(`GET ${PROJECT}/milestones`, { as: "owner" });
+      for (const path of ["issues/1", "merge_requests/1"]) {
+        const put = (change: object) =>
+          app.call(`PUT ${PROJECT}/${path}`, { as: "owner", json: change });
+        await put({ add_labels: labels(count).map(({ name }) => name) });
+        for (let at = 0; at < count; at += 1) {
+          const closes = at % 2 === 0;
+          await put({
+            state_event: closes ? "close" : "reopen",
+            milestone_id: closes ? null : json[0].id,
+          });
+        }
+      }
+    },
+    params: Object.fromEntries(
+      ["issues/:issue_iid", "merge_requests/:merge_request_iid"].flatMap((issuable) =>
+        ["label", "milestone", "state"].map((kind) => [
+          `${issuable.split("/")[0]} resource_${kind}_events event_id`,
+          listed(`/projects/:project/${issuable}/resource_${kind}_events`),
+        ]),
+      ),
+    ),
   },
   Events: {
     project: (count) => ({

@@ -22,11 +22,14 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   nu: ["users"],
   p: ["projects"],
   rb: ["users"],
+  re: ["resource_label_events", "resource_milestone_events", "resource_state_events"],
   s: ["snippets"],
   t: ["tokens"],
   td: ["todos"],
   u: ["users"],
+  v: ["users"],
   w: ["wiki_pages"],
+  x: ["issue_links", "merge_request_issues"],
 };
 
 const store = await openStore(":memory:");

@@ -19,23 +19,29 @@ const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
 export function mentionsIn(texts: readonly (string | null | undefined)[]): string[] {
   const names = new Set<string>();
   for (const text of texts) {
-    if (!text?.includes("@")) continue;
-    let fence: string | undefined;
-    for (const line of text.split("\n")) {
-      if (fence !== undefined) {
-        if (CLOSING.exec(line)?.[1]?.startsWith(fence)) fence = undefined;
-        continue;
-      }
-      const [, backticks, tildes] = OPENING.exec(line) ?? [];
-      fence = backticks ?? tildes;
-      if (fence !== undefined || !line.includes("@")) continue;
-      for (const [, name] of withoutCode(line).matchAll(NAME)) {
+    for (const line of linesOf(text, "@")) {
+      for (const [, name] of line.matchAll(NAME)) {
         names.add(trimmed(name as string).toLowerCase());
         if (names.size === MAX_NAMES) return [...names];
       }
     }
   }
   return [...names];
+}
+
+/** The lines of a Markdown text that contain a character, without code, fenced or inline. */
+export function* linesOf(text: string | null | undefined, character: string): Generator<string> {
+  if (!text?.includes(character)) return;
+  let fence: string | undefined;
+  for (const line of text.split("\n")) {
+    if (fence !== undefined) {
+      if (CLOSING.exec(line)?.[1]?.startsWith(fence)) fence = undefined;
+      continue;
+    }
+    const [, backticks, tildes] = OPENING.exec(line) ?? [];
+    fence = backticks ?? tildes;
+    if (fence === undefined && line.includes(character)) yield withoutCode(line);
+  }
 }
 
 /** Removes inline code from a line: everything between two runs of equally many backticks. */

@@ -29,6 +29,17 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       group by p.id, p.star_count having p.star_count <> count(s.user_id)`,
   },
   {
+    name: "time spent",
+    sql: ["issue", "merge_request"]
+      .map(
+        (kind) => `select '${kind.replace("_", " ")} ' || t.id || ': counted ' || t.total_time_spent
+          || ' seconds, there are ' || coalesce(sum(l.time_spent), 0)
+        from ${kind}s t left join timelogs l on l.${kind}_id = t.id
+        group by t.id, t.total_time_spent having t.total_time_spent <> coalesce(sum(l.time_spent), 0)`,
+      )
+      .join(" union all "),
+  },
+  {
     name: "ancestors of namespaces",
     sql: `select 'namespace ' || n.id || ' does not have itself and its parent''s ancestors' from namespaces n
       where not exists (select 1 from namespace_ancestors a

@@ -7,6 +7,7 @@ import { dependencyResource } from "./dependencies/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
@@ -16,7 +17,9 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { resourceEventResource } from "./resource-events/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
 import { userResource } from "./users/index.ts";
@@ -32,6 +35,7 @@ export const resources: readonly Resource[] = [
   discussionResource,
   eventResource,
   groupResource,
+  issueLinkResource,
   issueResource,
   labelResource,
   memberResource,
@@ -41,7 +45,9 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  resourceEventResource,
   snippetResource,
+  timeTrackingResource,
   todoResource,
   impersonationTokenResource,
   personalTokenResource,

@@ -16,6 +16,7 @@ import { boardsPart } from "../resources/boards/seed.ts";
 import { dependenciesPart } from "../resources/dependencies/seed.ts";
 import { pushesPart } from "../resources/events/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
+import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
 import { membersPart } from "../resources/members/seed.ts";
@@ -28,6 +29,7 @@ import {
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
+import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
 import { tokensPart } from "../resources/tokens/seed.ts";
 import { usersPart } from "../resources/users/seed.ts";
@@ -39,7 +41,7 @@ const inNoteable = {
   notes: notesPart({ award_emoji: awardEmojiPart }),
   award_emoji: awardEmojiPart,
 };
-const inIssuable = { ...inNoteable, todos: todosPart };
+const inIssuable = { ...inNoteable, todos: todosPart, timelogs: timelogsPart };
 const inSource = {
   members: membersPart,
   notification_settings: notificationSettingsPart,
@@ -54,6 +56,7 @@ const inProject = {
   wiki_attachments: wikiAttachmentsPart,
   pushes: pushesPart,
   issues: issuesPart(inIssuable),
+  issue_links: issueLinksPart,
   merge_requests: mergeRequestsPart(inIssuable),
   snippets: snippetsPart(inNoteable),
 };
@@ -87,6 +90,7 @@ const COUNTED = [
   "notes",
   "todos",
   "award_emoji",
+  "timelogs",
   "notification_settings",
   "events",
 ] as const;

@@ -4,6 +4,7 @@ import type { BadgeSeed } from "../resources/badges/seed.ts";
 import type { BoardSeed } from "../resources/boards/seed.ts";
 import type { DependencySeed } from "../resources/dependencies/seed.ts";
 import type { PushSeed } from "../resources/events/seed.ts";
+import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
 import type { LabelSeed } from "../resources/labels/seed.ts";
 import type { MembersSeed } from "../resources/members/seed.ts";
@@ -14,6 +15,7 @@ import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
 import type { SnippetSeed } from "../resources/snippets/seed.ts";
+import type { TimelogSeed } from "../resources/time-tracking/seed.ts";
 import type { TokenSeed } from "../resources/tokens/seed.ts";
 import type { UserSeed } from "../resources/users/seed.ts";
 import type { WikiAttachmentSeed, WikiPageSeed } from "../resources/wikis/seed.ts";
@@ -59,6 +61,7 @@ interface FullProject extends ProjectSeed, InSource {
   wiki_attachments?: WikiAttachmentSeed[] | undefined;
   /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues?: (IssueSeed & InIssuable)[] | undefined;
+  issue_links?: IssueLinkSeed[] | undefined;
   merge_requests?: (MergeRequestSeed & InIssuable)[] | undefined;
   pushes?: PushSeed[] | undefined;
   snippets?: (SnippetSeed & InNoteable)[] | undefined;
@@ -74,6 +77,7 @@ interface InNoteable {
 interface InIssuable extends InNoteable {
   /** User names of people with a todo for it, which is done if it is no longer open. */
   todos?: string[] | undefined;
+  timelogs?: TimelogSeed[] | undefined;
 }
 
 /** A note with its awards. */

@@ -72,7 +72,12 @@ describe("a merge request", () => {
       force_remove_source_branch: false,
       reference: `!${made.iid}`,
       web_url: `http://pm.test/acme/site/-/merge_requests/${made.iid}`,
-      time_stats: expect.any(Object),
+      time_stats: {
+        time_estimate: 0,
+        total_time_spent: 0,
+        human_time_estimate: null,
+        human_total_time_spent: null,
+      },
       squash: true,
     };
     const single = {

@@ -336,6 +336,54 @@ describe("merge requests", () => {
   });
 });
 
+it("the time of issues and merge requests is estimated, spent and reset", async () => {
+  const { Issues, MergeRequests } = gitlab;
+  expect(await Issues.addTimeEstimate(SITE, 1, "1w")).toMatchObject({ time_estimate: 144_000 });
+  expect(await MergeRequests.setTimeEstimate(SITE, 1, "1w")).toMatchObject({
+    human_time_estimate: "1w",
+  });
+  for (const of of [Issues, MergeRequests]) {
+    expect(await of.addSpentTime(SITE, 1, "3h30m")).toMatchObject({ total_time_spent: 12_600 });
+    const { human_total_time_spent } = await of.showTimeStats(SITE, 1);
+    expect(human_total_time_spent).toBe("3h 30m");
+    expect(await of.resetSpentTime(SITE, 1)).toMatchObject({ total_time_spent: 0 });
+    expect(await of.resetTimeEstimate(SITE, 1)).toMatchObject({ time_estimate: 0 });
+  }
+});
+
+it("issues are linked and unlinked, and tell who participates", async () => {
+  const { Issues, IssueLinks, MergeRequests } = gitlab;
+  const made = await IssueLinks.create(SITE, 1, SITE, 2, { linkType: "blocks" });
+  expect(made).toMatchObject({ source_issue: { iid: 1 }, target_issue: { iid: 2 } });
+  const [linked] = await IssueLinks.all(SITE, 2);
+  expect(linked).toMatchObject({ iid: 1, link_type: "is_blocked_by" });
+  await IssueLinks.remove(SITE, 2, linked?.issue_link_id as number);
+  expect(await IssueLinks.all(SITE, 1)).toEqual([]);
+  for (const of of [Issues, MergeRequests]) {
+    const names = (await of.allParticipants(SITE, 2)).map(({ username }) => username);
+    expect(names).toContain("bob");
+  }
+});
+
+it("merge requests tell which issues they close", async () => {
+  const { Issues, MergeRequests } = gitlab;
+  await MergeRequests.edit(SITE, 1, { description: "Closes #2, see #1" });
+  const closed = await MergeRequests.allIssuesClosed(SITE, 1);
+  expect(closed.map(({ iid }) => iid)).toEqual([2]);
+  expect(await Issues.allClosedByMergeRequestst(SITE, 2)).toMatchObject([{ iid: 1 }]);
+  expect(await Issues.allClosedByMergeRequestst(SITE, 1)).toEqual([]);
+  expect(await Issues.allRelatedMergeRequests(SITE, 1)).toMatchObject([{ iid: 1 }]);
+});
+
+it("changes of labels and states are listed", async () => {
+  await gitlab.Issues.edit(SITE, 5, { addLabels: "bug", stateEvent: "close" });
+  const [added] = await gitlab.IssueLabelEvents.all(SITE, 5);
+  expect(added).toMatchObject({ action: "add", label: { name: "bug" } });
+  expect(await gitlab.IssueLabelEvents.show(SITE, 5, added?.id as number)).toEqual(added);
+  expect(await gitlab.IssueStateEvents.all(SITE, 5)).toMatchObject([{ state: "closed" }]);
+  expect(await gitlab.MergeRequestMilestoneEvents.all(SITE, 1)).toEqual([]);
+});
+
 describe("todos", () => {
   it("are listed across pages, filtered, and marked as done: one, then all", async () => {
     const { id } = await gitlab.Users.showCurrentUser();

@@ -59,6 +59,14 @@ beforeAll(async () => {
   ] as const) {
     expect([path, (await post(path, body)).status]).toEqual([path, 201]);
   }
+  for (const issuable of ["issues/1", "merge_requests/1"]) {
+    const changed = await fetch(`${server.url}/api/v4${project}/${issuable}`, {
+      method: "PUT",
+      headers: { "private-token": server.token, "content-type": "application/json" },
+      body: JSON.stringify({ add_labels: "new", milestone_id: null }),
+    });
+    expect([issuable, changed.status]).toEqual([issuable, 200]);
+  }
   const granted = await fetch(`${server.url}/oauth/token`, {
     method: "POST",
     body: new URLSearchParams({

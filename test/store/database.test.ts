@@ -306,6 +306,12 @@ describe("a check", () => {
     ["event totals", "delete from events", /counted 1, there are 0$/],
     ["stars", "update projects set star_count = 9", /counted 9, there are \d$/],
     [
+      "time spent",
+      `insert into issues (iid, project_id, title, total_time_spent, created_at, updated_at)
+       select 1, min(id), 'Long', 9, 0, 0 from projects`,
+      /^issue \d+: counted 9 seconds, there are 0$/,
+    ],
+    [
       "ancestors of namespaces",
       "delete from namespace_ancestors where depth = 1",
       /^namespace \d+ does not have/,

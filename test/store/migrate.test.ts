@@ -74,6 +74,11 @@ const FROZEN: Record<string, string> = {
   "20261122-82-award-emoji-of-snippets":
     "17dc6b0db9d38d5a2aa7d26a5282fe3a8e28b91c70b62a438bd5a933330f81b4",
   "20261122-82-discussions": "9bc5c43f5ca0239f1edd360cbac2fdc3b4009602051ca43cb0a9ad0b53d50c8a",
+  "20261122-83-timelogs": "fdffe0992aebdb3ffd1eabb16abe0c5592087b97d2a67cd47c6d51876939f4f3",
+  "20261122-83-issue-links": "19d4436999bccbb61f6e5caeced322ef7c5fb2f5d53d191dc1a7ad2324e392e0",
+  "20261122-83-merge-request-issues":
+    "52c77eb439cba9b24e08581907d21304d7d3f8217fb4e7f681e7b60855e5df80",
+  "20261122-83-resource-events": "e2425e820f431f713428a218a636ea01962a8e75068be50fd0182ce9d34a5126",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

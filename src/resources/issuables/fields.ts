@@ -1,6 +1,7 @@
 import * as field from "../../core/field.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
 import { userFields } from "../users/json.ts";
+import { humanDuration } from "./duration.ts";
 
 /** Fields of every type of issuable. `embed` (embed.ts) fills in those that are embedded. */
 export const issuableFields = {
@@ -13,14 +14,19 @@ export const issuableFields = {
   author: field.nested(userFields("u")),
   closed_by: field.nested(userFields("cb")),
   milestone: field.nested(anyMilestoneFields),
-  // Time tracking is not supported.
-  time_stats: field.constant({
-    time_estimate: 0,
-    total_time_spent: 0,
-    human_time_estimate: null,
-    human_total_time_spent: null,
-  }),
 };
+
+/** In words; `null` for no time. */
+const human = (column: string) =>
+  field.derived([`nullif(${column}, 0)`], "string", ([seconds]) => humanDuration(Number(seconds)));
+
+/** The estimated and the spent time of an issuable, in seconds and in words. */
+export const timeStats = (alias: string) => ({
+  time_estimate: field.integer(`${alias}.time_estimate`),
+  total_time_spent: field.integer(`${alias}.total_time_spent`),
+  human_time_estimate: human(`${alias}.time_estimate`),
+  human_total_time_spent: human(`${alias}.total_time_spent`),
+});
 
 /** Whether the caller is subscribed: only in answers with a single issuable, as in GitLab. */
 export const subscribed = field.embedded("subscribed", "boolean", "null");

@@ -1,7 +1,7 @@
 import { visibleIssues } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
-import { issuableFields, subscribed } from "./fields.ts";
+import { issuableFields, subscribed, timeStats } from "./fields.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** Put into a row in place of a weight that is not shown. */
@@ -31,7 +31,7 @@ const fields = {
   confidential: field.flag("i.confidential"),
   discussion_locked: field.flag("i.discussion_locked"),
   web_url: field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`),
-  time_stats: issuableFields.time_stats,
+  time_stats: field.nested(timeStats("i")),
   weight: field.omittedIf((value) => value === HIDDEN, field.integer("i.weight")),
 };
 

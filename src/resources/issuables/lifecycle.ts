@@ -2,6 +2,7 @@ import { requireRole } from "../../core/access/source.ts";
 import type { Context } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
+import * as history from "./history.ts";
 import { type Planning, plan } from "./planning.ts";
 import * as issuables from "./queries.ts";
 import * as todos from "./todos.ts";
@@ -28,6 +29,7 @@ export async function afterCreating(
   const { id, title, description } = created;
   recordEvent(context, type, "created", created);
   await plan(context, type, id, input);
+  if (input.milestone_id) await history.recordMilestone(context, type, id, null);
   await todos.mention(context, type, { id }, { after: [title, description] });
 }
 
@@ -49,6 +51,9 @@ export async function afterChanging(
   const { id } = before;
   const { title = before.title, description = before.description } = input;
   await plan(context, type, id, input);
+  if (input.milestone_id !== undefined) {
+    await history.recordMilestone(context, type, id, before.milestone_id);
+  }
   if (input.title !== undefined || input.description !== undefined) {
     const texts = { after: [title, description], before: [before.title, before.description] };
     await todos.mention(context, type, { id }, texts);
@@ -78,6 +83,7 @@ export async function setState(
     now,
   );
   recordEvent(context, type, closing ? "closed" : "reopened", issuable);
+  await history.recordState(context, type, issuable.id, closing ? "closed" : "reopened");
   if (closing) await todos.resolve(db, type, issuable.id, caller.id, now);
 }
 

@@ -3,7 +3,7 @@ import { visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { userFields } from "../users/json.ts";
-import { issuableFields, subscribed } from "./fields.ts";
+import { issuableFields, subscribed, timeStats } from "./fields.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** The title prefixes of drafts, which cannot be merged. */
@@ -56,7 +56,7 @@ const fields = {
   force_remove_source_branch: field.flag("mr.remove_source_branch"),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
-  time_stats: issuableFields.time_stats,
+  time_stats: field.nested(timeStats("mr")),
   squash: field.flag("mr.squash"),
 };
 

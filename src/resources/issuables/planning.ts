@@ -4,6 +4,7 @@ import * as param from "../../core/input.ts";
 import type { Reader } from "../../store/port.ts";
 import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
+import * as history from "./history.ts";
 import * as issuables from "./queries.ts";
 import * as todos from "./todos.ts";
 import type { IssuableType, Writing } from "./type.ts";
@@ -67,20 +68,19 @@ export async function plan(
 }
 
 async function planLabels(
-  { db, source, now }: Writing,
+  context: Writing,
   type: IssuableType,
   id: number,
   { labels: named, add_labels: added = [], remove_labels: removed = [] }: Planning,
 ): Promise<void> {
-  if (named !== undefined) {
-    const labelIds = await labelsNamed(db, source, [...new Set([...(named ?? []), ...added])], now);
-    await issuables.replaceLabels(db, type, id, labelIds);
-  } else if (added.length > 0 || removed.length > 0) {
-    const remaining = (await issuables.labelsOf(db, type, id)).filter(
-      ({ name }) => !removed.includes(name),
-    );
-    const labelIds = await labelsNamed(db, source, added, now);
-    const together = new Set([...remaining.map((label) => label.id), ...labelIds]);
-    await issuables.replaceLabels(db, type, id, [...together]);
-  }
+  const { db, source, now } = context;
+  if (named === undefined && added.length + removed.length === 0) return;
+  const before = await issuables.labelsOf(db, type, id);
+  const kept = named === undefined ? before.filter(({ name }) => !removed.includes(name)) : [];
+  const names = [...new Set([...(named ?? []), ...added])];
+  const labelIds = await labelsNamed(db, source, names, now);
+  const after = [...new Set([...kept.map((label) => label.id), ...labelIds])];
+  await issuables.replaceLabels(db, type, id, after);
+  const idsBefore = before.map((label) => label.id);
+  await history.recordLabels(context, type, id, idsBefore, after);
 }

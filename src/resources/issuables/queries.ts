@@ -1,4 +1,6 @@
 import { type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import { paginate, type RowPage } from "../../core/pagination.ts";
+import type { Context } from "../../core/resource.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -83,6 +85,34 @@ function visibleNote(noteId: number, { sql, values }: Condition): Condition {
     sql: `exists (select 1 from notes nt where nt.id = ? and ${sql})`,
     values: [noteId, ...values],
   };
+}
+
+/**
+ * A page of the participants of an issuable: its author, assignees, the authors of notes that the caller may read, and
+ * users it mentions, as far as they are active and may read it.
+ *
+ * @param presenter of users `v`
+ */
+export function participants(
+  { db, presenter, page, viewer }: Pick<Context, "presenter" | "page" | "viewer"> & { db: Reader },
+  { table, alias, column, prefix, visible }: IssuableType,
+  id: number,
+): Promise<RowPage> {
+  const each = { each: "v", today: viewer.today } as const;
+  const able = all([visibleProjects(each), visible(each)]);
+  const notes = visibleNotes(viewer);
+  return paginate(db, presenter, page, {
+    from: `users v join ${table} ${alias} on ${alias}.id = ? join projects p on p.id = ${alias}.project_id
+      where v.id in (
+        select author_id from ${table} where id = ?
+        union select user_id from ${prefix}_assignees where ${column} = ?
+        union select author_id from notes where ${column} = ? and system = 0
+        union select user_id from todos where ${column} = ?
+          and action in ('mentioned', 'directly_addressed'))
+      and v.state = 'active' and ${able.sql}`,
+    values: [id, id, id, id, ...notes.values, id, ...able.values],
+    order: "v.id",
+  });
 }
 
 /** Whether a user is an assignee. */

@@ -1,13 +1,14 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Route, routes } from "../../core/resource.ts";
 import * as milestones from "../milestones/queries.ts";
+import { userFields } from "../users/json.ts";
 import { rowOf } from "./embed.ts";
 import type { DefaultScope, Filter } from "./filters.ts";
 import { list } from "./list.ts";
-import { subscribe } from "./queries.ts";
+import { participants, subscribe } from "./queries.ts";
 import { findIssuable } from "./rules.ts";
 import type { IssuableType } from "./type.ts";
 
@@ -23,7 +24,7 @@ interface Lists<A extends param.Attributes> {
 /** The lists of a type: all that callers can see, and those of a group or project, or of a milestone of these. */
 export function listRoutes<A extends param.Attributes>(
   type: IssuableType,
-  { input, filter, presenter = () => type.listed }: Lists<A>,
+  { input, filter, presenter: shown = () => type.listed }: Lists<A>,
 ): Route[] {
   const { path, many, whenDisabled, jobTokens } = type;
   const group = routes({ source: "group" });
@@ -33,7 +34,7 @@ export function listRoutes<A extends param.Attributes>(
       summary: `List the caller's ${many} or, with \`scope=all\`, all ${many} the caller can see`,
       access: "anyone",
       input,
-      presenter,
+      presenter: shown,
       handle: (context) =>
         list(context, type, filter(context.input, context.caller, "created_by_me")),
     }),
@@ -41,7 +42,7 @@ export function listRoutes<A extends param.Attributes>(
       summary: `List the ${many} of all projects in a group and its subgroups`,
       access: "anyone",
       input,
-      presenter,
+      presenter: shown,
       handle: (context) =>
         list(context, type, {
           ...filter(context.input, context.caller, "all"),
@@ -53,7 +54,7 @@ export function listRoutes<A extends param.Attributes>(
       summary: `List the ${many} of a project`,
       access: "anyone",
       input,
-      presenter,
+      presenter: shown,
       handle: (context) =>
         list(context, type, {
           ...filter(context.input, context.caller, "all"),
@@ -66,7 +67,7 @@ export function listRoutes<A extends param.Attributes>(
         {
           summary: `List the ${many} of a milestone of a ${source}`,
           input: { ...input, milestone_id: param.recordId() },
-          presenter,
+          presenter: shown,
           handle: async (context) => {
             const { db, source: owner, caller } = context;
             // The compiler sees an input that depends on a type parameter as a record of anything.
@@ -102,6 +103,26 @@ export function singleRoute(type: IssuableType): Route {
   });
 }
 
+const participant = presenter(userFields("v"));
+
+/** The list of an issuable's participants. */
+export function participantsRoute(type: IssuableType): Route {
+  const { path, parameter, one, whenDisabled } = type;
+  return routes({ source: "project", features: [path], whenDisabled }).list(
+    `/${path}/:${parameter}/participants`,
+    {
+      summary: `List the author, assignees and commenters of ${one}, and the users it mentions`,
+      access: "anyone",
+      input: numberOf(type),
+      presenter: participant,
+      handle: async (context) => {
+        const { id } = await findIssuable(context, type, context.input[parameter]);
+        return participants(context, type, id);
+      },
+    },
+  );
+}
+
 /** Subscribing to an issuable, and unsubscribing. */
 export function subscriptionRoutes(type: IssuableType): Route[] {
   const { path, parameter, one, whenDisabled } = type;
@@ -126,7 +147,7 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
 }
 
 /** The schema of the path parameter with an issuable's number. */
-function numberOf({ parameter }: IssuableType) {
+export function numberOf({ parameter }: IssuableType) {
   const number = { [parameter]: param.recordId() };
   return number as Record<typeof parameter, param.Attribute<number>>;
 }

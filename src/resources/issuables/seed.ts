@@ -10,6 +10,8 @@ import {
 import { updateRow } from "../../store/update.ts";
 import { recordEvent } from "../events/seed.ts";
 import { labelIdsOf } from "../labels/seed.ts";
+import { parseDuration } from "./duration.ts";
+import { recordState } from "./history.ts";
 import * as issuables from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
@@ -25,12 +27,21 @@ export interface IssuableSeed {
   labels?: string[] | undefined;
   /** The title of a milestone of the project or of a group above it. */
   milestone?: string | undefined;
+  /** A duration such as `1d 4h`. */
+  time_estimate?: string | undefined;
   created_at?: InstantSeed;
   /** The user who closed or merged it. Default: its author. */
   ended_by?: string | undefined;
   /** When it was closed or merged. Default: when it was created. */
   ended_at?: InstantSeed;
 }
+
+/** The schema of a duration; its output is seconds. */
+export const durationSeed = v.pipe(
+  v.string(),
+  v.transform(parseDuration),
+  v.number("Invalid duration"),
+);
 
 /** The schemas of {@link IssuableSeed}. */
 export const issuableEntries = {
@@ -40,6 +51,7 @@ export const issuableEntries = {
   assignees: v.optional(v.array(v.string()), []),
   labels: v.optional(v.array(v.string()), []),
   milestone: v.optional(v.string()),
+  time_estimate: v.optional(durationSeed, "0"),
   created_at: instant,
   ended_by: v.optional(v.string()),
   ended_at: instant,
@@ -86,11 +98,12 @@ export async function complete(
   insertNested: InsertNested<SeededIssuable>,
 ): Promise<void> {
   const { db } = seeding;
-  const { title, author, state, created_at: createdAt = seeding.now } = given;
+  const { title, author, state, time_estimate, created_at: createdAt = seeding.now } = given;
   const { ended_by = author, ended_at = createdAt } = given;
   const target = { type: kind.prefix, id, iid, title };
   await recordEvent(seeding, project, author, { action: "created", target }, createdAt);
   await issuables.replaceLabels(db, kind, id, await labelIdsOf(seeding, project, given.labels));
+  if (time_estimate !== 0) await updateRow(db, kind.table, id, { time_estimate }, createdAt);
   const assignees = given.assignees.map((username) => seeding.userId(username));
   await issuables.replaceAssignees(db, kind, id, assignees);
   await insertNested({
@@ -110,5 +123,6 @@ export async function complete(
       ? { merged_at: ended_at, merged_by_id: endedById }
       : { closed_at: ended_at, closed_by_id: endedById };
   await updateRow(db, kind.table, id, { state, ...end }, ended_at);
+  await recordState({ db, caller: { id: endedById }, now: ended_at }, kind, id, state);
   await recordEvent(seeding, project, ended_by, { action: state, target }, ended_at);
 }

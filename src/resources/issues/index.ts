@@ -1,7 +1,5 @@
-import { isWritable } from "../../core/access/features.ts";
 import { ROLES } from "../../core/access/roles.ts";
-import { findSource } from "../../core/access/source.ts";
-import { ApiError, notFound } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
@@ -12,12 +10,14 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type PlannedColumns, plannedColumns, planningInput } from "../issuables/planning.ts";
 import * as issuables from "../issuables/queries.ts";
-import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
+import {
+  listRoutes,
+  participantsRoute,
+  singleRoute,
+  subscriptionRoutes,
+} from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
-import type { Writing } from "../issuables/type.ts";
-import * as labels from "../labels/queries.ts";
-import * as milestones from "../milestones/queries.ts";
-import * as notes from "../notes/queries.ts";
+import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -58,61 +58,6 @@ async function columnsOf(
     ...(weighed && input.weight !== undefined && { weight: input.weight }),
     ...(await plannedColumns({ db, source }, input)),
   };
-}
-
-function refuseMove(reason: string): ApiError {
-  return new ApiError(400, { message: `Cannot move issue ${reason}` });
-}
-
-/** Copies an issue with its notes into another project, matching labels and milestone by name, and closes it. */
-async function move(
-  context: Writing,
-  found: issuables.Issuable,
-  toProjectId: number,
-): Promise<number> {
-  const { db, source, viewer, now } = context;
-  const target = await findSource(db, "project", String(toProjectId), viewer);
-  if (target.id === source.id) throw refuseMove("to project it originates from!");
-  if (Math.min(source.level, target.level) < ROLES.reporter || !isWritable(target, "issues")) {
-    throw refuseMove("due to insufficient permissions!");
-  }
-  const more = await issues.details(db, found.id);
-  const milestone =
-    more.milestone_title === null
-      ? undefined
-      : await milestones.findFor(db, target, { title: more.milestone_title });
-  const copy = await issues.insert(
-    db,
-    {
-      project_id: target.id,
-      author_id: found.author_id,
-      title: found.title,
-      description: found.description,
-      confidential: more.confidential === 1,
-      weight: more.weight,
-      due_date: more.due_date,
-      milestone_id: milestone?.id,
-    },
-    now,
-  );
-  const names = (await issuables.labelsOf(db, ISSUE, found.id)).map(({ name }) => name);
-  const labelIds = (await labels.findNamed(db, target, names)).values();
-  await issuables.replaceLabels(db, ISSUE, copy.id, [...labelIds]);
-  const assignees = await issuables.assigneesOf(db, ISSUE, found.id);
-  await issuables.replaceAssignees(
-    db,
-    ISSUE,
-    copy.id,
-    await issuables.readers(db, ISSUE, copy, { ids: assignees }, viewer.today),
-  );
-  await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
-  await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
-  await lifecycle.setState(context, ISSUE, found, "close");
-  lifecycle.recordEvent({ ...context, source: target }, ISSUE, "created", {
-    id: copy.id,
-    title: found.title,
-  });
-  return copy.id;
 }
 
 const CHANGES = [
@@ -206,9 +151,10 @@ export const issueResource: Resource = {
       handle: async (context) => {
         const { input } = context;
         const found = await findIssuable(context, ISSUE, input.issue_iid, "Issue");
-        return rowOf(context, ISSUE, await move(context, found, input.to_project_id));
+        return rowOf(context, ISSUE, await changes.move(context, found, input.to_project_id));
       },
     }),
+    participantsRoute(ISSUE),
     ...subscriptionRoutes(ISSUE),
   ],
 };

@@ -6,14 +6,22 @@ import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
+import { recordState } from "../issuables/history.ts";
+import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
-import { listRoutes, singleRoute, subscriptionRoutes } from "../issuables/routes.ts";
+import {
+  listRoutes,
+  participantsRoute,
+  singleRoute,
+  subscriptionRoutes,
+} from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as requests from "./queries.ts";
+import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
 
 const lists = listRoutes(MERGE_REQUEST, {
@@ -76,6 +84,12 @@ const CHANGES = [
 ] as const;
 
 const project = routes({ source: "project", features: ["merge_requests"] });
+const issue = routes({
+  source: "project",
+  path: "/issues/:issue_iid",
+  features: ["issues"],
+  whenDisabled: "leave out",
+});
 
 /** Merge requests as metadata: there is no repository behind them. */
 export const mergeRequestResource: Resource = {
@@ -125,6 +139,7 @@ export const mergeRequestResource: Resource = {
           { ...created, title, description },
           input,
         );
+        await storeReferences(db, source, created.id, [title, description], context.viewer);
         return rowOf(context, MERGE_REQUEST, created.id);
       },
     }),
@@ -141,7 +156,7 @@ export const mergeRequestResource: Resource = {
       atLeastOne: CHANGES,
       presenter: MERGE_REQUEST.single,
       handle: async (context) => {
-        const { db, input, now } = context;
+        const { db, source, viewer, input, now } = context;
         const { title, description, target_branch, state_event } = input;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
@@ -166,6 +181,10 @@ export const mergeRequestResource: Resource = {
           now,
         );
         await lifecycle.afterChanging(context, MERGE_REQUEST, found, input);
+        if (title !== undefined || description !== undefined) {
+          const { title: text = found.title, description: longText = found.description } = input;
+          await storeReferences(db, source, found.id, [text, longText], viewer);
+        }
         return rowOf(context, MERGE_REQUEST, found.id);
       },
     }),
@@ -206,6 +225,7 @@ export const mergeRequestResource: Resource = {
           now,
         );
         lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
+        await recordState(context, MERGE_REQUEST, found.id, "merged");
         await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
         return rowOf(context, MERGE_REQUEST, found.id);
       },
@@ -220,6 +240,33 @@ export const mergeRequestResource: Resource = {
         return undefined;
       },
     }),
+    project.list("/merge_requests/:merge_request_iid/closes_issues", {
+      summary: "List the issues that a merge request into the default branch closes",
+      access: "anyone",
+      input: number,
+      presenter: ISSUE.listed,
+      handle: async (context) => {
+        const { merge_request_iid } = context.input;
+        const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
+        return closedIssues(context, id);
+      },
+    }),
+    ...(["related_merge_requests", "closed_by"] as const).map((name) =>
+      issue.list(`/${name}`, {
+        summary:
+          name === "closed_by"
+            ? "List the merge requests that close an issue when they are merged"
+            : "List the merge requests whose titles or descriptions refer to an issue",
+        access: "anyone",
+        input: { issue_iid: param.recordId() },
+        presenter: MERGE_REQUEST.listed,
+        handle: async (context) => {
+          const { id } = await findIssuable(context, ISSUE, context.input.issue_iid);
+          return referringRequests(context, id, name === "closed_by" ? "closing" : "all");
+        },
+      }),
+    ),
+    participantsRoute(MERGE_REQUEST),
     ...subscriptionRoutes(MERGE_REQUEST),
   ],
 };

@@ -18,6 +18,7 @@ import {
 } from "../issuables/seed.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";
+import { storeReferences } from "./references.ts";
 
 /** A merge request of a seed. */
 export interface MergeRequestSeed extends IssuableSeed {
@@ -65,6 +66,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         },
         request.created_at ?? seeding.now,
       );
+      await storeReferences(db, project, inserted.id, [title, description], undefined);
       const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);
     },

@@ -1,6 +1,9 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Merge requests as metadata: source and target branches, without a repository behind them. */
+/**
+ * Merge requests as metadata: source and target branches, without a repository behind them; and the issues their titles
+ * and descriptions refer to.
+ */
 export const migrations: Migration[] = [
   {
     id: "20261121-12-merge-requests",
@@ -65,6 +68,18 @@ create table merge_request_subscriptions (
 create index merge_request_subscriptions_by_user on merge_request_subscriptions (user_id);
 create index merge_requests_by_age on merge_requests (created_at, id);
 create index merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened';
+`,
+  },
+  {
+    id: "20261122-83-merge-request-issues",
+    sql: `
+create table merge_request_issues (
+  issue_id $int not null references issues (id) on delete cascade,
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  closes $int not null,
+  primary key (issue_id, merge_request_id)
+);
+create index merge_request_issues_by_request on merge_request_issues (merge_request_id, issue_id);
 `,
   },
 ];

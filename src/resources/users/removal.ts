@@ -11,6 +11,10 @@ const CONTRIBUTIONS = [
   ["merge_requests", "closed_by_id"],
   ["notes", "author_id"],
   ["notes", "resolved_by_id"],
+  ["timelogs", "user_id"],
+  ["resource_label_events", "user_id"],
+  ["resource_milestone_events", "user_id"],
+  ["resource_state_events", "user_id"],
 ] as const;
 
 /**

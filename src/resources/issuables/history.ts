@@ -1,0 +1,67 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { IssuableType, Writing } from "./type.ts";
+
+type Recording = Pick<Writing, "db" | "now"> & { readonly caller: Pick<Caller, "id"> };
+
+/** Records which labels the caller added to an issuable, and which they removed. */
+export async function recordLabels(
+  { db, caller, now }: Recording,
+  { column }: IssuableType,
+  id: number,
+  before: readonly number[],
+  after: readonly number[],
+): Promise<void> {
+  const added = after.filter((labelId) => !before.includes(labelId));
+  const removed = before.filter((labelId) => !after.includes(labelId));
+  const rows = [
+    ...added.map((labelId) => [id, caller.id, labelId, "add", now]),
+    ...removed.map((labelId) => [id, caller.id, labelId, "remove", now]),
+  ];
+  for (let start = 0; start < rows.length; start += ROWS) {
+    const some = rows.slice(start, start + ROWS);
+    await db.run(
+      `insert into resource_label_events (${column}, user_id, label_id, action, created_at)
+       values ${some.map(() => "(?, ?, ?, ?, ?)").join(", ")}`,
+      some.flat(),
+    );
+  }
+}
+
+/** Maximum rows per statement. */
+const ROWS = 1000;
+
+/** Records that the caller set the milestone of an issuable, or removed it; nothing if it is still the same. */
+export async function recordMilestone(
+  { db, caller, now }: Recording,
+  { table, column }: IssuableType,
+  id: number,
+  before: number | null,
+): Promise<void> {
+  const [found] = await db.rows(`select milestone_id, state from ${table} where id = ?`, [id]);
+  const [after, state] = found as [number | null, string];
+  if (after === before) return;
+  await insertRow(db, "resource_milestone_events", {
+    [column]: id,
+    user_id: caller.id,
+    milestone_id: after ?? before,
+    action: after === null ? "remove" : "add",
+    state,
+    created_at: now,
+  });
+}
+
+/** Records that the caller changed the state of an issuable. */
+export async function recordState(
+  { db, caller, now }: Recording,
+  { column }: IssuableType,
+  id: number,
+  state: "closed" | "reopened" | "merged",
+): Promise<void> {
+  await insertRow(db, "resource_state_events", {
+    [column]: id,
+    user_id: caller.id,
+    state,
+    created_at: now,
+  });
+}

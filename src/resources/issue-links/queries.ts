@@ -1,0 +1,96 @@
+import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { all } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { issuableJoins } from "../issuables/type.ts";
+
+/** How issues can be linked. A link that says `is_blocked_by` is stored as one that `blocks`, the other way round. */
+export const LINK_TYPES = ["relates_to", "blocks", "is_blocked_by"] as const;
+export type LinkType = (typeof LINK_TYPES)[number];
+
+/** A link as stored. */
+export interface IssueLink {
+  id: number;
+  source_id: number;
+  target_id: number;
+  link_type: "relates_to" | "blocks";
+}
+
+/** The issues linked with an issue, without those the caller may not read; the oldest link comes first. */
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  issueId: number,
+  viewer: Viewer,
+): Promise<RowPage> {
+  const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
+  const linked = `(select id, target_id as other_id, link_type, created_at, updated_at
+      from issue_links where source_id = ?
+      union all
+      select id, source_id, case link_type when 'blocks' then 'is_blocked_by' else link_type end,
+        created_at, updated_at
+      from issue_links where target_id = ?) x
+    join issues i on i.id = x.other_id join projects p on p.id = i.project_id`;
+  return paginate(db, presenter, page, {
+    from: `${linked} ${issuableJoins("i")} where ${readable.sql}`,
+    countFrom: `${linked} where ${readable.sql}`,
+    values: [issueId, issueId, ...readable.values],
+    order: "x.id",
+  });
+}
+
+/** A link of an issue, in either direction, or `undefined`: also if the caller may not read the other issue. */
+export async function find(
+  db: Reader,
+  issueId: number,
+  linkId: number,
+  viewer: Viewer,
+): Promise<(IssueLink & { other_project_id: number }) | undefined> {
+  const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
+  return db.one<IssueLink & { other_project_id: number }>(
+    `select x.id, x.source_id, x.target_id, x.link_type, p.id as other_project_id from issue_links x
+     join issues i on i.id = case x.source_id when ? then x.target_id else x.source_id end
+     join projects p on p.id = i.project_id
+     where x.id = ? and (x.source_id = ? or x.target_id = ?) and ${readable.sql}`,
+    [issueId, linkId, issueId, issueId, ...readable.values],
+  );
+}
+
+/** Whether two issues are linked, in either direction. */
+export async function areLinked(db: Reader, oneId: number, otherId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from issue_links where (source_id = ? and target_id = ?) or (source_id = ? and target_id = ?)`,
+    [oneId, otherId, otherId, oneId],
+  );
+  return found.length > 0;
+}
+
+/** Adds a link, seen from the first issue. */
+export async function insert(
+  db: Database,
+  issueId: number,
+  otherId: number,
+  type: LinkType,
+  now: number,
+): Promise<IssueLink> {
+  const [source_id, target_id] = type === "is_blocked_by" ? [otherId, issueId] : [issueId, otherId];
+  const link_type = type === "relates_to" ? "relates_to" : "blocks";
+  const link = { source_id, target_id, link_type } as const;
+  const id = await insertRow(db, "issue_links", { ...link, created_at: now, updated_at: now });
+  return { id, ...link };
+}
+
+/** Makes all links of one issue those of another one, which has none. */
+export async function hand(db: Database, fromId: number, toId: number): Promise<void> {
+  for (const column of ["source_id", "target_id"]) {
+    await db.run(`update issue_links set ${column} = ? where ${column} = ?`, [toId, fromId]);
+  }
+}
+
+/** Removes a link. */
+export async function remove(db: Database, linkId: number): Promise<void> {
+  await db.run("delete from issue_links where id = ?", [linkId]);
+}

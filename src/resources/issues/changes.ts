@@ -1,0 +1,78 @@
+import { isWritable } from "../../core/access/features.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { findSource } from "../../core/access/source.ts";
+import { ApiError } from "../../core/errors.ts";
+import { updateRow } from "../../store/update.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import * as lifecycle from "../issuables/lifecycle.ts";
+import * as issuables from "../issuables/queries.ts";
+import type { Writing } from "../issuables/type.ts";
+import * as links from "../issue-links/queries.ts";
+import * as labels from "../labels/queries.ts";
+import * as milestones from "../milestones/queries.ts";
+import * as notes from "../notes/queries.ts";
+import * as timeTracking from "../time-tracking/changes.ts";
+import * as issues from "./queries.ts";
+
+function refuseMove(reason: string): ApiError {
+  return new ApiError(400, { message: `Cannot move issue ${reason}` });
+}
+
+/**
+ * Copies an issue with its notes and the time spent on it into another project, matching labels and milestone by name.
+ * The copy takes over its links, and it is closed.
+ *
+ * @returns the id of the copy
+ * @throws ApiError 400 if the caller may not move it there, 404 if there is no such project
+ */
+export async function move(
+  context: Writing,
+  found: issuables.Issuable,
+  toProjectId: number,
+): Promise<number> {
+  const { db, source, viewer, now } = context;
+  const target = await findSource(db, "project", String(toProjectId), viewer);
+  if (target.id === source.id) throw refuseMove("to project it originates from!");
+  if (Math.min(source.level, target.level) < ROLES.reporter || !isWritable(target, "issues")) {
+    throw refuseMove("due to insufficient permissions!");
+  }
+  const more = await issues.details(db, found.id);
+  const milestone =
+    more.milestone_title === null
+      ? undefined
+      : await milestones.findFor(db, target, { title: more.milestone_title });
+  const copy = await issues.insert(
+    db,
+    {
+      project_id: target.id,
+      author_id: found.author_id,
+      title: found.title,
+      description: found.description,
+      confidential: more.confidential === 1,
+      weight: more.weight,
+      due_date: more.due_date,
+      milestone_id: milestone?.id,
+    },
+    now,
+  );
+  const names = (await issuables.labelsOf(db, ISSUE, found.id)).map(({ name }) => name);
+  const labelIds = (await labels.findNamed(db, target, names)).values();
+  await issuables.replaceLabels(db, ISSUE, copy.id, [...labelIds]);
+  const assignees = await issuables.assigneesOf(db, ISSUE, found.id);
+  await issuables.replaceAssignees(
+    db,
+    ISSUE,
+    copy.id,
+    await issuables.readers(db, ISSUE, copy, { ids: assignees }, viewer.today),
+  );
+  await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
+  await links.hand(db, found.id, copy.id);
+  await timeTracking.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
+  await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
+  await lifecycle.setState(context, ISSUE, found, "close");
+  lifecycle.recordEvent({ ...context, source: target }, ISSUE, "created", {
+    id: copy.id,
+    title: found.title,
+  });
+  return copy.id;
+}

@@ -1,0 +1,31 @@
+import type { Migration } from "../../store/migrate.ts";
+
+const table = (name: string, columns: string) => `
+create table resource_${name}_events (
+  id $id,
+  issue_id $int references issues (id) on delete cascade,
+  merge_request_id $int references merge_requests (id) on delete cascade,
+  user_id $int references users (id) on delete set null,
+  ${columns},
+  created_at $int not null,
+  check ((issue_id is null) <> (merge_request_id is null))
+);
+create index resource_${name}_events_of_issue on resource_${name}_events (issue_id, id);
+create index resource_${name}_events_of_merge_request on resource_${name}_events (merge_request_id, id);
+create index resource_${name}_events_by_user on resource_${name}_events (user_id);`;
+
+/**
+ * When labels were added to issues and merge requests and removed from them, their milestone was set or removed, and
+ * their state changed. They are written by issuables/history.ts.
+ */
+export const migrations: Migration[] = [
+  {
+    id: "20261122-83-resource-events",
+    sql: `${table("label", "label_id $int references labels (id) on delete set null,\n  action $text not null")}
+create index resource_label_events_by_label on resource_label_events (label_id);
+${table("milestone", "milestone_id $int references milestones (id) on delete set null,\n  action $text not null,\n  state $text not null")}
+create index resource_milestone_events_by_milestone on resource_milestone_events (milestone_id);
+${table("state", "state $text not null")}
+`,
+  },
+];

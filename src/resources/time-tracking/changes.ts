@@ -1,0 +1,139 @@
+import { ApiError, invalid } from "../../core/errors.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Database } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import type { IssuableType, Writing } from "../issuables/type.ts";
+import { ISSUABLE_TYPES } from "../issuables/types.ts";
+
+/** The longest estimate in seconds. */
+const MAX_ESTIMATE = 2 ** 31 - 1;
+/** The longest time spent on one issuable in seconds: a year, as in GitLab. */
+const MAX_SPENT = 31_557_600;
+
+/**
+ * Estimates the time an issuable takes.
+ *
+ * @param seconds `undefined` for what was no duration
+ * @throws ApiError 400 if it is none, negative or too long
+ */
+export async function estimate(
+  { db, now }: Pick<Writing, "db" | "now">,
+  { table }: IssuableType,
+  id: number,
+  seconds: number | undefined,
+): Promise<void> {
+  if (seconds === undefined || seconds < 0 || seconds > MAX_ESTIMATE) {
+    throw new ApiError(400, {
+      message:
+        "400 Bad request - Time estimate must have a valid format and be greater than or equal to zero.",
+    });
+  }
+  await updateRow(db, table, id, { time_estimate: seconds }, now);
+}
+
+/** Time spent on an issuable. */
+export interface Spent {
+  seconds: number;
+  /** What was done. */
+  summary?: string | undefined;
+  /** When it was spent, in epoch milliseconds. Default: now. */
+  spentAt?: number | undefined;
+}
+
+/**
+ * Adds time that the caller spent on an issuable or, if it is negative, subtracts it.
+ *
+ * @returns the id of the new entry
+ * @throws ApiError 400 if more is subtracted than was spent, or the sum is more than a year
+ */
+export async function spend(
+  { db, caller, now }: Pick<Writing, "db" | "caller" | "now">,
+  type: IssuableType,
+  issuable: { id: number; project_id: number },
+  { seconds, summary, spentAt = now }: Spent,
+): Promise<number> {
+  const total = (await totalOf(db, type, issuable.id)) + seconds;
+  if (seconds < 0 && total < 0) {
+    throw invalid({ base: ["Time to subtract exceeds the total time spent"] });
+  }
+  if (total > MAX_SPENT) throw invalid({ base: ["Total time spent cannot exceed a year."] });
+  const entry = { user_id: caller.id, seconds, summary, spentAt };
+  return insert(db, type, issuable, entry, now);
+}
+
+/** Takes back all time spent on an issuable, with an entry that makes the sum zero. */
+export async function reset(
+  context: Pick<Writing, "db" | "caller" | "now">,
+  type: IssuableType,
+  issuable: { id: number; project_id: number },
+): Promise<void> {
+  const total = await totalOf(context.db, type, issuable.id);
+  if (total !== 0) await spend(context, type, issuable, { seconds: -total });
+}
+
+async function totalOf(db: Database, { table }: IssuableType, id: number): Promise<number> {
+  const [found] = await db.rows(`select total_time_spent from ${table} where id = ?`, [id]);
+  return (found as [number])[0];
+}
+
+/** Adds an entry, whoever spent the time, and returns its id. */
+export async function insert(
+  db: Database,
+  { table, column }: IssuableType,
+  { id, project_id }: { id: number; project_id: number },
+  entry: Spent & { user_id: number; spentAt: number },
+  now: number,
+): Promise<number> {
+  await db.run(
+    `update ${table} set total_time_spent = total_time_spent + ?, updated_at = ? where id = ?`,
+    [entry.seconds, now, id],
+  );
+  return insertRow(db, "timelogs", {
+    project_id,
+    [column]: id,
+    user_id: entry.user_id,
+    time_spent: entry.seconds,
+    spent_at: entry.spentAt,
+    summary: entry.summary ?? null,
+    created_at: now,
+  });
+}
+
+/** Removes an entry; the time spent is less by it. */
+export async function remove(db: Database, timelogId: number, now: number): Promise<void> {
+  const [removed] = await db.all<{
+    issue_id: number | null;
+    merge_request_id: number | null;
+    time_spent: number;
+  }>("delete from timelogs where id = ? returning issue_id, merge_request_id, time_spent", [
+    timelogId,
+  ]);
+  for (const { table, column } of ISSUABLE_TYPES) {
+    const id = removed?.[column] ?? null;
+    if (id === null) continue;
+    await db.run(
+      `update ${table} set total_time_spent = total_time_spent - ?, updated_at = ? where id = ?`,
+      [removed?.time_spent ?? 0, now, id],
+    );
+  }
+}
+
+/** Copies the estimate and the time spent of one issuable to another one. */
+export async function copy(
+  db: Database,
+  { table, column }: IssuableType,
+  fromId: number,
+  to: { id: number; project_id: number },
+): Promise<void> {
+  await db.run(
+    `insert into timelogs (project_id, ${column}, user_id, time_spent, spent_at, summary, created_at)
+     select cast(? as bigint), cast(? as bigint), user_id, time_spent, spent_at, summary, created_at
+     from timelogs where ${column} = ? order by id`,
+    [to.project_id, to.id, fromId],
+  );
+  await db.run(
+    `update ${table} set time_estimate = (select f.time_estimate from ${table} f where f.id = ?),
+       total_time_spent = (select f.total_time_spent from ${table} f where f.id = ?) where id = ?`,
+    [fromId, fromId, to.id],
+  );
+}
