@@ -45,6 +45,7 @@ const inSource = {
   labels: labelsPart,
   milestones: milestonesPart,
   badges: badgesPart,
+  boards: boardsPart,
 };
 const inProject = {
   ...inSource,
@@ -55,7 +56,7 @@ const inProject = {
   issues: issuesPart(inIssuable),
   merge_requests: mergeRequestsPart(inIssuable),
 };
-const inGroup = { ...inSource, boards: boardsPart, projects: projectsPart(inProject) };
+const inGroup = { ...inSource, projects: projectsPart(inProject) };
 const inSeed = {
   users: usersPart({
     tokens: tokensPart,

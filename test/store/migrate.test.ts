@@ -71,6 +71,7 @@ const FROZEN: Record<string, string> = {
   "20261122-70-ghost": "6ca00395c3d3245f9c848bf03bc7b6ccea378d6924f18d724b36adf1f662adba",
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
+  "20261122-84-project-boards": "7106f5146ee01486df3df12a876bfd14edd40e8f3e8c496be4c12afd4c849aa2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -221,6 +222,51 @@ describe("released migrations", () => {
     ).toEqual([
       ['{"event":3}', 0, 7, null, null],
       ['{"event":2,"user":1,"reason":"custom"}', 3, 9, "no", null],
+    ]);
+  });
+
+  it("keep boards with their lists, and add the open and closed ones", async () => {
+    const last = "20261122-84-project-boards";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('group', 'g', 'g', 'g', 'g', 0, 0)`,
+        `insert into labels (namespace_id, name, color, created_at, updated_at)
+         values (1, 'a', '#000000', 0, 0), (1, 'b', '#000000', 0, 0)`,
+        "insert into boards (namespace_id, name, weight, created_at, updated_at) values (1, 'x', 4, 5, 6), (1, 'y', null, 7, 8)",
+        "insert into board_labels (board_id, label_id) values (1, 2)",
+        `insert into board_lists (board_id, label_id, position, created_at, updated_at)
+         values (1, 2, 0, 5, 6), (1, 1, 1, 5, 6)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(
+      await store.rows(
+        "select id, namespace_id, project_id, name, weight, hide_backlog_list, updated_at from boards order by id",
+      ),
+    ).toEqual([
+      [1, 1, null, "x", 4, 0, 6],
+      [2, 1, null, "y", null, 0, 8],
+    ]);
+    expect(await store.rows("select board_id, label_id from board_labels")).toEqual([[1, 2]]);
+    expect(
+      await store.rows(
+        "select id, board_id, list_type, label_id, position from board_lists order by id",
+      ),
+    ).toEqual([
+      [1, 1, "label", 2, 0],
+      [2, 1, "label", 1, 1],
+      [3, 1, "backlog", null, null],
+      [4, 2, "backlog", null, null],
+      [5, 1, "closed", null, null],
+      [6, 2, "closed", null, null],
     ]);
   });
 
