@@ -72,6 +72,8 @@ const FROZEN: Record<string, string> = {
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
   "20261122-84-project-boards": "7106f5146ee01486df3df12a876bfd14edd40e8f3e8c496be4c12afd4c849aa2",
+  "20261122-84-relative-positions":
+    "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

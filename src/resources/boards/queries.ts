@@ -197,24 +197,17 @@ export interface BoardList {
   updated_at: number;
 }
 
-const LIST = "select id, board_id, list_type, label_id, position, updated_at from board_lists";
-
 /** A list of a board, or `undefined`. */
 export function findList(
   db: Reader,
   boardId: number,
   listId: number,
 ): Awaitable<BoardList | undefined> {
-  return db.one<BoardList>(`${LIST} where id = ? and board_id = ?`, [listId, boardId]);
-}
-
-/** The open or closed list of a board, or `undefined`. */
-export function findListOfType(
-  db: Reader,
-  boardId: number,
-  type: "backlog" | "closed",
-): Awaitable<BoardList | undefined> {
-  return db.one<BoardList>(`${LIST} where board_id = ? and list_type = ?`, [boardId, type]);
+  return db.one<BoardList>(
+    `select id, board_id, list_type, label_id, position, updated_at from board_lists
+     where id = ? and board_id = ?`,
+    [listId, boardId],
+  );
 }
 
 /** Whether a board has a list for this label. */

@@ -77,6 +77,7 @@ export async function setState(
       : { state: "opened", closed_at: null, closed_by_id: null },
     now,
   );
+  await type.place?.(db, [issuable.id]);
   recordEvent(context, type, closing ? "closed" : "reopened", issuable);
   if (closing) await todos.resolve(db, type, issuable.id, caller.id, now);
 }
