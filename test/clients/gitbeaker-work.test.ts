@@ -59,8 +59,7 @@ describe("issues", () => {
   it("are put into another order", async () => {
     const [first, second] = await gitlab.Issues.all({ projectId: SITE, sort: "asc" });
     const options = { moveAfterId: first?.id as number };
-    const moved = await gitlab.Issues.reorder(SITE, second?.iid as number, options);
-    expect(moved.id).toBe(second?.id);
+    await gitlab.Issues.reorder(SITE, second?.iid as number, options);
     const orderBy = "relative_position" as const;
     const all = await gitlab.Issues.all({ projectId: SITE, orderBy, sort: "asc" });
     expect(all.slice(0, 2).map(({ id }) => id)).toEqual([second?.id, first?.id]);
