@@ -76,6 +76,11 @@ const PROJECT = "/projects/acme%2Fsite";
 const labels = (count: number) => numbered(count, (index) => ({ name: `label ${index}` }));
 const badges = (count: number) =>
   numbered(count, () => ({ link_url: "https://a.test", image_url: "https://a.test/b.svg" }));
+const boards = (count: number) =>
+  numbered(count, (index) => ({
+    name: `board ${index}`,
+    lists: index === 0 ? labels(count).map(({ name }) => name) : ["UX"],
+  }));
 const awardEmoji = (count: number) =>
   Object.fromEntries([...NAMES].slice(0, count).map((name) => [name, ["owner"]]));
 
@@ -173,16 +178,20 @@ const FIXTURES: Record<string, Fixture> = {
       }),
     },
   },
-  "Group issue boards": {
-    group: (count) => ({
-      boards: numbered(count, (index) => ({
-        name: `board ${index}`,
-        lists: index === 0 ? labels(count).map(({ name }) => name) : ["UX"],
-      })),
-    }),
+  "Issue boards": {
+    group: (count) => ({ boards: boards(count) }),
+    project: (count) => ({ boards: boards(count) }),
     params: {
       board_id: listed("/groups/:group/boards?per_page=100", "id", { name: "board 0" }),
       list_id: listed("/groups/:group/boards/:board_id/lists"),
+      "projects board_id": listed("/projects/:project/boards?per_page=100", "id", {
+        name: "board 0",
+      }),
+      "projects list_id": async (app, fill) => {
+        const board = "/projects/:project/boards?per_page=100";
+        const id = await listed(board, "id", { name: "board 0" })(app, fill);
+        return listed(`/projects/:project/boards/${id}/lists`)(app, fill);
+      },
     },
   },
   Issues: {

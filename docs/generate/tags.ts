@@ -2,7 +2,7 @@
 export const TAGS: Readonly<Record<string, string>> = {
   "Award emoji": "Reactions to issues, merge requests, snippets and notes.",
   Badges: "Images with links, for groups and projects.",
-  "Group issue boards": "Boards of a group, and their lists.",
+  "Issue boards": "Boards of groups and projects, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Discussions: "Threads of comments on issues, merge requests and snippets.",
   Events: "Activity of users.",

@@ -83,6 +83,15 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       select 'note ' || id || ' is a reply outside of a thread' from notes where thread_id is null and reply = 1`,
   },
   {
+    name: "positions",
+    sql: `select 'issue ' || id || ' has no position' from issues where relative_position is null
+      union all
+      select 'issue ' || x.issue_id || ' and its label ' || x.label_id || ' have different positions'
+      from issue_labels x join issues i on i.id = x.issue_id
+      where coalesce(x.project_id, 0) <> i.project_id
+        or coalesce(x.open_position, -1) <> case when i.state = 'opened' then i.relative_position else -1 end`,
+  },
+  {
     name: "numbers",
     sql: ["issue", "merge_request"]
       .map(

@@ -48,6 +48,7 @@ const inSource = {
   labels: labelsPart,
   milestones: milestonesPart,
   badges: badgesPart,
+  boards: boardsPart,
 };
 const inProject = {
   ...inSource,
@@ -60,7 +61,7 @@ const inProject = {
   merge_requests: mergeRequestsPart(inIssuable),
   snippets: snippetsPart(inNoteable),
 };
-const inGroup = { ...inSource, boards: boardsPart, projects: projectsPart(inProject) };
+const inGroup = { ...inSource, projects: projectsPart(inProject) };
 const inSeed = {
   users: usersPart({
     tokens: tokensPart,

@@ -43,13 +43,13 @@ interface InSource {
   labels?: LabelSeed[] | undefined;
   milestones?: MilestoneSeed[] | undefined;
   badges?: BadgeSeed[] | undefined;
+  boards?: BoardSeed[] | undefined;
   /** By user name. */
   notification_settings?: Record<string, NotificationSettingsSeed> | undefined;
 }
 
 /** A group with its contents. */
 interface FullGroup extends SourceSeed, InSource {
-  boards?: BoardSeed[] | undefined;
   projects?: FullProject[] | undefined;
   subgroups?: FullGroup[] | undefined;
 }

@@ -64,9 +64,14 @@ beforeAll(async () => {
         visibility: "public" as const,
         members,
         ...things,
-        projects: [{ path: "p", visibility: "public" as const }],
+        projects: [{ path: "p", visibility: "public" as const, boards: things.boards }],
       },
-      { path: "closed", members, ...things, projects: [{ path: "p" }, { path: "q" }] },
+      {
+        path: "closed",
+        members,
+        ...things,
+        projects: [{ path: "p", boards: things.boards }, { path: "q" }],
+      },
     ],
   };
   app = await testApp({ seed, extra: toys });

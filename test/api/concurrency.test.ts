@@ -185,7 +185,8 @@ it.each(Array.from({ length: ROUNDS }, (_, round) => [round]))(
     expect(statuses(answers.leaving)[1]).toBeGreaterThanOrEqual(403);
     const owners = "select count(*) from members where namespace_id = ? and access_level = 50";
     expect(await app.store.rows(owners, [pair.id])).toEqual([[1]]);
-    const positions = "select position from board_lists where board_id = ? order by position";
+    const positions =
+      "select position from board_lists where board_id = ? and position is not null order by position";
     expect(await app.store.rows(positions, [board.id])).toEqual([[0], [1], [2], [3]]);
     expect(statuses(answers.groups)).toEqual([201, 409, 409, 409, 409]);
     expect(statuses(answers.redeemed)).toEqual([200, 400]);

@@ -57,6 +57,15 @@ const SITE = "acme/site";
 const { server, ann: gitlab, bob } = await serving(seed, 2);
 
 describe("issues", () => {
+  it("are put into another order", async () => {
+    const [first, second] = await gitlab.Issues.all({ projectId: SITE, sort: "asc" });
+    const options = { moveAfterId: first?.id as number };
+    await gitlab.Issues.reorder(SITE, second?.iid as number, options);
+    const orderBy = "relative_position" as const;
+    const all = await gitlab.Issues.all({ projectId: SITE, orderBy, sort: "asc" });
+    expect(all.slice(0, 2).map(({ id }) => id)).toEqual([second?.id, first?.id]);
+  });
+
   it("are created, shown, changed, closed, reopened and removed", async () => {
     const { id: userId } = await bob.Users.showCurrentUser();
     const [milestone] = await gitlab.GroupMilestones.all("acme");

@@ -19,7 +19,11 @@ const seed: Seed = {
       labels: [{ name: "Doing" }, { name: "Review" }, { name: "front / end", color: "#336699" }],
       milestones: [{ title: "v1", due_date: "2026-12-24" }],
       boards: [{ name: "Work", lists: ["Doing", "Review"] }],
-      projects: [1, 2, 3, 4, 5].map((at) => ({ path: `app-${at}`, name: `App ${at}` })),
+      projects: [1, 2, 3, 4, 5].map((at) => ({
+        path: `app-${at}`,
+        name: `App ${at}`,
+        boards: at === 1 ? [{ name: "Sprint", lists: ["Review"] }] : [],
+      })),
       subgroups: [{ path: "team", projects: [{ path: "core", milestones: [{ title: "m1" }] }] }],
     },
     ...Array.from({ length: 6 }, (_, at) => ({ path: `group-${at}`, members: { ann: "owner" } })),
@@ -29,6 +33,44 @@ const seed: Seed = {
 };
 
 const { server, ann: gitlab, root } = await serving(seed, 4);
+
+describe("boards of projects", () => {
+  const project = "acme/app-1";
+
+  it("are listed, shown, created, changed and removed", async () => {
+    const boards = await gitlab.ProjectIssueBoards.all(project);
+    expect(boards).toMatchObject([
+      {
+        name: "Sprint",
+        project: { name: "App 1", path_with_namespace: project },
+        lists: [{ label: { name: "Review" }, position: 0 }],
+      },
+    ]);
+    const id = boards[0]?.id as number;
+    expect(await gitlab.ProjectIssueBoards.show(project, id)).toEqual(boards[0]);
+    const made = await gitlab.ProjectIssueBoards.create(project, "Second");
+    const options = { name: "Renamed", labels: "Doing", weight: 2 } as const;
+    const changed = await gitlab.ProjectIssueBoards.edit(project, made.id, options);
+    expect(changed).toMatchObject({ name: "Renamed", labels: [{ name: "Doing" }], weight: 2 });
+    await gitlab.ProjectIssueBoards.remove(project, made.id);
+    expect(await gitlab.ProjectIssueBoards.all(project)).toHaveLength(1);
+  });
+
+  it("have lists", async () => {
+    const [board] = await gitlab.ProjectIssueBoards.all(project);
+    const id = board?.id as number;
+    const [doing] = await gitlab.ProjectLabels.all(project, { search: "Doing" });
+    const labelId = doing?.id as number;
+    const list = await gitlab.ProjectIssueBoards.createList(project, id, { labelId });
+    expect(list).toMatchObject({ label: { name: "Doing" }, position: 1 });
+    await gitlab.ProjectIssueBoards.editList(project, id, list.id, 0);
+    const lists = await gitlab.ProjectIssueBoards.allLists(project, id);
+    expect(lists.map(({ label }) => label.name)).toEqual(["Doing", "Review"]);
+    await gitlab.ProjectIssueBoards.removeList(project, id, list.id);
+    const left = await gitlab.ProjectIssueBoards.allLists(project, id);
+    expect(left).toMatchObject([{ label: { name: "Review" }, position: 0 }]);
+  });
+});
 
 describe("boards", () => {
   it("are listed with their lists, and shown", async () => {

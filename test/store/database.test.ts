@@ -342,6 +342,12 @@ describe("a check", () => {
       /has 0 of 7 bytes$/,
     ],
     [
+      "positions",
+      `insert into issues (iid, project_id, title, created_at, updated_at)
+       select 3, min(id), 'Third', 0, 0 from projects`,
+      /^issue \d+ has no position$/,
+    ],
+    [
       "numbers",
       `insert into issues (iid, project_id, title, created_at, updated_at)
        select 3, min(id), 'Third', 0, 0 from projects`,

@@ -79,6 +79,9 @@ const FROZEN: Record<string, string> = {
   "20261122-83-merge-request-issues":
     "52c77eb439cba9b24e08581907d21304d7d3f8217fb4e7f681e7b60855e5df80",
   "20261122-83-resource-events": "e2425e820f431f713428a218a636ea01962a8e75068be50fd0182ce9d34a5126",
+  "20261122-84-project-boards": "7106f5146ee01486df3df12a876bfd14edd40e8f3e8c496be4c12afd4c849aa2",
+  "20261122-84-relative-positions":
+    "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -297,6 +300,51 @@ describe("released migrations", () => {
     });
     expect(added).toEqual([[4]]);
     expect(await store.rows("select id from award_emoji")).toEqual([[1]]);
+  });
+
+  it("keep boards with their lists, and add the open and closed ones", async () => {
+    const last = "20261122-84-project-boards";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('group', 'g', 'g', 'g', 'g', 0, 0)`,
+        `insert into labels (namespace_id, name, color, created_at, updated_at)
+         values (1, 'a', '#000000', 0, 0), (1, 'b', '#000000', 0, 0)`,
+        "insert into boards (namespace_id, name, weight, created_at, updated_at) values (1, 'x', 4, 5, 6), (1, 'y', null, 7, 8)",
+        "insert into board_labels (board_id, label_id) values (1, 2)",
+        `insert into board_lists (board_id, label_id, position, created_at, updated_at)
+         values (1, 2, 0, 5, 6), (1, 1, 1, 5, 6)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(
+      await store.rows(
+        "select id, namespace_id, project_id, name, weight, hide_backlog_list, updated_at from boards order by id",
+      ),
+    ).toEqual([
+      [1, 1, null, "x", 4, 0, 6],
+      [2, 1, null, "y", null, 0, 8],
+    ]);
+    expect(await store.rows("select board_id, label_id from board_labels")).toEqual([[1, 2]]);
+    expect(
+      await store.rows(
+        "select id, board_id, list_type, label_id, position from board_lists order by id",
+      ),
+    ).toEqual([
+      [1, 1, "label", 2, 0],
+      [2, 1, "label", 1, 1],
+      [3, 1, "backlog", null, null],
+      [4, 2, "backlog", null, null],
+      [5, 1, "closed", null, null],
+      [6, 2, "closed", null, null],
+    ]);
   });
 
   it("index every foreign key, so that deleting a parent doesn't scan whole tables", async () => {

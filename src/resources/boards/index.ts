@@ -1,17 +1,13 @@
-import { invalid, notFound, refused } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, type Resource, routes } from "../../core/resource.ts";
+import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
 import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
-import * as labels from "../labels/queries.ts";
-import { labelsNamed } from "../labels/rules.ts";
-import { groupMilestoneFields } from "../milestones/json.ts";
-import * as milestones from "../milestones/queries.ts";
+import { anyMilestoneFields, groupMilestoneFields } from "../milestones/json.ts";
 import { userSummaryFields } from "../users/json.ts";
-import * as users from "../users/queries.ts";
+import * as changes from "./changes.ts";
 import * as boards from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -21,36 +17,71 @@ const groupReference = field.nested({
   web_url: field.url("n.full_path", (path) => `/groups/${path}`),
 });
 
+const projectReference = field.nested({
+  id: field.integer("p.id"),
+  name: field.text("p.name"),
+  name_with_namespace: field.text("n.full_name || ' / ' || p.name"),
+  path: field.text("p.path"),
+  path_with_namespace: field.text("p.full_path"),
+  http_url_to_repo: field.url("p.full_path", (path) => `/${path}.git`),
+  web_url: field.url("p.full_path", (path) => `/${path}`),
+});
+
+/** What a board shows of its owner: the other kind is null. */
+const owners = {
+  group: { project: field.constant(null), group: groupReference },
+  project: { project: projectReference, group: field.constant(null) },
+};
+
+const hiding = {
+  hide_backlog_list: field.flag("b.hide_backlog_list"),
+  hide_closed_list: field.flag("b.hide_closed_list"),
+};
+
 const boardList = presenter({
   id: field.integer("bl.id"),
   label: field.nested(listedLabelFields),
   position: field.integer("bl.position"),
 });
 
-/** A board as listed, read or created: its milestone has only `id` and `title`. */
-const board = presenter({
-  id: field.integer("b.id"),
-  name: field.text("b.name"),
-  project: field.constant(null),
-  group: groupReference,
+const milestoneAndLists = {
   milestone: field.omittedIfNull(
     field.nested({ id: field.integer("m.id"), title: field.text("m.title") }),
   ),
   lists: field.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
-});
+};
 
-/** The answer to changing a board: its whole scope, without lists. */
-const changedBoard = presenter({
-  id: field.integer("b.id"),
-  name: field.text("b.name"),
-  project: field.constant(null),
-  group: groupReference,
-  milestone: field.nested(groupMilestoneFields),
+const idAndName = { id: field.integer("b.id"), name: field.text("b.name") };
+
+/** A board as listed, read or created: its milestone has only `id` and `title`. */
+const board = {
+  group: presenter({ ...idAndName, ...owners.group, ...milestoneAndLists }),
+  project: presenter({ ...idAndName, ...hiding, ...owners.project, ...milestoneAndLists }),
+};
+
+const scope = {
   assignee: field.nested(userSummaryFields),
   labels: field.embedded("labels", "array of Label", "[]", { items: scopeLabelFields }),
   weight: field.integer("b.weight"),
   lists: field.constant([]),
-});
+};
+
+/** The answer to changing a board: its whole scope, without lists. */
+const changedBoard = {
+  group: presenter({
+    ...idAndName,
+    ...owners.group,
+    milestone: field.nested(groupMilestoneFields),
+    ...scope,
+  }),
+  project: presenter({
+    ...idAndName,
+    ...hiding,
+    ...owners.project,
+    milestone: field.nested(anyMilestoneFields),
+    ...scope,
+  }),
+};
 
 const scopeLabel = presenter(scopeLabelFields);
 
@@ -61,42 +92,49 @@ const typed = { board_id: param.recordId() };
 type In = Context<{ board_id: typeof typed.board_id }>;
 
 async function findBoard({ db, source, input }: Pick<In, "db" | "source" | "input">) {
-  const found = await boards.find(db, source.id, input.board_id);
+  const found = await boards.find(db, source, input.board_id);
   if (!found) throw notFound();
   return found;
 }
 
+/** A list of a label: the open and closed lists are hidden. */
 async function findList(
   context: Pick<In, "db" | "source"> & { input: { board_id: number; list_id: number } },
 ) {
   const { id } = await findBoard(context);
   const found = await boards.findList(context.db, id, context.input.list_id);
-  if (!found) throw notFound();
+  if (found?.list_type !== "label") throw notFound();
   return found;
 }
 
 /** A board with its lists as a row of {@link board}. */
 async function rowWithLists(
-  { db, presenter, view }: Pick<Context, "presenter" | "view"> & { db: Reader },
+  { db, source, presenter, view }: Pick<In, "source" | "presenter" | "view"> & { db: Reader },
   boardId: number,
 ): Promise<Value[]> {
-  const row = await boards.row(db, presenter, boardId);
+  const row = await boards.row(db, presenter, source.kind, boardId);
   await boards.embedLists(db, [row], presenter, boardList, view);
   return row;
 }
 
-const { del, get, list, post, put } = routes({ source: "group", path: "/boards" });
+const hidden = {
+  hide_backlog_list: param.optional(param.boolean()),
+  hide_closed_list: param.optional(param.boolean()),
+};
 
-/** Group issue boards and their lists. */
-export const boardResource: Resource = {
-  name: "Group issue boards",
-  migrations,
-  routes: [
+function routesOf(kind: SourceKind) {
+  const { del, get, list, post, put } = routes({
+    source: kind,
+    path: "/boards",
+    ...(kind === "project" && { features: ["issues"] as const }),
+  });
+  const tier = changes.BOARD_TIERS[kind];
+  return [
     list("", {
-      summary: "List the boards of a group",
-      presenter: board,
+      summary: `List the boards of a ${kind}`,
+      presenter: board[kind],
       handle: async ({ db, source, page, presenter, view }) => {
-        const listed = await boards.list(db, presenter, page, source.id);
+        const listed = await boards.list(db, presenter, page, source);
         await boards.embedLists(db, listed.rows, presenter, boardList, view);
         return listed;
       },
@@ -104,69 +142,58 @@ export const boardResource: Resource = {
     get("/:board_id", {
       summary: "Get a board",
       input: untyped,
-      presenter: board,
+      presenter: board[kind],
       handle: async (context) => rowWithLists(context, (await findBoard(context)).id),
     }),
     post("", {
       summary: "Create a board",
-      tier: "premium",
+      tier,
       role: "reporter",
       input: { name: param.text() },
-      presenter: board,
-      handle: async ({ db, source, input, presenter, now }) =>
-        boards.row(db, presenter, await boards.insert(db, source.id, input.name, now)),
+      presenter: board[kind],
+      handle: async (context) => {
+        const { db, source, input, presenter, now } = context;
+        const id = await changes.createBoard(db, context, input, now);
+        return boards.row(db, presenter, source.kind, id);
+      },
     }),
     put("/:board_id", {
-      summary: "Change a board's name or scope",
-      tier: "premium",
+      summary: "Change a board's name or scope, or which lists it hides",
+      tier,
       role: "reporter",
       input: {
         ...untyped,
         name: param.optional(param.text()),
+        ...hidden,
         assignee_id: param.clearable(param.integer()),
         milestone_id: param.clearable(param.integer()),
         labels: param.clearable(param.commaSeparated()),
         weight: param.clearable(param.integer({ min: 0, max: 9 })),
       },
-      presenter: changedBoard,
+      presenter: changedBoard[kind],
       handle: async (context) => {
         const { db, source, input, presenter, view, now } = context;
         const { id } = await findBoard(context);
-        await updateRow(
-          db,
-          "boards",
-          id,
-          {
-            name: input.name,
-            assignee_id: await assigneeOf(db, input.assignee_id),
-            milestone_id: await milestoneOf(db, source.id, input.milestone_id),
-            weight: input.weight,
-          },
-          now,
-        );
-        if (input.labels !== undefined) {
-          const labelIds = await labelsNamed(db, source, input.labels ?? [], now);
-          await boards.replaceLabels(db, id, labelIds);
-        }
-        const row = await boards.row(db, presenter, id);
+        await changes.updateBoard(db, context, id, input, now);
+        const row = await boards.row(db, presenter, source.kind, id);
         row[presenter.at("labels")] = await boards.scopeLabels(db, scopeLabel, id, view);
         return row;
       },
     }),
     del("/:board_id", {
       summary: "Delete a board",
-      tier: "premium",
+      tier,
       role: "reporter",
       input: untyped,
       handle: async (context) => {
         const found = await findBoard(context);
         context.requireUnmodified(found.updated_at);
-        await boards.remove(context.db, found.id);
+        await changes.destroyBoard(context.db, found.id);
         return undefined;
       },
     }),
     list("/:board_id/lists", {
-      summary: "List the lists of a board",
+      summary: "List the lists of a board, without the open and closed ones",
       input: typed,
       presenter: boardList,
       handle: async (context) => {
@@ -179,7 +206,7 @@ export const boardResource: Resource = {
       input: { ...typed, list_id: param.recordId() },
       presenter: boardList,
       handle: async ({ db, source, presenter, input }) => {
-        const row = await boards.listRow(db, presenter, source.id, input.board_id, input.list_id);
+        const row = await boards.listRow(db, presenter, source, input.board_id, input.list_id);
         if (!row) throw notFound();
         return row;
       },
@@ -190,18 +217,13 @@ export const boardResource: Resource = {
       input: { ...typed, label_id: param.integer() },
       presenter: boardList,
       before: async ({ db, source, input }) => {
-        if (!(await labels.findInherited(db, source.id, { id: input.label_id }))) {
-          throw refused("Label not found!");
-        }
+        await changes.labelForList(db, source, input.label_id);
       },
       handle: async (context) => {
         const { db, source, input, presenter, now } = context;
         const { id } = await findBoard(context);
-        if (await boards.hasListOf(db, id, input.label_id)) {
-          throw invalid({ label_id: ["has already been taken"] });
-        }
-        const listId = await boards.insertList(db, id, input.label_id, now);
-        return boards.listRow(db, presenter, source.id, id, listId);
+        const listId = await changes.createList(db, id, { id: input.label_id }, now);
+        return boards.listRow(db, presenter, source, id, listId);
       },
     }),
     put("/:board_id/lists/:list_id", {
@@ -215,12 +237,8 @@ export const boardResource: Resource = {
       handle: async (context) => {
         const { db, source, input, presenter, now } = context;
         const found = await findList(context);
-        const last = await boards.lastPosition(db, input.board_id);
-        if (input.position < 0 || input.position > last || input.position === found.position) {
-          throw refused("List could not be moved!");
-        }
-        await boards.moveList(db, input.board_id, found, input.position, now);
-        return boards.listRow(db, presenter, source.id, input.board_id, found.id);
+        await changes.moveList(db, found, input.position, now);
+        return boards.listRow(db, presenter, source, found.board_id, found.id);
       },
     }),
     del("/:board_id/lists/:list_id", {
@@ -230,21 +248,16 @@ export const boardResource: Resource = {
       handle: async (context) => {
         const found = await findList(context);
         context.requireUnmodified(found.updated_at);
-        await boards.removeList(context.db, context.input.board_id, found);
+        await changes.destroyList(context.db, found);
         return undefined;
       },
     }),
-  ],
+  ];
+}
+
+/** Issue boards of groups and projects, and their lists. */
+export const boardResource: Resource = {
+  name: "Issue boards",
+  migrations,
+  routes: [...routesOf("group"), ...routesOf("project")],
 };
-
-/** The new assignee: 0 and unknown users clear it. */
-async function assigneeOf(db: Reader, id: number | null | undefined) {
-  return id ? ((await users.find(db, id))?.id ?? null) : id === 0 ? null : id;
-}
-
-/** The new milestone, of the group or one above it: 0 clears it, unknown ones are ignored. */
-async function milestoneOf(db: Reader, groupId: number, id: number | null | undefined) {
-  if (id === undefined || id === null) return id;
-  if (id === 0) return null;
-  return (await milestones.findInherited(db, groupId, id))?.id;
-}

@@ -1,3 +1,5 @@
+import { type Owner, ownedBy } from "../../core/access/owner.ts";
+import type { Source } from "../../core/access/source.ts";
 import type { View } from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
@@ -5,49 +7,92 @@ import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 
-const BOARDS = `boards b join namespaces n on n.id = b.namespace_id
-  left join milestones m on m.id = b.milestone_id left join namespaces mn on mn.id = m.namespace_id
+const SCOPE = `left join milestones m on m.id = b.milestone_id
+  left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id
   left join users u on u.id = b.assignee_id`;
+const BOARDS = {
+  group: `boards b join namespaces n on n.id = b.namespace_id ${SCOPE}`,
+  project: `boards b join projects p on p.id = b.project_id join namespaces n on n.id = p.namespace_id ${SCOPE}`,
+};
+/** Without the open and closed lists, which have no label. */
 const LISTS = "board_lists bl join labels l on l.id = bl.label_id";
 
-/** The boards of a group, oldest first. */
+/** The boards of a group or project, oldest first. */
 export function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  groupId: number,
+  source: Source,
 ): Promise<RowPage> {
+  const owned = ownedBy("b", source);
   return paginate(db, presenter, page, {
-    from: `${BOARDS} where b.namespace_id = ?`,
-    values: [groupId],
+    from: `${BOARDS[source.kind]} where ${owned.sql}`,
+    values: owned.values,
     order: "b.id",
   });
 }
 
-/** One board as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, boardId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${BOARDS} where b.id = ?`, [
+/** One board of a group or project as a row of its presenter. */
+export async function row(
+  db: Reader,
+  presenter: Presenter,
+  kind: Source["kind"],
+  boardId: number,
+): Promise<Value[]> {
+  const [found] = await db.rows(`select ${presenter.columns} from ${BOARDS[kind]} where b.id = ?`, [
     boardId,
   ]);
   return found as Value[];
 }
 
-/** A board of a group, or `undefined`. */
-export function find(
-  db: Reader,
-  groupId: number,
-  boardId: number,
-): Awaitable<{ id: number; updated_at: number } | undefined> {
-  return db.one<{ id: number; updated_at: number }>(
-    "select id, updated_at from boards where id = ? and namespace_id = ?",
-    [boardId, groupId],
-  );
+/** A board as stored. */
+export interface Board {
+  id: number;
+  updated_at: number;
 }
 
-/** Adds a board and returns its id. */
-export function insert(db: Database, groupId: number, name: string, now: number): Promise<number> {
-  const row = { namespace_id: groupId, name, created_at: now, updated_at: now };
-  return insertRow(db, "boards", row);
+/** A board of a group or project, or `undefined`. */
+export function find(db: Reader, owner: Owner, boardId: number): Awaitable<Board | undefined> {
+  return db.one<Board>(`select id, updated_at from boards where id = ? and ${owner.column} = ?`, [
+    boardId,
+    owner.id,
+  ]);
+}
+
+/** The values of a new board. */
+export interface NewBoard {
+  name: string;
+  hide_backlog_list?: number | undefined;
+  hide_closed_list?: number | undefined;
+  milestone_id?: number | null | undefined;
+  assignee_id?: number | null | undefined;
+  weight?: number | null | undefined;
+}
+
+/** Adds a board with its open and closed lists, and returns its id. */
+export async function insert(
+  db: Database,
+  owner: Owner,
+  board: NewBoard,
+  now: number,
+): Promise<number> {
+  const boardId = await insertRow(db, "boards", {
+    [owner.column]: owner.id,
+    name: board.name,
+    hide_backlog_list: board.hide_backlog_list ?? 0,
+    hide_closed_list: board.hide_closed_list ?? 0,
+    milestone_id: board.milestone_id ?? null,
+    assignee_id: board.assignee_id ?? null,
+    weight: board.weight ?? null,
+    created_at: now,
+    updated_at: now,
+  });
+  await db.run(
+    `insert into board_lists (board_id, list_type, created_at, updated_at)
+     values (?, 'backlog', ?, ?), (?, 'closed', ?, ?)`,
+    [boardId, now, now, boardId, now, now],
+  );
+  return boardId;
 }
 
 /** Replaces the labels of a board's scope. */
@@ -109,7 +154,7 @@ export async function embedLists(
   for (const board of rows) board[listsAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
 }
 
-/** The lists of a board in order. The open and closed lists are not stored. */
+/** The lists of labels of a board in order. */
 export function listLists(
   db: Reader,
   presenter: Presenter,
@@ -123,20 +168,33 @@ export function listLists(
   });
 }
 
-/** One list as a row of its presenter, or `undefined` if the group has no such board or the board no such list. */
+/** One list of a label as a row of its presenter, or `undefined` if its owner has no such board or the board no such list. */
 export async function listRow(
   db: Reader,
   presenter: Presenter,
-  groupId: number,
+  owner: Owner,
   boardId: number,
   listId: number,
 ): Promise<Value[] | undefined> {
+  const owned = ownedBy("b", owner);
   const [found] = await db.rows(
     `select ${presenter.columns} from ${LISTS} join boards b on b.id = bl.board_id
-     where bl.id = ? and bl.board_id = ? and b.namespace_id = ?`,
-    [listId, boardId, groupId],
+     where bl.id = ? and bl.board_id = ? and ${owned.sql}`,
+    [listId, boardId, ...owned.values],
   );
   return found;
+}
+
+/** A list of a board as stored. */
+export interface BoardList {
+  id: number;
+  board_id: number;
+  /** `backlog` for the list of open issues that are in no other list. */
+  list_type: "backlog" | "label" | "closed";
+  /** Only lists of labels have a label and a position. */
+  label_id: number | null;
+  position: number | null;
+  updated_at: number;
 }
 
 /** A list of a board, or `undefined`. */
@@ -144,9 +202,10 @@ export function findList(
   db: Reader,
   boardId: number,
   listId: number,
-): Awaitable<{ id: number; position: number; updated_at: number } | undefined> {
-  return db.one<{ id: number; position: number; updated_at: number }>(
-    "select id, position, updated_at from board_lists where id = ? and board_id = ?",
+): Awaitable<BoardList | undefined> {
+  return db.one<BoardList>(
+    `select id, board_id, list_type, label_id, position, updated_at from board_lists
+     where id = ? and board_id = ?`,
     [listId, boardId],
   );
 }
@@ -160,7 +219,7 @@ export async function hasListOf(db: Reader, boardId: number, labelId: number): P
   return found.length > 0;
 }
 
-/** Adds a list behind the others, the first at position 0, and returns its id. */
+/** Adds a list of a label behind the others, the first at position 0, and returns its id. */
 export async function insertList(
   db: Database,
   boardId: number,
@@ -172,7 +231,7 @@ export async function insertList(
   return insertRow(db, "board_lists", row);
 }
 
-/** The highest position on a board; -1 if it has no lists. */
+/** The highest position on a board; -1 if it has no lists of labels. */
 export async function lastPosition(db: Reader, boardId: number): Promise<number> {
   const found = await db.one<{ position: number | null }>(
     "select max(position) as position from board_lists where board_id = ?",

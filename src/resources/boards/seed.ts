@@ -6,19 +6,19 @@ import * as boards from "./queries.ts";
 /** A board of a seed. */
 export interface BoardSeed {
   name: string;
-  /** Names of the group's labels, one per list, in this order. */
+  /** Names of labels of the group or project or of a group above it, one per list, in this order. */
   lists?: string[] | undefined;
 }
 
-/** The boards of a group, after its labels. */
+/** The boards of a group or project, after its labels. */
 export const boardsPart = seedList({
   entries: { name: v.string(), lists: v.optional(v.array(v.string()), []) },
   counted: "boards",
-  async insert({ db, now }, board, group: SeededSource) {
-    const boardId = await boards.insert(db, group.id, board.name, now);
+  async insert({ db, now }, board, source: SeededSource) {
+    const boardId = await boards.insert(db, source, { name: board.name }, now);
     for (const name of board.lists) {
-      const label = await labels.findInherited(db, group.id, { name });
-      if (!label) throw new SeedError(`the group ${group.fullPath} has no label ${name}`);
+      const label = await labels.findInherited(db, source, { name });
+      if (!label) throw new SeedError(`${source.fullPath} has no label ${name}`);
       await boards.insertList(db, boardId, label.id, now);
     }
   },

@@ -1,6 +1,9 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Group issue boards, the labels of their scope, and their lists. */
+/**
+ * Issue boards of groups (`namespace_id`) and projects (`project_id`), the labels of their scope, and their lists. Only
+ * lists of labels have a position; which lists a user has collapsed is in `collapsed_board_lists`.
+ */
 export const migrations: Migration[] = [
   {
     id: "20261121-08-boards",
@@ -35,6 +38,48 @@ create table board_lists (
 create unique index board_lists_label on board_lists (board_id, label_id);
 create index board_lists_by_position on board_lists (board_id, position, id);
 create index board_lists_by_label on board_lists (label_id);
+`,
+  },
+  {
+    id: "20261122-84-project-boards",
+    sql: `
+drop index boards_by_namespace;
+alter table boards rename column namespace_id to old_namespace_id;
+alter table boards add column namespace_id $int references namespaces (id) on delete cascade;
+update boards set namespace_id = old_namespace_id;
+alter table boards drop column old_namespace_id;
+alter table boards add column project_id $int references projects (id) on delete cascade
+  check ((namespace_id is null) <> (project_id is null));
+alter table boards add column hide_backlog_list $int not null default 0;
+alter table boards add column hide_closed_list $int not null default 0;
+create index boards_by_namespace on boards (namespace_id, id);
+create index boards_by_project on boards (project_id, id);
+drop index board_lists_label;
+drop index board_lists_by_position;
+drop index board_lists_by_label;
+alter table board_lists rename column label_id to old_label_id;
+alter table board_lists rename column position to old_position;
+alter table board_lists add column label_id $int references labels (id) on delete cascade;
+alter table board_lists add column position $int;
+update board_lists set label_id = old_label_id, position = old_position;
+alter table board_lists drop column old_label_id;
+alter table board_lists drop column old_position;
+alter table board_lists add column list_type $text not null default 'label'
+  check ((list_type = 'label') = (label_id is not null) and (list_type = 'label') = (position is not null));
+insert into board_lists (board_id, list_type, created_at, updated_at)
+  select id, 'backlog', created_at, created_at from boards order by id;
+insert into board_lists (board_id, list_type, created_at, updated_at)
+  select id, 'closed', created_at, created_at from boards order by id;
+create unique index board_lists_label on board_lists (board_id, label_id);
+create unique index board_lists_type on board_lists (board_id, list_type) where list_type <> 'label';
+create index board_lists_by_position on board_lists (board_id, position, id);
+create index board_lists_by_label on board_lists (label_id);
+create table collapsed_board_lists (
+  list_id $int not null references board_lists (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (list_id, user_id)
+);
+create index collapsed_board_lists_by_user on collapsed_board_lists (user_id);
 `,
   },
 ];

@@ -52,7 +52,8 @@ export interface Filter {
   ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
   /** Conditions that only one of the types has. */
   own?: readonly Condition[];
-  orderBy: "created_at" | "updated_at";
+  /** Only issues have a `relative_position`. */
+  orderBy: "created_at" | "updated_at" | "relative_position";
   sort: "asc" | "desc";
 }
 
@@ -100,7 +101,10 @@ export function instantOf(name: string, value: string | undefined): number | und
  * @throws ApiError 400, or 401 if an anonymous caller asks for their own
  */
 export function filterOf(
-  input: param.Input<typeof listInput> & { state?: string | undefined },
+  input: Omit<param.Input<typeof listInput>, "order_by"> & {
+    order_by?: Filter["orderBy"] | undefined;
+    state?: string | undefined;
+  },
   caller: Caller | undefined,
   defaultScope: DefaultScope,
 ): Filter {

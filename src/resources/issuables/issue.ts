@@ -2,6 +2,7 @@ import { visibleIssues } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import { placeLabels } from "./positions.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** Put into a row in place of a weight that is not shown. */
@@ -69,6 +70,7 @@ export const ISSUE: IssuableType = {
     }),
     subscribed,
   }),
+  place: placeLabels,
   // The free tier has no weights.
   embedOwn: (rows, { presenter, tier }) => {
     if (tier !== "free") return;

@@ -82,6 +82,7 @@ export async function setState(
       : { state: "opened", closed_at: null, closed_by_id: null },
     now,
   );
+  await type.place?.(db, [issuable.id]);
   recordEvent(context, type, closing ? "closed" : "reopened", issuable);
   await history.recordState(context, type, issuable.id, closing ? "closed" : "reopened");
   if (closing) await todos.resolve(db, type, issuable.id, caller.id, now);

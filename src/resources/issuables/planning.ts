@@ -80,7 +80,18 @@ async function planLabels(
   const names = [...new Set([...(named ?? []), ...added])];
   const labelIds = await labelsNamed(db, source, names, now);
   const after = [...new Set([...kept.map((label) => label.id), ...labelIds])];
-  await issuables.replaceLabels(db, type, id, after);
   const idsBefore = before.map((label) => label.id);
-  await history.recordLabels(context, type, id, idsBefore, after);
+  await changeLabels(context, type, id, idsBefore, after);
+}
+
+/** Gives an issuable other labels, and records which came and went. */
+export async function changeLabels(
+  context: Pick<Writing, "db" | "caller" | "now">,
+  type: IssuableType,
+  id: number,
+  before: readonly number[],
+  after: readonly number[],
+): Promise<void> {
+  await issuables.replaceLabels(context.db, type, id, after);
+  await history.recordLabels(context, type, id, before, after);
 }

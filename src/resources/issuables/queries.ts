@@ -171,7 +171,7 @@ export async function labelsOf(
 /** Replaces the labels. */
 export async function replaceLabels(
   db: Database,
-  { column, prefix }: IssuableType,
+  { column, prefix, place }: IssuableType,
   id: number,
   labelIds: readonly number[],
 ): Promise<void> {
@@ -179,6 +179,7 @@ export async function replaceLabels(
   for (const labelId of labelIds) {
     await db.run(`insert into ${prefix}_labels (${column}, label_id) values (?, ?)`, [id, labelId]);
   }
+  if (labelIds.length > 0) await place?.(db, [id]);
 }
 
 /**

@@ -57,6 +57,11 @@ export interface IssuableType extends NoteableType {
   readonly listed: Presenter;
   /** One alone: only then `subscribed` says whether the caller is. */
   readonly single: Presenter;
+  /**
+   * Updates what is stored of the places of some of them on boards. To be called whenever their labels or their state
+   * have changed.
+   */
+  readonly place?: (db: Database, ids: readonly number[]) => Promise<void>;
   /** Fills in or hides the fields that only this type has. */
   readonly embedOwn: (rows: readonly Value[][], context: Presenting) => void;
 }

@@ -9,6 +9,7 @@ import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type PlannedColumns, plannedColumns, planningInput } from "../issuables/planning.ts";
+import { reorder } from "../issuables/positions.ts";
 import * as issuables from "../issuables/queries.ts";
 import {
   listRoutes,
@@ -26,6 +27,7 @@ const lists = listRoutes(ISSUE, {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "all"])),
     confidential: param.optional(param.boolean()),
+    order_by: param.optional(param.choice(["created_at", "updated_at", "relative_position"])),
   },
   filter: ({ confidential, ...input }, caller, scope) => ({
     ...filterOf(input, caller, scope),
@@ -155,6 +157,28 @@ export const issueResource: Resource = {
       },
     }),
     participantsRoute(ISSUE),
+    project.put("/issues/:issue_iid/reorder", {
+      summary: "Move an issue between others, in the order of `relative_position`",
+      beside: "nobody",
+      input: {
+        ...number,
+        move_before_id: param.optional(param.integer()),
+        move_after_id: param.optional(param.integer()),
+      },
+      atLeastOne: ["move_before_id", "move_after_id"],
+      presenter: ISSUE.single,
+      handle: async (context) => {
+        const { db, source, viewer, input } = context;
+        const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, viewer);
+        if (!found) throw notFound("Issue");
+        await requireChanger(context, ISSUE, found, "reporter");
+        await reorder(context, found.id, {
+          before: input.move_before_id,
+          after: input.move_after_id,
+        });
+        return rowOf(context, ISSUE, found.id);
+      },
+    }),
     ...subscriptionRoutes(ISSUE),
   ],
 };

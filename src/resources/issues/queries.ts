@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { ISSUE } from "../issuables/issue.ts";
+import { NEW_POSITION } from "../issuables/positions.ts";
 import { countOneMore, nextNumber } from "../issuables/queries.ts";
 
 /** An issue to insert. */
@@ -24,7 +25,9 @@ export async function insert(
   now: number,
 ): Promise<{ id: number; iid: number }> {
   const iid = await nextNumber(db, ISSUE, issue.project_id);
-  return { id: await insertAs(db, iid, issue, now), iid };
+  const id = await insertAs(db, iid, issue, now);
+  await db.run(`update issues set relative_position = ${NEW_POSITION} where id = ?`, [id]);
+  return { id, iid };
 }
 
 /**
@@ -39,10 +42,11 @@ export async function insertUnnumbered(
   // Until then it has a random negative number, which no other transaction sees.
   const id = await insertAs(db, -randomInt(1, 2 ** 47), issue, now);
   db.last(COUNT_ONE_MORE, [issue.project_id]);
-  db.last("update issues set iid = (select issue_count from projects where id = ?) where id = ?", [
-    issue.project_id,
-    id,
-  ]);
+  db.last(
+    `update issues set iid = (select issue_count from projects where id = ?), relative_position = ${NEW_POSITION}
+     where id = ?`,
+    [issue.project_id, id],
+  );
   return id;
 }
 

@@ -2,7 +2,8 @@ import type { Migration } from "../../store/migrate.ts";
 
 /**
  * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
- * project, whose `issue_count` is the last number given.
+ * project, whose `issue_count` is the last number given. `relative_position` is an issue's place in the order that people
+ * give issues; its labels have copies of its project and, while it is open, of that place (`open_position`).
  */
 export const migrations: Migration[] = [
   {
@@ -61,6 +62,26 @@ create table issue_subscriptions (
 create index issue_subscriptions_by_user on issue_subscriptions (user_id);
 create index issues_by_age on issues (created_at, id);
 create index issues_open on issues (project_id) where state = 'opened' and confidential = 0;
+`,
+  },
+  {
+    id: "20261122-84-relative-positions",
+    sql: `
+alter table issues add column relative_position $int;
+update issues set relative_position = id * 1048576;
+create index issues_by_position on issues (relative_position, id);
+create index issues_of_project_by_position on issues (project_id, relative_position, id);
+create index issues_open_by_position on issues (project_id, relative_position, id) where state = 'opened';
+create index issues_of_milestone_by_position on issues (milestone_id, project_id, relative_position, id)
+  where state = 'opened' and milestone_id is not null;
+create index issues_closed on issues (project_id, closed_at, id) where state = 'closed';
+alter table issue_labels add column project_id $int;
+alter table issue_labels add column open_position $int;
+update issue_labels set (project_id, open_position) = (
+  select i.project_id, case when i.state = 'opened' then i.relative_position end from issues i
+  where i.id = issue_labels.issue_id);
+create index issue_labels_open on issue_labels (label_id, project_id, open_position, issue_id)
+  where open_position is not null;
 `,
   },
 ];

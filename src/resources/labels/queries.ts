@@ -152,18 +152,20 @@ export function find(
   );
 }
 
-/** A label of a group or of one above it, by id or name; the nearest if several have the name. */
+/** A label of a group or project or of a group above it, by id or name; the nearest if several have the name. */
 export function findInherited(
   db: Reader,
-  groupId: number,
+  source: Heir,
   by: { id: number } | { name: string },
 ): Awaitable<Label | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["name", by.name];
+  const scope = within(source, true);
   return db.one<Label>(
-    `select l.id, l.name, l.updated_at from labels l
-     join namespace_ancestors a on a.ancestor_id = l.namespace_id
-     where a.namespace_id = ? and l.${column} = ? order by a.depth limit 1`,
-    [groupId, value as Value],
+    `select l.id, l.name, l.updated_at from labels l left join namespace_ancestors a
+       on a.ancestor_id = l.namespace_id and a.namespace_id = ?
+     where ${scope.sql} and l.${column} = ?
+     order by case when l.project_id is null then 1 else 0 end, a.depth limit 1`,
+    [source.namespaceId, ...scope.values, value as Value],
   );
 }
 

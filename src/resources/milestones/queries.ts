@@ -74,19 +74,6 @@ export function find(
   );
 }
 
-/** A milestone of a group or of one of its ancestors, or `undefined`. */
-export function findInherited(
-  db: Reader,
-  groupId: number,
-  milestoneId: number,
-): Awaitable<{ id: number } | undefined> {
-  return db.one<{ id: number }>(
-    `select m.id from milestones m join namespace_ancestors a on a.ancestor_id = m.namespace_id
-     where a.namespace_id = ? and m.id = ?`,
-    [groupId, milestoneId],
-  );
-}
-
 /**
  * Whether another milestone than `exceptId` has this title: in the project or its group, or in the group or one of its
  * own projects.
@@ -143,14 +130,14 @@ export async function remove(db: Database, milestoneId: number): Promise<void> {
   await db.run("delete from milestones where id = ?", [milestoneId]);
 }
 
-/** A milestone of a project or of one of its ancestor groups, by id or title, or `undefined`. */
+/** A milestone of a group or project or of a group above it, by id or title, or `undefined`. */
 export function findFor(
   db: Reader,
-  project: Heir,
+  source: Heir,
   by: { id: number } | { title: string },
 ): Awaitable<{ id: number; title: string } | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
-  const scope = inheritedBy("m", project);
+  const scope = inheritedBy("m", source);
   return db.one<{ id: number; title: string }>(
     `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql}
      order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,

@@ -1,0 +1,120 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Database } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { setState } from "../issuables/lifecycle.ts";
+import { changeLabels } from "../issuables/planning.ts";
+import { type Neighbours, reorder } from "../issuables/positions.ts";
+import { labelsOf } from "../issuables/queries.ts";
+import { findIssuable } from "../issuables/rules.ts";
+import type { Writing } from "../issuables/type.ts";
+import { type BoardScope, findScope, isOnBoard, listIssues } from "./issues.ts";
+import * as boards from "./queries.ts";
+
+/** Who moves issues, and the group or project whose board it is. */
+export interface Moving {
+  readonly source: Source;
+  readonly caller: Caller;
+  readonly viewer: Viewer;
+}
+
+/** An issue's way on a board. */
+export interface IssueMove {
+  boardId: number;
+  /** The issue's project, and its number there. */
+  project: Source;
+  iid: number;
+  /** The list it leaves and the one it comes to. Without both it stays in its list. */
+  fromListId?: number | undefined;
+  toListId?: number | undefined;
+  /** The ids of the issues it is moved between. */
+  neighbours?: Neighbours | undefined;
+  /** Instead of neighbours: its place in the list it comes to, from 0; -1 for the end. */
+  position?: number | undefined;
+}
+
+/** Places in a list farther behind are its end. */
+const MAX_POSITION = 10_000;
+
+/**
+ * Moves an issue on a board, as reporters may. Another list of a label takes the label of the list it leaves, the open
+ * and the closed list those of all lists of the board. The closed list closes it, and leaving that reopens it. The
+ * transaction must run alone.
+ *
+ * @returns the issue's id
+ * @throws ApiError 403; 404 for a board, list or issue that does not exist, or an issue that the board does not show; 422
+ *   if the caller can read none of the neighbours
+ */
+export async function moveIssueOnBoard(
+  db: Database,
+  moving: Moving,
+  move: IssueMove,
+  now: number,
+): Promise<number> {
+  const { source, caller, viewer } = moving;
+  const { project, iid, fromListId, toListId } = move;
+  const found = await boards.find(db, source, move.boardId);
+  const scope = found && (await findScope(db, found.id));
+  if (!scope) throw notFound("Board");
+  const issue = await findIssuable({ db, source: project, viewer }, ISSUE, iid, "Issue");
+  if (!(await isOnBoard(db, moving, issue.id))) throw notFound("Issue");
+  requireRole(project, "reporter");
+  const [from, to] = await Promise.all(
+    [fromListId, toListId].map(async (id) => {
+      const list = id === undefined ? undefined : await boards.findList(db, scope.id, id);
+      if (id !== undefined && !list) throw notFound("List");
+      return list;
+    }),
+  );
+  const neighbours =
+    move.position === undefined || !to
+      ? move.neighbours
+      : await neighboursAt(db, moving, scope, to, move.position, issue.id);
+  if (from && to && from.id !== to.id) {
+    await relabel({ db, caller, now }, scope, issue.id, from, to);
+    await updateRow(db, "issues", issue.id, {}, now);
+    const event =
+      from.list_type === "closed" ? "reopen" : to.list_type === "closed" ? "close" : undefined;
+    await setState({ db, source: project, caller, viewer, now }, ISSUE, issue, event);
+  }
+  if (neighbours) await reorder({ db, viewer }, issue.id, neighbours);
+  return issue.id;
+}
+
+/** Gives an issue the label of the list it comes to, and takes those of the lists it leaves. */
+async function relabel(
+  context: Pick<Writing, "db" | "caller" | "now">,
+  scope: BoardScope,
+  issueId: number,
+  from: boards.BoardList,
+  to: boards.BoardList,
+): Promise<void> {
+  const left = to.list_type === "label" ? [from.label_id] : scope.listed_label_ids;
+  const labelIds = (await labelsOf(context.db, ISSUE, issueId)).map(({ id }) => id);
+  const kept = labelIds.filter((id) => !left.includes(id));
+  const added = to.label_id === null ? [] : [to.label_id];
+  await changeLabels(context, ISSUE, issueId, labelIds, [...new Set([...kept, ...added])]);
+}
+
+/** The issue that one moved to a position of a list comes next to; none if the list has no other. */
+async function neighboursAt(
+  db: Database,
+  moving: Moving,
+  scope: BoardScope,
+  list: boards.BoardList,
+  position: number,
+  issueId: number,
+): Promise<Neighbours | undefined> {
+  if (list.list_type === "closed") return undefined;
+  const filter = { sql: "i.id <> ?", values: [issueId] };
+  if (position >= 0 && position <= MAX_POSITION) {
+    const first = await listIssues(db, moving, scope, list, { first: position + 1, filter });
+    const there = first[position];
+    if (there) return { after: there.id };
+  }
+  const [last] = await listIssues(db, moving, scope, list, { first: 1, reversed: true, filter });
+  return last && { before: last.id };
+}
