@@ -1,35 +1,82 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
 import { createAppOn } from "../src/app.ts";
 import type { Mount } from "../src/core/http/mount.ts";
 import type { App, AppOptions } from "../src/index.ts";
+import { allResources } from "../src/mounts.ts";
 import type { Seed } from "../src/seed/input.ts";
+import { migrate } from "../src/store/migrate.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Database, Reader, Store } from "../src/store/port.ts";
+import { newFolder } from "./folder.ts";
 
 /** The database engine under test, set by vitest.config.ts. */
 export const engine = process.env["TEST_ENGINE"] === "postgres" ? "postgres" : "sqlite";
 
-/** An empty database on the engine under test. */
+/** A database on the engine under test: a file in its own folder, or a database on the test PostgreSQL server. */
 export interface TestDatabase {
   /** The `database` option of `createApp`. */
   database: string;
   drop(): Promise<void>;
 }
 
-/** Creates an empty database: a file in its own folder, or a database on the test PostgreSQL server. */
+/** Creates a database without tables. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  return engine === "sqlite" ? newFile() : newOnServer();
+}
+
+/** Creates a database that has the tables already, but no rows: it starts much faster than an empty one. */
 export async function newDatabase(): Promise<TestDatabase> {
   if (engine === "sqlite") {
-    const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
-    return {
-      database: join(folder, "pm.db"),
-      drop: () => rm(folder, { recursive: true, force: true }),
-    };
+    migratedFile ??= migrateFile();
+    const created = await newFile();
+    await writeFile(created.database, await migratedFile, { mode: 0o600 });
+    return created;
   }
+  migratedName ??= migrateOnServer();
+  return newOnServer(`template ${await migratedName} strategy file_copy`);
+}
+
+/** The content of a file with all tables, which others are copied from. */
+let migratedFile: Promise<Buffer> | undefined;
+/** The name of a database with all tables, which others are copied from. */
+let migratedName: Promise<string> | undefined;
+
+async function migrateFile(): Promise<Buffer> {
+  const { database, drop } = await newFile();
+  await migrateAll(database);
+  const content = await readFile(database);
+  await drop();
+  return content;
+}
+
+/** The database stays until the server is removed. */
+async function migrateOnServer(): Promise<string> {
+  const { database } = await newOnServer();
+  await migrateAll(database);
+  return new URL(database).pathname.slice(1);
+}
+
+async function migrateAll(database: string): Promise<void> {
+  const store = await openStore(database);
+  const migrations = allResources.flatMap((resource) => resource.migrations);
+  await migrate(store, migrations, Date.now());
+  await store.close();
+}
+
+async function newFile(): Promise<TestDatabase> {
+  const folder = await newFolder();
+  return {
+    database: join(folder, "pm.db"),
+    drop: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** @param options of `create database` */
+async function newOnServer(options = ""): Promise<TestDatabase> {
   const server = inject("postgresUrl");
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   const statement = async (sql: string) => {
@@ -38,7 +85,7 @@ export async function newDatabase(): Promise<TestDatabase> {
     await client.query(sql);
     await client.end();
   };
-  await statement(`create database ${name}`);
+  await statement(`create database ${name} ${options}`);
   return {
     database: `${server}/${name}`,
     drop: () => statement(`drop database ${name} with (force)`),
@@ -312,9 +359,9 @@ export async function sendFrom(
   });
 }
 
-/** Waits a few seconds at most for a condition that becomes true on its own. */
+/** Waits for a condition that becomes true on its own: twenty seconds at most, for busy machines. */
 export async function waitFor(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 800; tries += 1) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -1,7 +1,7 @@
-import { chown, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chown, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { newFolder } from "./folder.ts";
 
 // It stops running servers when the process exits, but then sets every exit code to 0: failed tests would pass.
 const endings = ["beforeExit", "exit"] as const;
@@ -38,11 +38,14 @@ export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
-  const databaseDir = await mkdtemp(join(tmpdir(), "pm-api-postgres-"));
+  const databaseDir = await newFolder();
   const port = await freePort();
   const all = {
     // No need to survive a power failure.
     fsync: "off",
+    full_page_writes: "off",
+    // Less of the log is kept, as it may be in memory.
+    max_wal_size: "256MB",
     max_connections: "300",
     unix_socket_directories: databaseDir,
     ...settings,

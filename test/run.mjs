@@ -10,9 +10,9 @@ const { runtimes } = await import("./runtimes.mjs");
 const filters = process.argv.slice(2);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cores = availableParallelism();
-/** How many passes run at a time, and with how many workers each. */
-const lanes = Math.min(cores, 8);
-const workers = Math.floor(cores / lanes);
+/** How many passes run at a time, and with how many workers each. Tests also wait, so there is one more than cores. */
+const lanes = Math.min(cores + 1, 8);
+const workers = Math.max(Math.floor(cores / lanes), 1);
 /** Limits a runtime that hangs. */
 const PATIENCE_MILLISECONDS = 30 * 60_000;
 
@@ -40,18 +40,17 @@ if (!findBrowser()) {
 
 const hasBinary =
   filters.length === 0 && runtimes.some(({ name, command }) => name === "Bun" && command);
-const builds = [tool("build", "tsup", "--silent")];
+/** What the tests need, and beside it what needs no build. */
+const builds = [tool("build", "tsup", "--silent"), tool("types", "tsc")];
 if (hasBinary) {
   builds.push({ name: "one binary", command: ["npm", "run", "--silent", "build:binary"] });
 }
+builds.push(tool("lint and format", "biome", "check", "--error-on-warnings", "."));
 
 /** Side by side; what takes longest is first. */
 const passes = [
-  tool("lint and format", "biome", "check", "--error-on-warnings", "."),
-  tool("types", "tsc"),
-  tool("unused code", "knip"),
-  tests("tests of the build", "built"),
   ...(process.env.TEST_WITHOUT_POSTGRES ? [] : [tests("tests on PostgreSQL", "postgres")]),
+  tests("tests of the build", "built"),
 ];
 for (const { name, command, env } of runtimes) {
   if (filters.length > 0) warn(`only some tests are run: none of them on ${name}`);
@@ -61,12 +60,7 @@ for (const { name, command, env } of runtimes) {
     warn(`${name} is not available on this platform: nothing is tested on it`);
   }
 }
-passes.push(
-  tests("tests on SQLite", "sqlite"),
-  tests("other tests", "rest"),
-  tool("package", "publint", "--strict"),
-  tool("package types", "attw", "--pack", ".", "--profile", "node16"),
-);
+passes.push(tests("tests on SQLite", "sqlite"));
 const timed = [tests("tests that measure time", "timed")];
 if (hasBinary) {
   const binary = { env: { TEST_PM_CLI: `${root}build/pm-cli` }, only: ["test/cli"] };
@@ -75,6 +69,12 @@ if (hasBinary) {
 } else if (filters.length > 0) {
   warn("only some tests are run: none of them on pm-cli as one binary");
 }
+passes.push(
+  tests("other tests", "rest"),
+  tool("unused code", "knip"),
+  tool("package types", "attw", "--pack", ".", "--profile", "node16"),
+  tool("package", "publint", "--strict"),
+);
 
 await inLanes(lanes, builds);
 if (failed.includes("build")) fail("build: failed, so nothing else can be tested");

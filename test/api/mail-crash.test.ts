@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { SMTPServer } from "smtp-server";
 import { expect, it } from "vitest";
 import { baseSeed, testApp } from "../helpers.ts";
+import { programOf } from "../program.ts";
 
 const LANES = 4;
 const KILLS = 3;
@@ -34,9 +34,9 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
   const smtp = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
 
   const app = await testApp({ seed: baseSeed });
-  const program = fileURLToPath(new URL("_mailer.ts", import.meta.url));
+  const program = await programOf(new URL("_mailer.ts", import.meta.url));
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(process.execPath, ["--import", "tsx", program, app.database, smtp], {
+    const child = spawn(process.execPath, [program.file, app.database, smtp], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await once(child.stdout as NodeJS.ReadableStream, "data");
@@ -90,6 +90,7 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
     before = left;
   }
   for (const child of children) await kill(child);
+  await program.remove();
   expect(arrived.size).toBe(notes * people.length);
   const doubled = [...arrived.values()].reduce((sum, times) => sum + times - 1, 0);
   expect(doubled).toBeLessThanOrEqual(KILLS * LANES);

@@ -138,7 +138,7 @@ describe("seed", () => {
     await app.close();
   });
 
-  it("creates the data of the benchmarks", async () => {
+  it("creates the data of the benchmarks", { timeout: 120_000 }, async () => {
     const seeded = await runJson(["seed", "--db", "medium.db", "--scale", "medium"], at);
     expect(seeded).toMatchObject({
       users: 800,

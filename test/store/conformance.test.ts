@@ -7,7 +7,7 @@ import { contains } from "../../src/store/patterns.ts";
 import { placeholders } from "../../src/store/placeholders.ts";
 import { ConstraintError, type Store, StoreError, type Value } from "../../src/store/port.ts";
 import { updateRow } from "../../src/store/update.ts";
-import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
+import { emptyDatabase, engine, type TestDatabase } from "../helpers.ts";
 
 /** Tables with every kind of column and constraint. */
 const schema = {
@@ -34,7 +34,7 @@ let database: TestDatabase;
 let store: Store;
 
 beforeAll(async () => {
-  database = await newDatabase();
+  database = await emptyDatabase();
   store = await openStore(database.database);
   await migrate(store, [schema], 0);
 });
@@ -577,7 +577,7 @@ const onSqlite = () => {
   });
 
   it("leaves one file when closed, however many statements were prepared and discarded", async () => {
-    const { database, drop } = await newDatabase();
+    const { database, drop } = await emptyDatabase();
     const own = await openStore(database);
     await migrate(own, [schema], 0);
     for (let index = 0; index < 2100; index += 1) await own.rows(`select ${index}`);
@@ -588,7 +588,7 @@ const onSqlite = () => {
   });
 
   it("can be closed twice", async () => {
-    const { database, drop } = await newDatabase();
+    const { database, drop } = await emptyDatabase();
     const own = await openStore(database);
     await own.close();
     await own.close();
@@ -596,7 +596,7 @@ const onSqlite = () => {
   });
 
   it("refuses to open a file that is no database", async () => {
-    const { database, drop } = await newDatabase();
+    const { database, drop } = await emptyDatabase();
     await expect(openStore(dirname(database))).rejects.toBeInstanceOf(StoreError);
     await writeFile(database, "This is no database. ".repeat(100));
     await expect(openStore(database)).rejects.toMatchObject({

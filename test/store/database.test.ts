@@ -18,7 +18,7 @@ import {
 import { openStore } from "../../src/store/open.ts";
 import type { Database, Store, Value } from "../../src/store/port.ts";
 import type { Connect } from "../../src/store/sqlite.ts";
-import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 
 const tables = await tablesOf();
 const temporary = async () => {
@@ -28,7 +28,7 @@ const temporary = async () => {
 };
 /** An empty database on the engine under test. */
 const fresh = async () => {
-  const { database, drop } = await newDatabase();
+  const { database, drop } = await emptyDatabase();
   onTestFinished(drop);
   return database;
 };
@@ -168,7 +168,7 @@ describe("a copy", () => {
         async (texts, integers, bytes) => {
           const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
           const [from, back] = [join(folder, "from.db"), join(folder, "back.db")];
-          const { database: between, drop } = await newDatabase();
+          const { database: between, drop } = await emptyDatabase();
           await fill(from, { texts, integers, pieces: bytes });
           const there = await copyDatabase({ from, to: between });
           const again = await copyDatabase({ from: between, to: back });

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
@@ -8,7 +7,8 @@ import { allResources } from "../../src/mounts.ts";
 import { type Migration, migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Store, StoreError } from "../../src/store/port.ts";
-import { engine, newDatabase, type TestDatabase } from "../helpers.ts";
+import { emptyDatabase, engine, type TestDatabase } from "../helpers.ts";
+import { programOf } from "../program.ts";
 
 /**
  * The SHA-256 of each released migration. They are frozen, since existing databases have run them: never change a line
@@ -89,7 +89,7 @@ const released = allResources.flatMap(({ migrations }) => migrations);
 let database: TestDatabase;
 let store: Store;
 beforeEach(async () => {
-  database = await newDatabase();
+  database = await emptyDatabase();
   store = await openStore(database.database);
 });
 afterEach(async () => {
@@ -387,9 +387,10 @@ describe("createApp", () => {
   });
 
   it("opens one database in several processes at once, all of which can write", async () => {
-    const program = fileURLToPath(new URL("_create-user.ts", import.meta.url));
-    const node = ["--import", "tsx", program, database.database];
+    const { file, remove } = await programOf(new URL("_create-user.ts", import.meta.url));
+    const node = [file, database.database];
     await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, node)));
+    await remove();
     expect(await journal()).toHaveLength(released.length);
     expect(await store.rows("select count(*) from users")).toEqual([[6]]);
   });

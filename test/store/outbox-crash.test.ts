@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import * as outbox from "../../src/jobs/outbox.ts";
 import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { newDatabase } from "../helpers.ts";
+import { programOf } from "../program.ts";
 
 const KILLS = 4;
-const program = fileURLToPath(new URL("_outbox-process.ts", import.meta.url));
 const migration = {
   id: "99999999-99-facts",
   sql: `
@@ -23,8 +22,9 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
   const store = await openStore(database);
   const migrations = allResources.flatMap((mount) => mount.migrations);
   await migrate(store, [...migrations, migration], Date.now());
+  const program = await programOf(new URL("_outbox-process.ts", import.meta.url));
   const start = async (role: "worker" | "writer", number: number): Promise<ChildProcess> => {
-    const args = ["--import", "tsx", program, role, database, String(number)];
+    const args = [program.file, role, database, String(number)];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     await once(child.stdout as NodeJS.ReadableStream, "data");
     return child;
@@ -52,6 +52,7 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
   }
   while ((await count("outbox")) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
   for (const child of workers) await kill(child);
+  await program.remove();
 
   const facts = (await store.rows("select id, key from facts order by id")) as [number, number][];
   expect(facts.length).toBeGreaterThan(20 * KILLS);

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as outbox from "../../src/jobs/outbox.ts";
 import { startWorker, type Worker, type WorkerSettings } from "../../src/jobs/worker.ts";
-import { allResources } from "../../src/mounts.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/port.ts";
 import { newDatabase, type TestDatabase, waitFor } from "../helpers.ts";
@@ -20,11 +18,6 @@ beforeEach(async () => {
   database = await newDatabase();
   [stores, workers, now] = [[], [], Date.now()];
   store = await opened();
-  await migrate(
-    store,
-    allResources.flatMap(({ migrations }) => migrations),
-    now,
-  );
 });
 afterEach(async () => {
   await Promise.all(workers.map((worker) => worker.stop()));

@@ -9,8 +9,9 @@ import { createApp } from "../../src/index.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { StoreError, UnavailableError } from "../../src/store/port.ts";
-import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
+import { programOf } from "../program.ts";
 
 const schema = {
   id: "20260101-01-counters",
@@ -19,7 +20,7 @@ const schema = {
 
 /** A database with a counter, on the shared test server. */
 async function counting(options: Parameters<typeof openStore>[1] = {}) {
-  const { database, drop } = await newDatabase();
+  const { database, drop } = await emptyDatabase();
   const store = await openStore(database, options);
   onTestFinished(async () => {
     await store.close();
@@ -342,16 +343,11 @@ describe.runIf(engine === "postgres")("TLS", () => {
 });
 
 it.runIf(engine === "postgres")("lets ten processes start at once", async () => {
-  const { database, drop } = await newDatabase();
+  const { database, drop } = await emptyDatabase();
   onTestFinished(drop);
-  const app = JSON.stringify(new URL("../../src/app.ts", import.meta.url));
-  const program = `
-    const { createApp } = await import(${app});
-    const app = await createApp({ database: process.argv[1] });
-    const users = await app.admin.listUsers();
-    await app.close();
-    console.log(users.length);`;
-  const node = ["--import", "tsx", "--input-type=module", "--eval", program, database];
+  const { file, remove } = await programOf(new URL("_count-users.ts", import.meta.url));
+  onTestFinished(remove);
+  const node = [file, database];
   const ran = await Promise.all(
     Array.from({ length: 10 }, () => promisify(execFile)(process.execPath, node)),
   );

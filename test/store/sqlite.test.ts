@@ -2,13 +2,13 @@ import { expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import { UnavailableError } from "../../src/store/port.ts";
-import { baseSeed, call, engine, newDatabase } from "../helpers.ts";
+import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 
 // PostgreSQL has no file to lock.
 it.runIf(engine === "sqlite")(
   "a SQLite file locked by another process is 503 for writes, while reads go on",
   async () => {
-    const { database, drop } = await newDatabase();
+    const { database, drop } = await emptyDatabase();
     onTestFinished(drop);
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);

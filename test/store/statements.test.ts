@@ -1,13 +1,13 @@
 import { expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/open.ts";
-import { engine, newDatabase } from "../helpers.ts";
+import { emptyDatabase, engine } from "../helpers.ts";
 
 /** A statement with this many conditions; `number` makes its text unique. */
 const statement = (number: number, conditions: number) =>
   `select ${Array.from({ length: conditions }, (_, at) => `(select ${number} + ${at}) as c${at}`).join()}`;
 
 async function open() {
-  const { database, drop } = await newDatabase();
+  const { database, drop } = await emptyDatabase();
   const store = await openStore(database, { maxConnections: 2 });
   onTestFinished(async () => {
     await store.close();
