@@ -98,7 +98,8 @@ function projectConditions(
   ];
 }
 
-function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
+/** The conditions of a filter on a row and, in it, on what the caller may read. */
+export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
   const { alias, column, prefix } = type;
   const conditions: Condition[] = [];
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
