@@ -144,10 +144,11 @@ const MILESTONE_WILDCARD = enumeration(
 );
 const ASSIGNEE_WILDCARD: EnumType<string> = { ...wildcard, name: "AssigneeWildcardId" };
 const WEIGHT_WILDCARD: EnumType<string> = { ...wildcard, name: "WeightWildcardId" };
-const SEARCHABLE = enumeration("IssuableSearchableField", "What a search looks into.", [
-  "TITLE",
-  "DESCRIPTION",
-]);
+const SEARCHABLE = enumeration<"title" | "description">(
+  "IssuableSearchableField",
+  "What a search looks into.",
+  { TITLE: "title", DESCRIPTION: "description" },
+);
 const SUBSCRIPTION = enumeration("SubscriptionStatus", "Whether the caller chose to subscribe.", [
   "EXPLICITLY_SUBSCRIBED",
   "EXPLICITLY_UNSUBSCRIBED",

@@ -116,7 +116,9 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   else if (milestone === "any") add(`${alias}.milestone_id is not null`);
   else if (milestone) add("m.title = ?", milestone.title);
   if (filter.search) {
-    conditions.push(contains([`${alias}.title`, `${alias}.description`], filter.search));
+    const { searchIn = ["title", "description"] } = filter;
+    const columns = searchIn.map((column) => `${alias}.${column}`);
+    conditions.push(contains(columns, filter.search));
   }
   if (filter.authorId !== undefined) add(`${alias}.author_id = ?`, filter.authorId);
   if (filter.authorUsername !== undefined) {

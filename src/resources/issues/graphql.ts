@@ -233,6 +233,7 @@ export function issueCondition(args: Filters, context: GraphContext): Condition 
       assigneeUsernames:
         assigneeUsernames ?? (assigneeUsername === undefined ? undefined : [assigneeUsername]),
       assigneeId: noneOrAny(args.assigneeWildcardId) ?? assigneeOf(args.assigneeId),
+      searchIn: args.in && args.in.length > 0 ? args.in : undefined,
       own: own.filter((condition) => condition !== undefined),
     },
     context,
