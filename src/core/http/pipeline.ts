@@ -263,7 +263,7 @@ async function prepare(
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
-  const id = String(parameters["id"]);
+  const id = parameters["id"] as string;
   const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
@@ -350,7 +350,8 @@ async function call(
   const endpoint = called.get(route) ?? endpointOf(route, exchange.mount as Mount);
   called.set(route, endpoint);
   requireAccess(endpoint, caller);
-  const parameters = Object.assign(emptyParameters(), sent);
+  const parameters: Parameters = Object.assign(emptyParameters(), sent);
+  if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
   const prepared = await prepare(settings, endpoint, exchange, caller, parameters, now);
   const result = await perform(settings, endpoint, prepared, store.reader());
