@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Tests that send requests to an application, and the store's: they run on both engines, and on every runtime. */
 const onBothEngines = [
   "test/api/**/*.test.ts",
+  "test/graphql/**/*.test.ts",
   "test/oauth/**/*.test.ts",
   "test/store/**/*.test.ts",
   "test/web/**/*.test.ts",

@@ -3,6 +3,7 @@ import { personalToken } from "./auth/authenticators/personal.ts";
 import { migrations } from "./auth/table.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
+import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
 import { metricsResource, type ReadMetrics } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
@@ -38,6 +39,9 @@ const METRICS: Omit<Mount, "resources"> = {
   authenticators: [personalToken, accessToken],
 };
 
+/** The GraphQL sides of all resources are only loaded if GraphQL is used. */
+const loadFaces = async () => (await import("./resources/graphql.ts")).faces;
+
 /** The tables of sign-in, which all mounts share. */
 const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [] };
 
@@ -45,6 +49,7 @@ const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [
 export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
     { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
+    { ...GRAPHQL, resources: [graphqlResource(loadFaces)] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ROLES, type Role, roleOf } from "./access/roles.ts";
 import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
-import type { Parameters } from "./http/parameters.ts";
+import type { Parameter, Parameters } from "./http/parameters.ts";
 
 /** What the generated reference says about an attribute, stored in its schema's metadata. */
 export interface AttributeNotes {
@@ -45,6 +45,11 @@ function attribute<T>(
 }
 
 const REFUSED = Symbol("refused");
+
+/** Any JSON value, for handlers that read it themselves. */
+export function json(): Attribute<Parameter> {
+  return attribute({ type: "JSON" }, (value) => value as Parameter);
+}
 
 /** A whole number, as digits or a JSON number, within the given bounds. */
 export function integer(bounds: { min?: number; max?: number } = {}): Attribute<number> {

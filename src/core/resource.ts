@@ -152,6 +152,20 @@ export interface Context<
    * @throws ApiError 412 if that is later
    */
   requireUnmodified(updatedAt: number): void;
+  /**
+   * Performs another route for the same caller, with its own authorization and transaction: for reading routes that
+   * carry other requests, as a GraphQL document does.
+   *
+   * @param parameters of its path, query and body; `id` names the group or project
+   * @throws ApiError what the route answers to a client
+   */
+  call(route: Route, parameters: object): Promise<Called>;
+}
+
+/** What a route that was called gave: its answer as a value, and a reader that sees what it changed. */
+export interface Called {
+  readonly value: unknown;
+  readonly db: Reader;
 }
 
 /** A route as its resource declares it. */

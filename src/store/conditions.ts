@@ -16,6 +16,14 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
   };
 }
 
+/** The condition that holds if one of the given ones does. */
+export function any(conditions: readonly Condition[]): Condition {
+  return {
+    sql: `(${conditions.map(({ sql }) => sql).join(" or ")})`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
 /** A condition with its values, or `undefined` if a value is `undefined`: for optional filters. */
 export function when(sql: string, ...values: (Value | undefined)[]): Condition | undefined {
   const given = values.filter((value) => value !== undefined);
@@ -33,6 +41,16 @@ export function belowGroup(column: string, groupId: number): Condition {
     sql: `${column} in (select namespace_id from namespace_ancestors where ancestor_id = ?)`,
     values: [groupId],
   };
+}
+
+/**
+ * The condition under which a project is in a group or below it.
+ *
+ * @param column the column with the project's id
+ */
+export function projectsBelow(column: string, groupId: number): Condition {
+  const { sql, values } = belowGroup("namespace_id", groupId);
+  return { sql: `${column} in (select id from projects where ${sql})`, values };
 }
 
 /** The condition under which a namespace is another one or above it. */

@@ -36,3 +36,13 @@ export const sessionCookie: Authenticator = {
     return caller;
   },
 };
+
+/**
+ * Like {@link sessionCookie}, for mounts whose POST requests may only read: they ask for the CSRF token themselves before
+ * they change anything. Requests of other sites' pages are anonymous.
+ */
+export const readingSession: Authenticator = {
+  ...sessionCookie,
+  credential: ({ incoming }, { authenticate, url }) =>
+    authenticate || isCrossSite(incoming, url) ? undefined : sessionOf(incoming),
+};

@@ -1,3 +1,4 @@
+import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { forbidden, notFound } from "../errors.ts";
 import { FEATURES, type Feature } from "./features.ts";
@@ -89,19 +90,21 @@ async function findGroup(
     viewer.today,
     by.value,
   ]);
-  return (
-    row && {
-      kind: "group",
-      id: row.id,
-      fullPath: row.full_path,
-      visibility: row.visibility,
-      column: "namespace_id",
-      namespaceId: row.id,
-      level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
-      features: FEATURES,
-      archived: false,
-    }
-  );
+  return row && groupOf(row, viewer);
+}
+
+function groupOf(row: GroupRow, { caller }: Viewer): Source {
+  return {
+    kind: "group",
+    id: row.id,
+    fullPath: row.full_path,
+    visibility: row.visibility,
+    column: "namespace_id",
+    namespaceId: row.id,
+    level: caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+    features: FEATURES,
+    archived: false,
+  };
 }
 
 interface ProjectRow extends GroupRow {
@@ -131,16 +134,17 @@ async function findProject(
 ): Promise<Source | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
-  const callerId = viewer.caller?.id ?? 0;
-  const row = await db.one<ProjectRow>(PROJECT_BY[by.column], [
-    callerId,
-    viewer.today,
-    callerId,
-    viewer.today,
-    callerId,
-    by.value,
-  ]);
-  if (!row) return undefined;
+  const row = await db.one<ProjectRow>(PROJECT_BY[by.column], [...levelsOf(viewer), by.value]);
+  return row && projectOf(row, viewer);
+}
+
+/** The values of {@link PROJECT}. */
+function levelsOf({ caller, today }: Viewer): Value[] {
+  const callerId = caller?.id ?? 0;
+  return [callerId, today, callerId, today, callerId];
+}
+
+function projectOf(row: ProjectRow, { caller }: Viewer): Source {
   const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
   return {
     kind: "project",
@@ -149,10 +153,40 @@ async function findProject(
     visibility: row.visibility,
     column: "project_id",
     namespaceId: row.namespace_id,
-    level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+    level: caller?.admin ? ADMIN_LEVEL : level,
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1,
   };
+}
+
+/**
+ * Groups or projects by their ids, with one query. Whether the caller may read them is not checked: it is for those
+ * they have been shown.
+ */
+export async function sourcesById(
+  db: Reader,
+  kind: Source["kind"],
+  ids: readonly Value[],
+  viewer: Viewer,
+): Promise<Map<Value, Source>> {
+  if (ids.length === 0) return new Map();
+  const among = placeholders(ids);
+  const sources =
+    kind === "group"
+      ? (
+          await db.all<GroupRow>(`${GROUP} n.id in (${among.sql})`, [
+            viewer.caller?.id ?? 0,
+            viewer.today,
+            ...among.values,
+          ])
+        ).map((row) => groupOf(row, viewer))
+      : (
+          await db.all<ProjectRow>(`${PROJECT} p.id in (${among.sql})`, [
+            ...levelsOf(viewer),
+            ...among.values,
+          ])
+        ).map((row) => projectOf(row, viewer));
+  return new Map(sources.map((source) => [source.id, source]));
 }
 
 /** Members of anything below a group may read the group, as in GitLab. */

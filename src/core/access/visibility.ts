@@ -206,3 +206,13 @@ export function memberGroups(viewer: Viewer, role?: Role): Condition {
     values: [...membership, ROLES.guest, ...membership, ...membership],
   };
 }
+
+/** The condition under which the caller may read the group or project that a row with such columns belongs to. */
+export function visibleOwner(viewer: Viewer, alias: string): Condition {
+  const [projects, groups] = [visibleProjects(viewer), visibleGroups(viewer)];
+  return {
+    sql: `(exists (select 1 from projects p where p.id = ${alias}.project_id and ${projects.sql})
+      or exists (select 1 from namespaces n where n.id = ${alias}.namespace_id and ${groups.sql}))`,
+    values: [...projects.values, ...groups.values],
+  };
+}

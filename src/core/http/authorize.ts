@@ -206,7 +206,12 @@ async function countRequest(
   exchange.usage ??= await limitRequests(caller, exchange.incoming.ip, now);
 }
 
-function requireAccess({ route, scopes }: Endpoint, caller: Caller | undefined): void {
+/**
+ * Checks that a route is open to the caller and to their credential's scopes.
+ *
+ * @throws ApiError 401 or 403
+ */
+export function requireAccess({ route, scopes }: Endpoint, caller: Caller | undefined): void {
   if (!caller) {
     if (route.access === "anyone") return;
     throw unauthorized();

@@ -23,6 +23,17 @@ export interface ParameterLimits {
 /** Defaults of {@link ParameterLimits}. */
 export const PARAMETER_LIMITS: ParameterLimits = { depth: 32, count: 4096 };
 
+const NOT_AS_DECLARED = "message body does not match declared format";
+
+/**
+ * Refuses an array in place of an object, unless a route has an attribute for it.
+ *
+ * @throws ApiError 400
+ */
+export function requireNames(parameters: Parameters, attributes: object = {}): void {
+  if (WHOLE_LIST in parameters && !(WHOLE_LIST in attributes)) throw unreadable(NOT_AS_DECLARED);
+}
+
 /** An object without a prototype. */
 export function emptyParameters(): Parameters {
   return Object.create(null) as Parameters;
@@ -133,8 +144,11 @@ function isParameters(value: unknown): value is Parameters {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The name under which a JSON array is the only parameter, as in Rails. */
+export const WHOLE_LIST = "_json";
+
 /**
- * Parses a JSON body. Only objects have named parameters, so anything else is refused.
+ * Parses a JSON body. Only objects have named parameters; an array becomes the parameter {@link WHOLE_LIST}.
  *
  * @throws ApiError 400 for malformed JSON and anything over the limits
  */
@@ -144,7 +158,7 @@ export function parseJson(text: string, limits: ParameterLimits): Parameters {
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw unreadable("message body does not match declared format");
+    throw unreadable(NOT_AS_DECLARED);
   }
   return fromParsed(parsed, limits);
 }
@@ -188,10 +202,11 @@ function tooDeep(): ApiError {
 /**
  * Takes over a body that a host's parser has already read (`req.body` of express.json or express.urlencoded).
  *
- * @throws ApiError 400 if it is not an object or exceeds the limits
+ * @throws ApiError 400 if it is no object or array, or exceeds the limits
  */
 export function fromParsed(parsed: unknown, limits: ParameterLimits): Parameters {
-  if (!isParameters(parsed)) throw unreadable("message body does not match declared format");
+  const given = Array.isArray(parsed) ? { [WHOLE_LIST]: parsed } : parsed;
+  if (!isParameters(given)) throw unreadable(NOT_AS_DECLARED);
   let left = limits.count;
   const copy = (value: unknown, depth: number): Parameter => {
     left -= 1;
@@ -203,7 +218,7 @@ export function fromParsed(parsed: unknown, limits: ParameterLimits): Parameters
     for (const key of Object.keys(value)) object[key] = copy(value[key], depth + 1);
     return object;
   };
-  return copy(parsed, 0) as Parameters;
+  return copy(given, 0) as Parameters;
 }
 
 /** 400 for too many parameters. */

@@ -3,10 +3,19 @@ import type { Caller, Person } from "../access/caller.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import { queryTooLong, unavailable, unknownRoute } from "../errors.ts";
+import type { View } from "../field.ts";
 import type { Attributes } from "../input.ts";
 import { MAX_QUERY_LENGTH, type Page, type PageLimits, readPage } from "../pagination.ts";
+import type { Presenter } from "../presenter.ts";
 import type { SignInLimits } from "../rate-limits.ts";
-import { AfterCommit, type Context, type Result, type Route } from "../resource.ts";
+import {
+  AfterCommit,
+  type Called,
+  type Context,
+  Json,
+  type Result,
+  type Route,
+} from "../resource.ts";
 import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
 import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
@@ -15,14 +24,15 @@ import {
   authorizeCaller,
   findRouteSource,
   identify,
+  requireAccess,
   requirePermission,
 } from "./authorize.ts";
 import type { BodyLimits } from "./body.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, endpointOf } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { isSafe, type Reply, type Respond } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
-import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
+import { decodePath, emptyParameters, type Parameters, parseQuery } from "./parameters.ts";
 import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
 import { readParameters, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
@@ -171,9 +181,9 @@ async function answerWith(
   now: number,
   upload: Upload | undefined,
 ): Promise<Reply> {
-  const { route, mount, beside } = endpoint;
+  const { route, mount } = endpoint;
   const { incoming } = exchange;
-  const { store, signIns, turns, tier } = settings;
+  const { store, turns } = settings;
   if (isSafe(incoming) && incoming.query.length > MAX_QUERY_LENGTH) throw queryTooLong();
 
   const query = parseQuery(incoming.query, settings.body);
@@ -203,11 +213,58 @@ async function answerWith(
     now,
     identified,
   );
+  const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, raw);
+  const { presenter, view, page, run } = performance;
+  const rest = async (left: Page): Promise<Result> => {
+    const turn = turns.begin(incoming.ip);
+    try {
+      await turn?.ready;
+      // Only writing routes return an `AfterCommit`.
+      return (await run(store.reader() as Database, left)) as Result;
+    } finally {
+      turn?.end();
+    }
+  };
+  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
+  try {
+    if (turn?.ready) await turn.ready;
+    const result = await perform(settings, endpoint, performance, reader);
+    if (!route.immediate) settings.outages.succeeded();
+    upload?.keep((performance.input as Record<string, unknown>)[upload.part]);
+    return replyOf(endpoint, result, rest, presenter, view, page, incoming);
+  } finally {
+    turn?.end();
+  }
+}
+
+/** A request whose caller and input are known, ready to run. */
+interface Performance {
+  readonly input: object;
+  readonly page: Page;
+  readonly presenter: Presenter;
+  readonly view: View;
+  /** Makes the checks that need the database, and handles the request. */
+  run(db: Database, page: Page): Promise<Result | AfterCommit>;
+}
+
+/** Reads a request's input, and does what comes before its transaction. */
+async function prepare(
+  settings: PipelineSettings,
+  endpoint: Endpoint,
+  exchange: Exchange,
+  caller: Caller | undefined,
+  parameters: Parameters,
+  now: number,
+  raw?: RawBody,
+): Promise<Performance> {
+  const { route, beside } = endpoint;
+  const { incoming } = exchange;
+  const { store, signIns, tier } = settings;
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
   const id = parameters["id"] as string;
-  const target = raw && (await admit(settings, reader, route, id, caller, now));
+  const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
     store,
@@ -222,7 +279,7 @@ async function answerWith(
 
   const viewer: Viewer = { caller, today: dayOf(now) };
   const view = viewOf(settings.url ?? (incoming.base as string), now);
-  const present =
+  const presenter =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })
       : route.presenter) ?? endpoint.noPresenter;
@@ -241,7 +298,7 @@ async function answerWith(
       caller,
       viewer,
       page,
-      presenter: present,
+      presenter,
       view,
       now,
       tier,
@@ -250,6 +307,7 @@ async function answerWith(
       site: settings.site,
       secrets: settings.secrets,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
+      call: (other, sent) => call(settings, other, exchange, caller, sent, now),
     };
     if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
@@ -261,27 +319,47 @@ async function answerWith(
     }
     return route.handle(context);
   };
-  const rest = async (left: Page): Promise<Result> => {
-    const turn = turns.begin(incoming.ip);
-    try {
-      await turn?.ready;
-      // Only writing routes return an `AfterCommit`.
-      return (await run(store.reader() as Database, left)) as Result;
-    } finally {
-      turn?.end();
-    }
-  };
-  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
-  try {
-    if (turn?.ready) await turn.ready;
-    const given = route.isReading
-      ? await run(reader as Database, page)
-      : await store.transaction((db) => run(db, page), { shared: beside !== "nobody" });
-    const result = given instanceof AfterCommit ? await given.read(store.reader()) : given;
-    if (!route.immediate) settings.outages.succeeded();
-    upload?.keep((input as Record<string, unknown>)[upload.part]);
-    return replyOf(endpoint, result, rest, present, view, page, incoming);
-  } finally {
-    turn?.end();
-  }
+  return { input, page, presenter, view, run };
+}
+
+/** Runs a request: reading ones with `reader`, others in a transaction. */
+async function perform(
+  { store }: PipelineSettings,
+  { route, beside }: Endpoint,
+  { page, run }: Performance,
+  reader: Reader,
+): Promise<Result> {
+  const given = route.isReading
+    ? await run(reader as Database, page)
+    : await store.transaction((db) => run(db, page), { shared: beside !== "nobody" });
+  return given instanceof AfterCommit ? given.read(store.reader()) : given;
+}
+
+/** The endpoints of routes that were called by others. */
+const called = new WeakMap<Route, Endpoint>();
+
+/** Performs another route for the caller of a request, without the request's own body and turn. */
+async function call(
+  settings: PipelineSettings,
+  route: Route,
+  exchange: Exchange,
+  caller: Caller | undefined,
+  sent: object,
+  now: number,
+): Promise<Called> {
+  const endpoint = called.get(route) ?? endpointOf(route, exchange.mount as Mount);
+  called.set(route, endpoint);
+  requireAccess(endpoint, caller);
+  const parameters: Parameters = Object.assign(emptyParameters(), sent);
+  if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
+  const { store } = settings;
+  const prepared = await prepare(settings, endpoint, exchange, caller, parameters, now);
+  const result = await perform(settings, endpoint, prepared, store.reader());
+  const { presenter, view } = prepared;
+  const value = Array.isArray(result)
+    ? presenter.value(result, view)
+    : result instanceof Json
+      ? result.value
+      : undefined;
+  return { value, db: store.reader() };
 }

@@ -5,7 +5,7 @@ import { type BodyLimits, readBody, uncut } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
-import { type Parameters, parseQuery } from "./parameters.ts";
+import { type Parameters, parseQuery, requireNames } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
 /** The client's request id, if it sent a usable one, or a new one. */
@@ -48,17 +48,17 @@ export async function readParameters(
   isIdentified: boolean,
   upload: Upload | undefined,
 ): Promise<Parameters> {
-  const body = () => uncut(incoming.body());
   const query = parseQuery(incoming.query, limits);
-  if (isIdentified) {
-    return Object.assign(query, await readBody({ ...incoming, body }, limits, upload));
-  }
+  const read = async (own: BodyLimits) => {
+    const body = () => uncut(incoming.body());
+    const sent = await readBody({ ...incoming, body }, own, upload);
+    requireNames(sent, route.input);
+    return Object.assign(query, sent);
+  };
+  if (isIdentified) return read(limits);
   const bytes = Math.min(limits.bytes, UNIDENTIFIED_BYTES);
   try {
-    return Object.assign(
-      query,
-      await readBody({ ...incoming, body }, { ...limits, bytes }, upload),
-    );
+    return await read({ ...limits, bytes });
   } catch (error) {
     const needsNobody = !identifiesFirst(mount) || route.access === "anyone";
     if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;

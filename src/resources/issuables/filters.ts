@@ -38,6 +38,8 @@ export interface Filter {
   /** Only those with a milestone of this title, no milestone, or any milestone. */
   milestone?: { title: string } | "none" | "any" | undefined;
   search?: string | undefined;
+  /** Where to search. Default: in titles and descriptions. */
+  searchIn?: readonly ("title" | "description")[] | undefined;
   authorId?: number | undefined;
   authorUsername?: string | undefined;
   assigneeId?: number | "none" | "any" | undefined;

@@ -98,7 +98,8 @@ function projectConditions(
   ];
 }
 
-function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
+/** The conditions of a filter on a row and, in it, on what the caller may read. */
+export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
   const { alias, column, prefix } = type;
   const conditions: Condition[] = [];
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
@@ -115,7 +116,9 @@ function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condi
   else if (milestone === "any") add(`${alias}.milestone_id is not null`);
   else if (milestone) add("m.title = ?", milestone.title);
   if (filter.search) {
-    conditions.push(contains([`${alias}.title`, `${alias}.description`], filter.search));
+    const { searchIn = ["title", "description"] } = filter;
+    const columns = searchIn.map((column) => `${alias}.${column}`);
+    conditions.push(contains(columns, filter.search));
   }
   if (filter.authorId !== undefined) add(`${alias}.author_id = ?`, filter.authorId);
   if (filter.authorUsername !== undefined) {

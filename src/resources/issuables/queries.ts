@@ -188,12 +188,23 @@ export async function replaceLabels(
  */
 export async function isSubscribed(
   db: Reader,
-  { table, column, prefix }: IssuableType,
+  type: IssuableType,
   id: number,
   userId: number,
 ): Promise<boolean> {
-  const [found] = await db.rows(
-    `select case
+  return (await subscriptionsOf(db, type, [id], userId)).get(id) === true;
+}
+
+/** To which issuables a user is subscribed, by their ids: see {@link isSubscribed}. */
+export async function subscriptionsOf(
+  db: Reader,
+  { table, column, prefix }: IssuableType,
+  ids: readonly Value[],
+  userId: number,
+): Promise<Map<Value, boolean>> {
+  const among = placeholders(ids);
+  const found = await db.rows(
+    `select t.id, case
        when s.subscribed is not null then s.subscribed
        when t.author_id = ?
          or exists (select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?)
@@ -202,10 +213,10 @@ export async function isSubscribed(
            and action in ('mentioned', 'directly_addressed')) then 1
        else 0 end
      from ${table} t left join ${prefix}_subscriptions s on s.${column} = t.id and s.user_id = ?
-     where t.id = ?`,
-    [userId, userId, userId, userId, userId, id],
+     where t.id in (${among.sql})`,
+    [userId, userId, userId, userId, userId, ...among.values],
   );
-  return found?.[0] === 1;
+  return new Map(found.map(([id, subscribed]) => [id as Value, subscribed === 1]));
 }
 
 /** Subscribes or unsubscribes a user; returns whether that changed anything. */

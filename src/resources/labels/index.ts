@@ -6,13 +6,13 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { scopeLabelFields } from "./json.ts";
+import { scopeLabelFields, textColor } from "./json.ts";
 import * as labels from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const common = {
   ...scopeLabelFields,
-  text_color: field.derived(["l.color"], "string", ([color]) => contrast(String(color))),
+  text_color: textColor,
   open_issues_count: field.embedded("open_issues_count", "integer", "null"),
   closed_issues_count: field.embedded("closed_issues_count", "integer", "null"),
   open_merge_requests_count: field.embedded("open_merge_requests_count", "integer", "null"),
@@ -26,16 +26,6 @@ const projectLabel = presenter({
   priority: field.integer("l.priority"),
   is_project_label: field.flag("case when l.project_id is null then 0 else 1 end"),
 });
-
-/** Dark grey or white, whichever is readable on a colour. */
-function contrast(color: string): string {
-  const digits = color.length === 4 ? color.replace(/[^#]/g, "$&$&") : color;
-  const brightness = [1, 3, 5].reduce(
-    (sum, at) => sum + Number.parseInt(digits.slice(at, at + 2), 16),
-    0,
-  );
-  return brightness > 500 ? "#333333" : "#FFFFFF";
-}
 
 const color = param.text();
 const labelName = param.trimmed({ reportedAs: "title" });

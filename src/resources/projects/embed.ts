@@ -58,25 +58,31 @@ async function embedForkSources(
   for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
 }
 
-/**
- * Fills in the number of open issues that are not confidential, with one query for all rows. As in GitLab, projects
- * with issues disabled have no count.
- */
+/** Fills in {@link countOpenIssues}. As in GitLab, projects with issues disabled have no count. */
 async function embedOpenIssues(db: Reader, rows: Value[][], presenter: Presenter): Promise<void> {
   if (!("open_issues_count" in presenter.fields)) return;
   const at = presenter.at("open_issues_count");
   const idAt = presenter.at("id");
-  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const ids = rows.map((row) => row[idAt] as Value);
+  const counts = await countOpenIssues(db, ids);
+  const enabledAt = presenter.at("issues_enabled");
+  for (const row of rows) {
+    if (row[enabledAt] === 1) row[at] = String(counts.get(row[idAt] as Value) ?? 0);
+  }
+}
+
+/** The numbers of open issues that are not confidential, by project, with one query for all. */
+export async function countOpenIssues(
+  db: Reader,
+  projects: readonly Value[],
+): Promise<Map<Value, number>> {
+  const among = placeholders(projects);
   const counted = await db.rows(
     `select project_id, count(*) from issues
      where project_id in (${among.sql}) and state = 'opened' and confidential = 0 group by project_id`,
     among.values,
   );
-  const counts = new Map(counted.map(([id, count]) => [id as Value, String(count)]));
-  const enabledAt = presenter.at("issues_enabled");
-  for (const row of rows) {
-    if (row[enabledAt] === 1) row[at] = counts.get(row[idAt] as Value) ?? "0";
-  }
+  return new Map(counted.map(([id, count]) => [id as Value, count as number]));
 }
 
 /** Fills in the caller's access levels, with one query for all rows. */

@@ -105,7 +105,7 @@ function columnConditions(viewer: Viewer, filter: ProjectFilter): (Condition | u
     below && namespaceId !== undefined
       ? belowGroup("p.namespace_id", namespaceId)
       : when("p.namespace_id = ?", namespaceId),
-    search ? contains(["p.name", "p.path", "p.description"], search) : undefined,
+    search ? searchedProjects(search) : undefined,
     filter.starred ? starredBy(viewer) : undefined,
     filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
     when("p.forked_from_project_id = ?", filter.forkedFrom),
@@ -113,6 +113,10 @@ function columnConditions(viewer: Viewer, filter: ProjectFilter): (Condition | u
     when("p.id < ?", filter.idBefore),
   ];
 }
+
+/** The condition under which a text finds a project. */
+export const searchedProjects = (text: string): Condition =>
+  contains(["p.name", "p.path", "p.description"], text);
 
 function starredBy(viewer: Viewer): Condition {
   const id = idOf(viewer);

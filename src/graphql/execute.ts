@@ -1,0 +1,810 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  GraphQLIncludeDirective,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  GraphQLSkipDirective,
+  getArgumentValues,
+  getDirectiveValues,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
+import { ApiError } from "../core/errors.ts";
+import type { Value } from "../store/port.ts";
+import { after, cursorOf, placeOf, reversed } from "./cursor.ts";
+import {
+  type Args,
+  type ChildQuery,
+  type ChildrenField,
+  type GraphContext,
+  GraphError,
+  type Order,
+  type OutputField,
+  type Values,
+} from "./declare.ts";
+import { messageOf } from "./errors.ts";
+import { introspected } from "./introspection.ts";
+import { type RuntimeType, type Schema, type TypeRef, typeRef } from "./schema.ts";
+import {
+  type BoundedReader,
+  countsOfParents,
+  fewRowsOfParents,
+  rowsByKey,
+  rowsOfParents,
+} from "./statements.ts";
+
+/** Rows that one document may read, and characters that its answer may have. */
+const MAX_ROWS = 20_000;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** Maximum rows of a page. */
+const MAX_PAGE = 100;
+
+/** A document to execute: an operation with its fragments and variables, all valid. */
+export interface Executable {
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The variables as they were sent. */
+  readonly sent: Readonly<Record<string, unknown>>;
+}
+
+/** The steps from the root to a value, backwards. */
+interface Path {
+  readonly before: Path | undefined;
+  readonly at: string | number;
+}
+
+/** An object of the answer: a row, or a value. */
+interface Node {
+  readonly value: unknown;
+  readonly path: Path | undefined;
+}
+
+/** Stands for a null in a place that must not be null: the object around it becomes null. */
+const REFUSED = Symbol("refused");
+/** JSON text. */
+type Text = string | typeof REFUSED;
+
+/** The fields with one name in the answer. */
+interface Selected {
+  readonly key: string;
+  readonly name: string;
+  readonly nodes: readonly FieldNode[];
+}
+
+/** Where the columns are in rows. */
+type Layout = ReadonlyMap<string, number>;
+
+/** A document asks for more than {@link MAX_ROWS} or {@link MAX_CHARACTERS}: it ends the execution. */
+export class TooMuch extends Error {
+  override get name() {
+    return "TooMuch" as const;
+  }
+  constructor() {
+    super(`The answer has more than ${MAX_ROWS} objects or 16 MiB: ask for smaller pages`);
+  }
+}
+
+/**
+ * Executes queries level by level: each field is resolved for all objects of a level at once, so that the number of
+ * statements grows with the document, not with the rows. It writes JSON text, as presenters do.
+ */
+export class Execution {
+  readonly errors: GraphQLError[] = [];
+  readonly #schema: Schema;
+  readonly #document: Executable;
+  readonly #context: GraphContext;
+  readonly #reader: BoundedReader;
+  #rowsLeft = MAX_ROWS;
+  #charactersLeft = MAX_CHARACTERS;
+
+  constructor(schema: Schema, document: Executable, context: GraphContext) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#context = context;
+    this.#reader = { db: context.db, rows: (sql, values) => this.#rows(sql, values) };
+  }
+
+  /**
+   * Resolves the fields of an operation's root.
+   *
+   * @returns the JSON text of `data`
+   * @throws TooMuch for answers beyond the limits
+   */
+  async data(): Promise<string> {
+    const query = this.#type("Query");
+    const root = [{ value: {}, path: undefined }];
+    const texts = await this.#objects(
+      query,
+      [this.#document.operation.selectionSet],
+      root,
+      NO_LAYOUT,
+    );
+    return nullable(texts[0] as Text);
+  }
+
+  /**
+   * Resolves the payload of a mutation.
+   *
+   * @param field the mutation's field, as selected
+   * @param payload what it gave, or the error that it threw
+   * @returns its JSON text
+   */
+  async payload(field: Selected, payload: () => Promise<unknown>): Promise<string> {
+    const type = this.#type("Mutation");
+    const declared = type.fields.get(field.name) as OutputField;
+    const path = { before: undefined, at: field.key };
+    try {
+      const values = [await payload()];
+      const texts = await this.#values(typeRef(declared.type), values, [path], field);
+      return nullable(texts[0] as Text);
+    } catch (error) {
+      this.#report(error, field, path);
+      return "null";
+    }
+  }
+
+  /** The fields of an operation's root, in order. */
+  rootFields(typeName: "Query" | "Mutation"): Selected[] {
+    return this.#collect(this.#type(typeName), [this.#document.operation.selectionSet]);
+  }
+
+  /** The arguments of a selected field. @throws GraphQLError if a variable is missing */
+  argumentsOf(type: string, field: Selected): Record<string, unknown> {
+    const owner = this.#schema.graphql.getType(type) as GraphQLObjectType | GraphQLInterfaceType;
+    const declared = owner.getFields()[field.name];
+    if (!declared) throw new TypeError(`${type} has no field ${field.name}`);
+    return getArgumentValues(declared, field.nodes[0] as FieldNode, this.#document.variables);
+  }
+
+  #type(name: string): RuntimeType {
+    const found = this.#schema.types.get(name);
+    if (!found) throw new TypeError(`GraphQL has no composite type ${name}`);
+    return found;
+  }
+
+  async #rows(sql: string, values: readonly Value[]): Promise<Value[][]> {
+    const { rows, more } = await this.#context.db.slice(sql, values, this.#charactersLeft);
+    this.#rowsLeft -= rows.length;
+    if (more || this.#rowsLeft < 0) throw new TooMuch();
+    return rows;
+  }
+
+  /** The objects of one type as JSON texts. */
+  async #objects(
+    type: RuntimeType,
+    sets: readonly SelectionSetNode[],
+    nodes: readonly Node[],
+    layout: Layout,
+  ): Promise<Text[]> {
+    const fields = this.#collect(type, sets);
+    const texts = await Promise.all(fields.map((field) => this.#field(type, field, nodes, layout)));
+    const keys = fields.map(({ key }, index) => `${index > 0 ? "," : ""}${JSON.stringify(key)}:`);
+    return nodes.map((_, node) => {
+      let out = "{";
+      for (let index = 0; index < keys.length; index += 1) {
+        const text = (texts[index] as Text[])[node] as Text;
+        if (text === REFUSED) return REFUSED;
+        out += keys[index] + text;
+      }
+      return `${out}}`;
+    });
+  }
+
+  /** One field of all objects of a level. */
+  async #field(
+    type: RuntimeType,
+    field: Selected,
+    nodes: readonly Node[],
+    layout: Layout,
+  ): Promise<Text[]> {
+    if (field.name === "__typename") return nodes.map(() => JSON.stringify(type.name));
+    if (field.name.startsWith("__")) {
+      return [introspected(this.#schema.graphql, this.#document, field.nodes, this.errors)];
+    }
+    const declared = type.fields.get(field.name) as OutputField;
+    try {
+      return this.#spent(await this.#resolved(type, declared, field, nodes, layout));
+    } catch (error) {
+      this.#report(error, field, { before: nodes[0]?.path, at: field.key });
+      const text = typeRef(declared.type).isRequired ? REFUSED : "null";
+      return nodes.map(() => text);
+    }
+  }
+
+  async #resolved(
+    type: RuntimeType,
+    declared: OutputField,
+    field: Selected,
+    nodes: readonly Node[],
+    layout: Layout,
+  ): Promise<Text[]> {
+    const ref = typeRef(declared.type);
+    if (declared.kind === "leaf") {
+      const at = declared.field.columns.map((column) => layout.get(column) as number);
+      const { write } = declared.field.bind(at);
+      const { view } = this.#context;
+      const texts = nodes.map(({ value }) => write(value as Value[], view));
+      return ref.isRequired ? this.#required(texts, type, field, nodes) : texts;
+    }
+    const args = declared.args ? withoutNulls(this.argumentsOf(type.name, field)) : NO_ARGS;
+    if (declared.kind === "children") {
+      return this.#children(type, declared, field, nodes, layout);
+    }
+    const paths = nodes.map((node) => ({ before: node.path, at: field.key }));
+    return this.#values(ref, await this.#given(type, declared, nodes, layout, args), paths, field);
+  }
+
+  /** What a field that is not read from columns directly gives for each object. */
+  async #given(
+    type: RuntimeType,
+    declared: Exclude<OutputField, { kind: "leaf" | "children" }>,
+    nodes: readonly Node[],
+    layout: Layout,
+    args: Values<Args>,
+  ): Promise<unknown[]> {
+    const context = this.#context;
+    if (declared.kind === "property") {
+      return Promise.all(nodes.map(({ value }) => declared.read(value as never, context, args)));
+    }
+    if (declared.kind === "computed") {
+      const at = declared.columns.map((column) => layout.get(column) as number);
+      const read = (row: readonly Value[]) =>
+        declared.read(
+          at.map((index) => row[index] as Value),
+          context,
+          args,
+        );
+      return nodes.map(({ value }) => read(value as Value[]));
+    }
+    const keyAt = layout.get(declared.key ?? (type.rows?.key as string)) as number;
+    const keys = nodes.map(({ value }) => (value as Value[])[keyAt] as Value);
+    const found = await declared.load([...new Set(keys)], context, args);
+    return keys.map((key) => found.get(key) ?? declared.empty ?? null);
+  }
+
+  /** Values as JSON texts: scalars, objects, keys of rows, or lists of these. */
+  async #values(
+    ref: TypeRef,
+    values: readonly unknown[],
+    paths: readonly Path[],
+    field: Selected,
+  ): Promise<Text[]> {
+    const texts = ref.items
+      ? await this.#lists(ref.items, values, paths, field)
+      : await this.#items(ref.name, values, paths, field);
+    if (!ref.isRequired) return texts.map((text) => (text === REFUSED ? "null" : text));
+    return texts.map((text, index) => {
+      if (text === "null") this.#report(nullInRequired(field), field, paths[index]);
+      return text === "null" ? REFUSED : text;
+    });
+  }
+
+  async #lists(
+    items: TypeRef,
+    values: readonly unknown[],
+    paths: readonly Path[],
+    field: Selected,
+  ): Promise<Text[]> {
+    const flat: unknown[] = [];
+    const places: Path[] = [];
+    for (const [index, value] of values.entries()) {
+      for (const [at, item] of ((value ?? []) as unknown[]).entries()) {
+        flat.push(item);
+        places.push({ before: paths[index], at });
+      }
+    }
+    const texts = await this.#values(items, flat, places, field);
+    let taken = 0;
+    return values.map((value) => {
+      if (value === null || value === undefined) return "null";
+      const { length } = value as unknown[];
+      const own = texts.slice(taken, taken + length);
+      taken += length;
+      return own.includes(REFUSED) ? REFUSED : `[${own.join(",")}]`;
+    });
+  }
+
+  async #items(
+    name: string,
+    values: readonly unknown[],
+    paths: readonly Path[],
+    field: Selected,
+  ): Promise<Text[]> {
+    const type = this.#schema.types.get(name);
+    if (!type) return values.map((value) => JSON.stringify(value ?? null));
+    const sets = setsOf(field.nodes);
+    const texts: Text[] = values.map(() => "null");
+    const byType = new Map<RuntimeType, number[]>();
+    for (const [index, value] of values.entries()) {
+      if (value === null || value === undefined) continue;
+      const own = this.#typeOfValue(type, value);
+      byType.set(own, [...(byType.get(own) ?? []), index]);
+    }
+    for (const [own, indexes] of byType) {
+      const given = indexes.map((index) => {
+        const value = values[index];
+        return own === type ? value : (value as { key: unknown }).key;
+      });
+      const places = indexes.map((index) => paths[index] as Path);
+      const found = own.rows
+        ? await this.#rowsWithKeys(own, sets, given as Value[], places)
+        : await this.#objects(
+            own,
+            sets,
+            given.map((value, at) => ({ value, path: places[at] })),
+            NO_LAYOUT,
+          );
+      for (const [at, index] of indexes.entries()) texts[index] = found[at] as Text;
+    }
+    return texts;
+  }
+
+  /** The type of a value: of several that a type stands for, the value names one. */
+  #typeOfValue(type: RuntimeType, value: unknown): RuntimeType {
+    return type.rows || type.objects[0] === type
+      ? type
+      : this.#type((value as { type: string }).type);
+  }
+
+  /** The rows with these keys, each written once. */
+  async #rowsWithKeys(
+    type: RuntimeType,
+    sets: readonly SelectionSetNode[],
+    keys: readonly Value[],
+    paths: readonly Path[],
+  ): Promise<Text[]> {
+    const rowsOf = type.rows as NonNullable<RuntimeType["rows"]>;
+    const columns = this.#columns(type, sets);
+    const unique = [...new Set(keys)];
+    const rows = await rowsByKey(this.#reader, rowsOf, columns, unique, this.#context.viewer);
+    const nodes: Node[] = [];
+    const at = new Map<Value, number>();
+    for (const [index, key] of keys.entries()) {
+      const value = rows.get(key);
+      if (!value || at.has(key)) continue;
+      at.set(key, nodes.push({ value, path: paths[index] }) - 1);
+    }
+    const texts = await this.#rowObjects(type, sets, nodes, columns);
+    return keys.map((key) => {
+      const index = at.get(key);
+      return index === undefined ? "null" : (texts[index] as Text);
+    });
+  }
+
+  /** Rows as JSON texts, of several types if the rows are of an interface. */
+  async #rowObjects(
+    type: RuntimeType,
+    sets: readonly SelectionSetNode[],
+    nodes: readonly Node[],
+    columns: readonly string[],
+  ): Promise<Text[]> {
+    const layout = layoutOf(columns);
+    const { typeName } = type;
+    if (!typeName) return this.#objects(type, sets, nodes, layout);
+    const at = typeName.columns.map((column) => layout.get(column) as number);
+    const texts: Text[] = [];
+    for (const own of type.objects) {
+      const indexes = [...nodes.keys()].filter((index) => {
+        const row = (nodes[index] as Node).value as Value[];
+        return typeName.of(at.map((column) => row[column] as Value)) === own.name;
+      });
+      const found = await this.#objects(
+        own,
+        sets,
+        indexes.map((index) => nodes[index] as Node),
+        layout,
+      );
+      for (const [place, index] of indexes.entries()) texts[index] = found[place] as Text;
+    }
+    return texts;
+  }
+
+  /** Rows that belong to the objects of a level. */
+  async #children(
+    type: RuntimeType,
+    declared: ChildrenField,
+    field: Selected,
+    nodes: readonly Node[],
+    layout: Layout,
+  ): Promise<Text[]> {
+    const of = this.#type(declared.of);
+    const rowsOf = of.rows as NonNullable<RuntimeType["rows"]>;
+    const args = withoutNulls(this.argumentsOf(type.name, field));
+    const sets = setsOf(field.nodes);
+    const isConnection = declared.shape === "connection";
+    const connection = isConnection ? this.#connection(declared.of, sets) : undefined;
+    const rowSets = connection ? connection.flatMap(({ rowSets }) => rowSets) : sets;
+
+    const parents = parentsOf(type, declared, nodes, layout);
+    const query = (needed: readonly Value[]): Promise<ChildQuery> =>
+      Promise.resolve(declared.query(args as never, this.#context, needed));
+    const shared = declared.needs ? undefined : await query([]);
+    const arms = await Promise.all(
+      parents.unique.map(async ({ key, needed }) => ({
+        key,
+        query: shared ?? (await query(needed)),
+      })),
+    );
+    const order = arms[0]?.query.order ?? [{ sql: rowsOf.key }];
+    const window = windowOf(declared, args, order);
+    const columns = this.#columns(of, rowSets);
+    const part = { columns, order: window.order, limit: window.size + 1, after: window.after };
+    const { viewer } = this.#context;
+    const wantsRows = !connection || connection.some(({ name }) => name !== "count");
+    const found = !wantsRows
+      ? arms.map(() => [])
+      : declared.areFew && shared && type.rows
+        ? await fewRowsOfParents(
+            this.#reader,
+            rowsOf,
+            { keys: arms.map(({ key }) => key as Value), query: shared },
+            part,
+            viewer,
+          )
+        : await rowsOfParents(this.#reader, rowsOf, arms, part, viewer);
+    const pages = found.map((rows) => pageOf(rows, window));
+    const firstOf = new Map<number, Path | undefined>();
+    for (const [index, at] of parents.at.entries()) {
+      if (!firstOf.has(at)) firstOf.set(at, { before: nodes[index]?.path, at: field.key });
+    }
+    if (!connection) {
+      const children = pages.map(({ rows }, at) =>
+        rows.map((value, index) => ({
+          value,
+          path:
+            declared.shape === "list" ? { before: firstOf.get(at), at: index } : firstOf.get(at),
+        })),
+      );
+      const texts = await this.#rowObjects(of, sets, children.flat(), columns);
+      const own = regrouped(texts, children);
+      const written = own.map((some) => {
+        if (declared.shape === "first") return some[0] ?? "null";
+        return some.includes(REFUSED) ? REFUSED : `[${some.join(",")}]`;
+      });
+      const ref = typeRef(declared.type);
+      return parents.at.map((at) => {
+        const text = written[at] as Text;
+        return text === REFUSED && !ref.isRequired ? "null" : text;
+      });
+    }
+    const counts = connection.some(({ name }) => name === "count")
+      ? await countsOfParents(this.#reader, rowsOf, arms, viewer)
+      : [];
+    const written = await this.#connections(of, connection, pages, counts, columns, firstOf);
+    return parents.at.map((at) => written[at] as Text);
+  }
+
+  /** The fields of a connection, with the selections that each makes on its rows. */
+  #connection(of: string, sets: readonly SelectionSetNode[]): ConnectionField[] {
+    return this.#collect(this.#type(`${of}Connection`), sets).map((field) => {
+      const below = setsOf(field.nodes);
+      if (field.name === "nodes") return { ...field, edges: [], rowSets: below };
+      if (field.name !== "edges") return { ...field, edges: [], rowSets: [] };
+      const edges = this.#collect(this.#type(`${of}Edge`), below);
+      const rowSets = edges
+        .filter(({ name }) => name === "node")
+        .flatMap(({ nodes }) => setsOf(nodes));
+      return { ...field, edges, rowSets };
+    });
+  }
+
+  async #connections(
+    of: RuntimeType,
+    fields: readonly ConnectionField[],
+    pages: readonly RowsPage[],
+    counts: readonly number[],
+    columns: readonly string[],
+    paths: ReadonlyMap<number, Path | undefined>,
+  ): Promise<Text[]> {
+    const width = columns.length;
+    const nodesOf = (field: Selected) =>
+      pages.map(({ rows }, at) =>
+        rows.map((value, index) => ({
+          value,
+          path: { before: { before: paths.get(at), at: field.key }, at: index },
+        })),
+      );
+    const rowTexts = async (field: Selected, sets: readonly SelectionSetNode[]) => {
+      const nodes = nodesOf(field);
+      return regrouped(await this.#rowObjects(of, sets, nodes.flat(), columns), nodes).map(
+        (texts) => texts.map(nullable),
+      );
+    };
+    const written = await Promise.all(
+      fields.map(async (field): Promise<string[]> => {
+        switch (field.name) {
+          case "nodes":
+            return (await rowTexts(field, field.rowSets)).map((texts) => `[${texts.join(",")}]`);
+          case "edges": {
+            const parts = await Promise.all(
+              field.edges.map(async ({ key, name, nodes }) => {
+                const texts =
+                  name === "node"
+                    ? await rowTexts(field, setsOf(nodes))
+                    : pages.map(({ rows }) =>
+                        rows.map((row) =>
+                          JSON.stringify(
+                            name === "cursor" ? cursorOf(row.slice(width)) : `${of.name}Edge`,
+                          ),
+                        ),
+                      );
+                return { key: JSON.stringify(key), texts };
+              }),
+            );
+            return pages.map(({ rows }, at) => {
+              const edges = rows.map(
+                (_, index) =>
+                  `{${parts.map(({ key, texts }) => `${key}:${texts[at]?.[index]}`).join(",")}}`,
+              );
+              return `[${edges.join(",")}]`;
+            });
+          }
+          case "pageInfo": {
+            const values = pages.map((page) => pageInfoOf(page, width));
+            const places = pages.map((_, at) => ({ before: paths.get(at), at: field.key }));
+            return (await this.#values(typeRef("PageInfo!"), values, places, field)).map(nullable);
+          }
+          case "count":
+            return counts.map(String);
+          default:
+            return pages.map(() => JSON.stringify(`${of.name}Connection`));
+        }
+      }),
+    );
+    return pages.map(
+      (_, at) =>
+        `{${fields.map(({ key }, index) => `${JSON.stringify(key)}:${written[index]?.[at]}`).join(",")}}`,
+    );
+  }
+
+  /** The columns that selections on a type of rows need; its key is the first one. */
+  #columns(type: RuntimeType, sets: readonly SelectionSetNode[]): string[] {
+    const key = (type.rows as NonNullable<RuntimeType["rows"]>).key;
+    const columns = new Set([key, ...(type.typeName?.columns ?? [])]);
+    for (const object of type.objects.length > 0 ? type.objects : [type]) {
+      for (const { name } of this.#collect(object, sets)) {
+        const declared = object.fields.get(name);
+        if (declared) for (const column of columnsOf(declared)) columns.add(column);
+      }
+    }
+    return [...columns];
+  }
+
+  /** Merges the fields of selections that apply to a type, by their names in the answer. */
+  #collect(type: RuntimeType, sets: readonly SelectionSetNode[]): Selected[] {
+    const found = new Map<string, { key: string; name: string; nodes: FieldNode[] }>();
+    const visited = new Set<string>();
+    const visit = (set: SelectionSetNode): void => {
+      for (const selection of set.selections) {
+        if (!this.#isIncluded(selection)) continue;
+        if (selection.kind === Kind.FIELD) {
+          const name = selection.name.value;
+          const key = selection.alias?.value ?? name;
+          const known = found.get(key);
+          if (known) known.nodes.push(selection);
+          else found.set(key, { key, name, nodes: [selection] });
+          continue;
+        }
+        let fragment: FragmentDefinitionNode | typeof selection = selection;
+        if (selection.kind === Kind.FRAGMENT_SPREAD) {
+          const name = selection.name.value;
+          if (visited.has(name)) continue;
+          visited.add(name);
+          fragment = this.#document.fragments.get(name) as FragmentDefinitionNode;
+        }
+        const { typeCondition, selectionSet } = fragment as FragmentDefinitionNode;
+        if (!typeCondition || type.names.has(typeCondition.name.value)) visit(selectionSet);
+      }
+    };
+    for (const set of sets) visit(set);
+    return [...found.values()];
+  }
+
+  #isIncluded(node: Parameters<typeof getDirectiveValues>[1]): boolean {
+    if (!node.directives || node.directives.length === 0) return true;
+    const { variables } = this.#document;
+    const skip = getDirectiveValues(GraphQLSkipDirective, node, variables);
+    if (skip?.["if"] === true) return false;
+    return getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] !== false;
+  }
+
+  /** Counts what a field writes. */
+  #spent(texts: Text[]): Text[] {
+    for (const text of texts) if (text !== REFUSED) this.#charactersLeft -= text.length;
+    if (this.#charactersLeft < 0) throw new TooMuch();
+    return texts;
+  }
+
+  #required(
+    texts: readonly string[],
+    { name }: RuntimeType,
+    field: Selected,
+    nodes: readonly Node[],
+  ): Text[] {
+    return texts.map((text, index) => {
+      if (text !== "null") return text;
+      const path = { before: nodes[index]?.path, at: field.key };
+      this.#report(nullInRequired({ ...field, name: `${name}.${field.name}` }), field, path);
+      return REFUSED;
+    });
+  }
+
+  /** Adds an error to the answer. Failures that are not the client's end the request. */
+  #report(error: unknown, { nodes }: Selected, path: Path | undefined): void {
+    const isKnown =
+      error instanceof GraphError || error instanceof GraphQLError || error instanceof ApiError;
+    if (!isKnown || (error instanceof ApiError && error.status >= 500)) throw error;
+    const steps: (string | number)[] = [];
+    for (let step = path; step; step = step.before) steps.unshift(step.at);
+    const message = error instanceof ApiError ? messageOf(error) : error.message;
+    this.errors.push(new GraphQLError(message, { nodes, path: steps }));
+  }
+}
+
+interface ConnectionField extends Selected {
+  readonly edges: readonly Selected[];
+  readonly rowSets: readonly SelectionSetNode[];
+}
+
+const NO_LAYOUT: Layout = new Map();
+const NO_ARGS: Values<Args> = {};
+
+const nullable = (text: Text): string => (text === REFUSED ? "null" : text);
+
+function nullInRequired({ name }: Selected): GraphError {
+  return new GraphError(`Cannot return null for non-nullable field ${name}.`);
+}
+
+function setsOf(nodes: readonly FieldNode[]): SelectionSetNode[] {
+  return nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []));
+}
+
+function columnsOf(declared: OutputField): readonly string[] {
+  switch (declared.kind) {
+    case "leaf":
+      return declared.field.columns;
+    case "computed":
+      return declared.columns;
+    case "loaded":
+      return declared.key === undefined ? [] : [declared.key];
+    case "children":
+      return [...(declared.key === undefined ? [] : [declared.key]), ...(declared.needs ?? [])];
+    default:
+      return [];
+  }
+}
+
+const layoutOf = (columns: readonly string[]): Layout =>
+  new Map(columns.map((column, index) => [column, index]));
+
+/** Explicit nulls count as not sent. */
+function withoutNulls(args: Record<string, unknown>): Values<Args> {
+  const sent = Object.entries(args).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    sent.map(([name, value]) => [
+      name,
+      isObject(value) ? withoutNulls(value as Record<string, unknown>) : value,
+    ]),
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
+}
+
+/** The parents of children: those with the same key share their children. */
+interface Parents {
+  readonly unique: { key: Value | undefined; needed: Value[] }[];
+  /** For each object the index of its parent in `unique`. */
+  readonly at: number[];
+}
+
+function parentsOf(
+  type: RuntimeType,
+  { key, needs = [] }: ChildrenField,
+  nodes: readonly Node[],
+  layout: Layout,
+): Parents {
+  if (!type.rows)
+    return { unique: nodes.map(() => ({ key: undefined, needed: [] })), at: [...nodes.keys()] };
+  const keyAt = layout.get(key ?? type.rows.key) as number;
+  const needsAt = needs.map((column) => layout.get(column) as number);
+  const unique: Parents["unique"] = [];
+  const known = new Map<Value, number>();
+  const at = nodes.map(({ value }) => {
+    const row = value as Value[];
+    const own = row[keyAt] as Value;
+    const place =
+      known.get(own) ??
+      unique.push({ key: own, needed: needsAt.map((one) => row[one] as Value) }) - 1;
+    known.set(own, place);
+    return place;
+  });
+  return { unique, at };
+}
+
+/** Which rows of a list are wanted. */
+interface Window {
+  readonly size: number;
+  /** The order to read in. */
+  readonly order: readonly Order[];
+  readonly after: ReturnType<typeof after> | undefined;
+  readonly isBackward: boolean;
+  /** Whether there are rows on the side from which it does not read on. */
+  readonly hasOthers: boolean;
+}
+
+function windowOf(
+  { shape, maxPage = MAX_PAGE }: ChildrenField,
+  args: Values<Args>,
+  order: readonly Order[],
+): Window {
+  if (shape !== "connection") {
+    const size = shape === "first" ? 1 : maxPage;
+    return { size, order, after: undefined, isBackward: false, hasOthers: false };
+  }
+  const {
+    first,
+    last,
+    after: start,
+    before: end,
+  } = args as Partial<Record<string, number & string>>;
+  if (first !== undefined && last !== undefined) {
+    throw new GraphError("Can only provide either first or last, not both");
+  }
+  const asked = first ?? last ?? maxPage;
+  if (asked < 0) throw new GraphError("first and last must not be negative");
+  const isBackward = last !== undefined;
+  const places = [
+    start === undefined ? undefined : after(order, placeOf(start, order)),
+    end === undefined ? undefined : after(reversed(order), placeOf(end, order)),
+  ].filter((place) => place !== undefined);
+  return {
+    size: Math.min(asked, maxPage),
+    order: isBackward ? reversed(order) : order,
+    after:
+      places.length === 0
+        ? undefined
+        : {
+            sql: places.map(({ sql }) => sql).join(" and "),
+            values: places.flatMap(({ values }) => values),
+          },
+    isBackward,
+    hasOthers: (isBackward ? end : start) !== undefined,
+  };
+}
+
+/** A page of rows, in the order of the list. */
+interface RowsPage extends Pick<Window, "isBackward" | "hasOthers"> {
+  readonly rows: readonly Value[][];
+  readonly hasMore: boolean;
+}
+
+function pageOf(found: readonly Value[][], { size, isBackward, hasOthers }: Window): RowsPage {
+  const rows = found.slice(0, size);
+  if (isBackward) rows.reverse();
+  return { rows, hasMore: found.length > size, isBackward, hasOthers };
+}
+
+function pageInfoOf({ rows, hasMore, isBackward, hasOthers }: RowsPage, width: number) {
+  const cursor = (row: readonly Value[] | undefined) => row && cursorOf(row.slice(width));
+  return {
+    hasNextPage: isBackward ? hasOthers : hasMore,
+    hasPreviousPage: isBackward ? hasMore : hasOthers,
+    startCursor: cursor(rows[0]),
+    endCursor: cursor(rows.at(-1)),
+  };
+}
+
+/** Texts of all children as those of each parent. */
+function regrouped<T>(texts: readonly T[], children: readonly (readonly unknown[])[]): T[][] {
+  let taken = 0;
+  return children.map(({ length }) => {
+    taken += length;
+    return texts.slice(taken - length, taken);
+  });
+}

@@ -1,0 +1,126 @@
+import { hostSignIn } from "../auth/authenticators/host.ts";
+import { accessToken } from "../auth/authenticators/oauth.ts";
+import { personalToken } from "../auth/authenticators/personal.ts";
+import { readingSession } from "../auth/authenticators/session.ts";
+import { ApiError } from "../core/errors.ts";
+import type { Mount } from "../core/http/mount.ts";
+import { WHOLE_LIST } from "../core/http/parameters.ts";
+import * as param from "../core/input.ts";
+import { RawReply, type Resource, routes } from "../core/resource.ts";
+import type { Operation, RequestContext } from "./answer.ts";
+import type { Face } from "./declare.ts";
+import { messagesOf } from "./errors.ts";
+
+/** GraphQL, without its resource. */
+export const GRAPHQL: Omit<Mount, "resources"> = {
+  name: "GraphQL",
+  base: "/api/graphql",
+  authenticators: [personalToken, accessToken, hostSignIn, readingSession],
+  allowsOrigins: true,
+  showsRuntime: true,
+  countsRequests: true,
+  showError: ({ status, headers, body }) =>
+    reply(
+      status === 403 && "scope" in body ? 401 : status,
+      JSON.stringify({ errors: [{ message: problemOf(status, body) }] }),
+      headers,
+    ),
+};
+
+function problemOf(status: number, body: object): string {
+  if (status === 401 || "scope" in body) return "Invalid token";
+  if (status === 403) return "API not accessible for user";
+  if (status >= 500) return status === 503 ? "Request timed out" : "Internal server error";
+  return messagesOf({ body }).join(", ");
+}
+
+function reply(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): RawReply {
+  return new RawReply(
+    status,
+    { "content-type": "application/json; charset=utf-8", ...headers },
+    body,
+  );
+}
+
+const operation = {
+  query: param.optional(param.json()),
+  variables: param.optional(param.json()),
+  operationName: param.optional(param.json()),
+};
+
+const input = { ...operation, [WHOLE_LIST]: param.optional(param.json()) };
+
+/**
+ * The endpoint: one operation, or a list of them, by GET or POST. `graphql` and the types of all resources are loaded
+ * with the first request.
+ *
+ * @param loadFaces loads the GraphQL sides of all resources
+ */
+export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Resource {
+  let loading: Promise<{ answer: Answer }> | undefined;
+  const load = async (): Promise<{ answer: Answer }> => {
+    const [{ Answers }, faces] = await Promise.all([import("./answer.ts"), loadFaces()]);
+    const answers = new Answers(faces);
+    return { answer: (operations, context) => answers.answer(operations, context) };
+  };
+  const prepare = () => {
+    loading ??= load();
+    return loading;
+  };
+  const handle = async (
+    context: RequestContext & { input: param.Input<typeof input>; prepared: { answer: Answer } },
+  ) => {
+    const sent = context.input[WHOLE_LIST];
+    const isBatch = Array.isArray(sent);
+    const operations = (isBatch ? sent : [context.input]).map(operationOf);
+    const texts = await context.prepared.answer(operations, context);
+    return reply(200, isBatch ? `[${texts.join(",")}]` : (texts[0] as string));
+  };
+  const { get, query } = routes();
+  const spec = { access: "anyone", input, prepare, handle } as const;
+  return {
+    name: "GraphQL",
+    migrations: [],
+    routes: [
+      get("", { summary: "Answer a query", ...spec }),
+      query("", { summary: "Answer queries and make changes", ...spec }),
+    ],
+  };
+}
+
+type Answer = (operations: readonly Operation[], context: RequestContext) => Promise<string[]>;
+
+/**
+ * Reads an operation as GitLab does: `variables` may be JSON text, as forms send them.
+ *
+ * @throws ApiError 422 for variables that are no object
+ */
+function operationOf(sent: unknown): Operation {
+  const { query, variables, operationName } = (sent ?? {}) as Record<string, unknown>;
+  return {
+    query: typeof query === "string" ? query : "",
+    operationName:
+      typeof operationName === "string" && operationName !== "" ? operationName : undefined,
+    variables: variablesOf(variables),
+  };
+}
+
+function variablesOf(sent: unknown): Record<string, unknown> {
+  if (sent === undefined || sent === null || sent === "") return {};
+  const read = typeof sent === "string" ? parsed(sent) : sent;
+  if (typeof read === "object" && !Array.isArray(read))
+    return (read ?? {}) as Record<string, unknown>;
+  throw new ApiError(422, { message: "Invalid variables: a JSON object is expected" });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Face } from "../graphql/declare.ts";
+import { face as groups } from "./groups/graphql.ts";
+import { face as issues } from "./issues/graphql.ts";
+import { face as labels } from "./labels/graphql.ts";
+import { face as members } from "./members/graphql.ts";
+import { face as mergeRequests } from "./merge-requests/graphql.ts";
+import { face as meta } from "./meta/graphql.ts";
+import { face as milestones } from "./milestones/graphql.ts";
+import { face as namespaces } from "./namespaces/graphql.ts";
+import { face as projects } from "./projects/graphql.ts";
+import { face as users } from "./users/graphql.ts";
+
+/** The GraphQL sides of all resources. */
+export const faces: readonly Face[] = [
+  meta,
+  users,
+  namespaces,
+  groups,
+  projects,
+  members,
+  labels,
+  milestones,
+  issues,
+  mergeRequests,
+];

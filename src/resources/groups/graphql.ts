@@ -1,0 +1,265 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { sourcesById } from "../../core/access/source.ts";
+import { memberGroups, VISIBILITY_WORDS, visibleGroups } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import {
+  type Args,
+  arg,
+  boolean,
+  connection,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  GraphError,
+  id,
+  loaded,
+  mutation,
+  type Order,
+  one,
+  plainGid,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  type Values,
+  valueType,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
+import { groupResource } from "./index.ts";
+
+const permissions = valueType("GroupPermissions", "What the caller may do with a group.", {
+  readGroup: required(property("Boolean")),
+  createProjects: required(property("Boolean")),
+  adminGroup: required(property("Boolean")),
+  adminIssue: required(property("Boolean")),
+});
+
+const group = rowType("Group", {
+  about: "A group.",
+  from: "namespaces n",
+  key: "n.id",
+  visible: (viewer) => all([when("n.kind = 'group'"), visibleGroups(viewer)]),
+  fields: {
+    id: plainGid("Group", "n.id"),
+    fullPath: required(id("n.full_path")),
+    path: required(string("n.path")),
+    name: required(string("n.name")),
+    fullName: required(string("n.full_name")),
+    description: string("n.description"),
+    visibility: string(field.word("n.visibility", VISIBILITY_WORDS)),
+    webUrl: required(string(field.url("n.full_path", (path) => `/groups/${path}`))),
+    webPath: required(string("'/groups/' || n.full_path")),
+    avatarUrl: string("n.avatar_url"),
+    createdAt: time("n.created_at"),
+    updatedAt: time("n.updated_at"),
+    requestAccessEnabled: boolean("n.request_access_enabled"),
+    lfsEnabled: boolean("n.lfs_enabled"),
+    parent: one("Group", "n.parent_id"),
+    maxAccessLevel: required(
+      loaded(ACCESS_LEVEL, async (ids, { db, viewer }) => {
+        const sources = await sourcesById(db, "group", ids, viewer);
+        return new Map([...sources].map(([key, { level }]) => [key, accessLevelOf(level)]));
+      }),
+    ),
+    userPermissions: required(
+      loaded(permissions, async (ids, { db, viewer }) => {
+        const sources = await sourcesById(db, "group", ids, viewer);
+        const values = ([key, { level }]: [Value, { level: number }]) =>
+          [
+            key,
+            {
+              readGroup: true,
+              createProjects: level >= ROLES.developer,
+              adminGroup: level >= ROLES.owner,
+              adminIssue: level >= ROLES.reporter,
+            },
+          ] as const;
+        return new Map([...sources].map(values));
+      }),
+    ),
+  },
+});
+
+const both = (name: string, sql: string, isText = false): Record<string, readonly Order[]> => ({
+  [`${name}_asc`]: [{ sql, isText }, { sql: "n.id" }],
+  [`${name}_desc`]: [
+    { sql, isText, descending: true },
+    { sql: "n.id", descending: true },
+  ],
+});
+
+const ORDERS: Readonly<Record<string, readonly Order[]>> = {
+  ...both("name", "n.name", true),
+  ...both("path", "n.path", true),
+  ...both("created", "n.created_at"),
+  id_asc: [{ sql: "n.id" }],
+  id_desc: [{ sql: "n.id", descending: true }],
+};
+
+/** @throws GraphError for an unknown order */
+function orderOf(sort: string | undefined): readonly Order[] {
+  const order = ORDERS[sort?.toLowerCase() ?? "name_asc"];
+  if (!order) throw new GraphError(`"${sort?.slice(0, 100)}" is not an order of groups`);
+  return order;
+}
+
+const idsOf = (ids: readonly string[]): Condition => {
+  const numbers = ids.map((sent) =>
+    Number(/^(?:gid:\/\/gitlab\/Group\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0),
+  );
+  const among = placeholders(numbers.length > 0 ? numbers : [0]);
+  return { sql: `n.id in (${among.sql})`, values: among.values };
+};
+
+const filters = {
+  search: arg.string,
+  ids: arg.list(arg.id),
+  owned: arg.boolean,
+  sort: arg.string,
+} satisfies Args;
+
+function conditionOf(
+  { search, ids, owned }: Partial<Values<typeof filters>>,
+  { viewer }: GraphContext,
+): Condition {
+  return all([
+    search ? contains(["n.name", "n.path"], search) : undefined,
+    ids && idsOf(ids),
+    owned ? memberGroups(viewer, "owner") : undefined,
+  ]);
+}
+
+const PERMISSION = enumeration<keyof typeof ROLES | undefined>(
+  "GroupPermission",
+  "Groups by what a user may do there.",
+  { CREATE_PROJECTS: "developer", TRANSFER_PROJECTS: "maintainer", IMPORT_PROJECTS: "maintainer" },
+);
+
+const CHANGE = routeOf(groupResource, "PUT /groups/:id");
+const VISIBILITY = enumeration("GroupVisibility", "Who may see a group.", [
+  "private",
+  "internal",
+  "public",
+]);
+
+/** Groups. */
+export const face: Face = {
+  types: [group],
+  extend: {
+    Query: {
+      group: first("Group", {
+        args: { fullPath: arg.required(arg.id) },
+        query: ({ fullPath }) => ({ where: when("lower(n.full_path) = lower(?)", fullPath) }),
+      }),
+      groups: connection("Group", {
+        args: {
+          search: arg.string,
+          ids: arg.list(arg.id),
+          parentPath: arg.id,
+          topLevelOnly: arg.boolean,
+          ownedOnly: arg.boolean,
+          allAvailable: arg.withDefault(arg.boolean, true),
+          active: arg.boolean,
+          sort: arg.string,
+        },
+        query: ({ parentPath, topLevelOnly, ownedOnly, allAvailable, ...args }, context) => ({
+          where: all([
+            conditionOf({ ...args, owned: ownedOnly }, context),
+            parentPath === undefined
+              ? undefined
+              : when(
+                  "n.parent_id in (select id from namespaces where lower(full_path) = lower(?))",
+                  parentPath,
+                ),
+            topLevelOnly ? when("n.parent_id is null") : undefined,
+            allAvailable || context.caller?.admin ? undefined : memberGroups(context.viewer),
+            args.active === false ? when("1 = 0") : undefined,
+          ]),
+          order: orderOf(args.sort),
+        }),
+      }),
+    },
+    Group: {
+      descendantGroups: connection("Group", {
+        args: { ...filters, includeParentDescendants: arg.withDefault(arg.boolean, true) },
+        query: ({ includeParentDescendants, ...args }, context) => ({
+          ...(includeParentDescendants
+            ? {
+                join: "join namespace_ancestors a on a.namespace_id = n.id and a.depth > 0",
+                parent: "a.ancestor_id",
+              }
+            : { parent: "n.parent_id" }),
+          where: conditionOf(args, context),
+          order: orderOf(args.sort),
+        }),
+      }),
+      descendantGroupsCount: required(
+        loaded(
+          "Int",
+          async (ids, { db, viewer }) => {
+            const among = placeholders(ids);
+            const visible = visibleGroups(viewer);
+            const counted = await db.rows(
+              `select n.parent_id, count(*) from namespaces n
+               where n.parent_id in (${among.sql}) and ${visible.sql} group by n.parent_id`,
+              [...among.values, ...visible.values],
+            );
+            return new Map(counted.map(([key, count]) => [key as Value, count]));
+          },
+          { empty: 0 },
+        ),
+      ),
+    },
+    User: {
+      groups: connection("Group", {
+        args: { search: arg.string, sort: arg.string, permissionScope: arg.choice(PERMISSION) },
+        query: ({ permissionScope, ...args }, context) => ({
+          join: "join members mu on mu.namespace_id = n.id",
+          parent: "mu.user_id",
+          where: all([
+            conditionOf(args, context),
+            when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
+            permissionScope && when("mu.access_level >= ?", ROLES[permissionScope]),
+          ]),
+          order: orderOf(args.sort),
+        }),
+      }),
+      groupCount: loaded(
+        "Int",
+        async (ids, { db, viewer }) => {
+          const among = placeholders(ids);
+          const visible = visibleGroups(viewer);
+          const counted = await db.rows(
+            `select m.user_id, count(*) from members m join namespaces n on n.id = m.namespace_id
+             where m.user_id in (${among.sql}) and ${visible.sql} group by m.user_id`,
+            [...among.values, ...visible.values],
+          );
+          return new Map(counted.map(([key, count]) => [key as Value, count]));
+        },
+        { empty: 0 },
+      ),
+    },
+  },
+  mutations: {
+    groupUpdate: mutation({
+      about: "Change a group.",
+      input: {
+        fullPath: arg.required(arg.id),
+        name: arg.string,
+        path: arg.string,
+        visibility: arg.choice(VISIBILITY),
+      },
+      payload: { group: property("Group") },
+      run: async ({ fullPath, ...changes }, { call }) => ({
+        group: (await call(CHANGE, { id: fullPath, ...changes }))["id"],
+      }),
+    }),
+  },
+};

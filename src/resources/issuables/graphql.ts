@@ -1,0 +1,513 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { type Source, sourcesById } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
+import {
+  type Args,
+  arg,
+  connection,
+  costing,
+  type EnumType,
+  enumeration,
+  type GraphContext,
+  GraphError,
+  inputType,
+  loaded,
+  type Order,
+  type OutputFields,
+  one,
+  property,
+  required,
+  type Values,
+  valueType,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import type { Filter } from "./filters.ts";
+import { conditionsOf } from "./list.ts";
+import { subscriptionsOf } from "./queries.ts";
+import type { IssuableType } from "./type.ts";
+
+/** What the caller may do with one of them. */
+const permissions = (type: IssuableType) =>
+  valueType(`${type.className}Permissions`, `What the caller may do with ${type.one}.`, {
+    [`read${type.className}`]: required(property("Boolean")),
+    [`update${type.className}`]: required(property("Boolean")),
+    [`admin${type.className}`]: required(property("Boolean")),
+    [`reopen${type.className}`]: required(property("Boolean")),
+    createNote: required(property("Boolean")),
+  });
+
+/** The values of a `…Permissions` type, by id. */
+async function permissionsOf(
+  { table, prefix, column, className }: IssuableType,
+  ids: readonly Value[],
+  { db, viewer, caller }: GraphContext,
+): Promise<Map<Value, object>> {
+  const among = placeholders(ids);
+  const found = await db.all<{
+    id: number;
+    project_id: number;
+    author_id: number | null;
+    discussion_locked: number;
+    assigned: number;
+  }>(
+    `select t.id, t.project_id, t.author_id, t.discussion_locked, case when exists (
+       select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?) then 1 else 0 end as assigned
+     from ${table} t where t.id in (${among.sql})`,
+    [caller?.id ?? 0, ...among.values],
+  );
+  const projects = [...new Set(found.map(({ project_id }) => project_id))];
+  const sources = await sourcesById(db, "project", projects, viewer);
+  return new Map(
+    found.map((row) => {
+      const { level, archived } = sources.get(row.project_id) as Source;
+      const role = prefix === "issue" ? ROLES.reporter : ROLES.developer;
+      const isTheirs = caller !== undefined && (row.author_id === caller.id || row.assigned === 1);
+      const mayUpdate = !archived && (isTheirs || level >= role);
+      const values = {
+        [`read${className}`]: true,
+        [`update${className}`]: mayUpdate,
+        [`admin${className}`]: !archived && level >= role,
+        [`reopen${className}`]: mayUpdate,
+        createNote: !archived && caller !== undefined && (row.discussion_locked === 0 || level > 0),
+      };
+      return [row.id, values];
+    }),
+  );
+}
+
+/** How many of an emoji each was given, by id. */
+async function votesOf(
+  { column }: IssuableType,
+  db: Reader,
+  ids: readonly Value[],
+  name: "thumbsup" | "thumbsdown",
+): Promise<Map<Value, unknown>> {
+  const among = placeholders(ids);
+  const counted = await db.rows(
+    `select ${column}, count(*) from award_emoji where ${column} in (${among.sql}) and name = ? group by ${column}`,
+    [...among.values, name],
+  );
+  return new Map(counted.map(([id, count]) => [id as Value, count]));
+}
+
+/** The fields that all types of issuables have. */
+export function issuableFields(type: IssuableType): OutputFields {
+  const { alias, column, prefix } = type;
+  return {
+    author: one("UserCore", `${alias}.author_id`),
+    milestone: one("Milestone", `${alias}.milestone_id`),
+    labels: connection("Label", {
+      areFew: true,
+      query: () => ({
+        join: `join ${prefix}_labels x on x.label_id = l.id`,
+        parent: `x.${column}`,
+        order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
+      }),
+    }),
+    assignees: connection("UserCore", {
+      areFew: true,
+      query: () => ({
+        join: `join ${prefix}_assignees x on x.user_id = u.id`,
+        parent: `x.${column}`,
+      }),
+    }),
+    upvotes: required(
+      loaded("Int", (ids, { db }) => votesOf(type, db, ids, "thumbsup"), { empty: 0 }),
+    ),
+    downvotes: required(
+      loaded("Int", (ids, { db }) => votesOf(type, db, ids, "thumbsdown"), { empty: 0 }),
+    ),
+    subscribed: costing(
+      5,
+      required(
+        loaded(
+          "Boolean",
+          (ids, { db, caller }) =>
+            caller ? subscriptionsOf(db, type, ids, caller.id) : new Map<Value, boolean>(),
+          { empty: false },
+        ),
+      ),
+    ),
+    userPermissions: required(
+      loaded(permissions(type), (ids, context) => permissionsOf(type, ids, context)),
+    ),
+  };
+}
+
+const wildcard = enumeration("NoneOrAny", "Whether something is set at all.", ["NONE", "ANY"]);
+const MILESTONE_WILDCARD = enumeration(
+  "MilestoneWildcardId",
+  "Milestones by what they have in common.",
+  ["NONE", "ANY", "STARTED", "UPCOMING"],
+);
+const ASSIGNEE_WILDCARD: EnumType<string> = { ...wildcard, name: "AssigneeWildcardId" };
+const WEIGHT_WILDCARD: EnumType<string> = { ...wildcard, name: "WeightWildcardId" };
+const SEARCHABLE = enumeration<"title" | "description">(
+  "IssuableSearchableField",
+  "What a search looks into.",
+  { TITLE: "title", DESCRIPTION: "description" },
+);
+const SUBSCRIPTION = enumeration("SubscriptionStatus", "Whether the caller chose to subscribe.", [
+  "EXPLICITLY_SUBSCRIBED",
+  "EXPLICITLY_UNSUBSCRIBED",
+]);
+
+/** The arguments that lists of all types share. */
+export const commonFilters = {
+  iids: arg.about("Only those with these numbers.", arg.list(arg.string)),
+  labelName: arg.about("Only those with all of these labels.", arg.list(arg.string)),
+  authorUsername: arg.string,
+  milestoneWildcardId: arg.choice(MILESTONE_WILDCARD),
+  search: arg.about("A text in the title or description.", arg.string),
+  createdAfter: arg.time,
+  createdBefore: arg.time,
+  updatedAfter: arg.time,
+  updatedBefore: arg.time,
+  myReactionEmoji: arg.about("An emoji that the caller gave, `None` or `Any`.", arg.string),
+  subscribed: arg.choice(SUBSCRIPTION),
+} satisfies Args;
+
+/** What else lists of issues, and those of boards, filter by. */
+export const issueOnlyFilters = {
+  assigneeUsername: arg.string,
+  assigneeWildcardId: arg.choice(ASSIGNEE_WILDCARD),
+  weight: arg.string,
+  weightWildcardId: arg.choice(WEIGHT_WILDCARD),
+} satisfies Args;
+
+export const searchIn = arg.about(
+  "Where to search; by default everywhere.",
+  arg.list(arg.choice(SEARCHABLE)),
+);
+
+export type CommonFilters = Partial<Values<typeof commonFilters>>;
+
+/** Numbers in a project, as texts. @throws GraphError for anything else */
+export function numbersOf(iids: readonly string[] | undefined): number[] | undefined {
+  return iids?.map((iid) => {
+    if (!/^\d{1,15}$/.test(iid)) throw new GraphError(`"${iid.slice(0, 100)}" is not a valid iid`);
+    return Number(iid);
+  });
+}
+
+/** Refuses arguments of which only one may be sent. */
+export function requireOnlyOne(args: object, ...names: readonly string[]): void {
+  const sent = names.filter((name) => (args as Record<string, unknown>)[name] !== undefined);
+  if (sent.length > 1) {
+    throw new GraphError(
+      `Only one of [${names.join(", ")}] arguments is allowed at the same time.`,
+    );
+  }
+}
+
+/** The filter that arguments describe, to be completed by what a type has of its own. */
+export function commonFilter(
+  type: IssuableType,
+  args: CommonFilters,
+  { viewer }: GraphContext,
+): Pick<
+  Filter,
+  | "iids"
+  | "labels"
+  | "authorUsername"
+  | "search"
+  | "reaction"
+  | "createdAfter"
+  | "createdBefore"
+  | "updatedAfter"
+  | "updatedBefore"
+> & { own: Condition[] } {
+  const { alias } = type;
+  const reaction = args.myReactionEmoji?.toLowerCase();
+  const some: (Condition | undefined)[] = [
+    milestoneCondition(alias, args.milestoneWildcardId, viewer),
+    args.subscribed && subscribedBy(type, args.subscribed, viewer),
+  ];
+  return {
+    iids: numbersOf(args.iids),
+    labels: args.labelName,
+    authorUsername: args.authorUsername,
+    search: args.search === "" ? undefined : args.search,
+    reaction:
+      reaction === "none" || reaction === "any"
+        ? reaction
+        : args.myReactionEmoji === undefined
+          ? undefined
+          : { name: args.myReactionEmoji },
+    createdAfter: args.createdAfter,
+    createdBefore: args.createdBefore,
+    updatedAfter: args.updatedAfter,
+    updatedBefore: args.updatedBefore,
+    own: some.filter((condition) => condition !== undefined),
+  };
+}
+
+function milestoneCondition(
+  alias: string,
+  wildcard: string | undefined,
+  { today }: Viewer,
+): Condition | undefined {
+  switch (wildcard) {
+    case undefined:
+      return undefined;
+    case "NONE":
+      return when(`${alias}.milestone_id is null`);
+    case "ANY":
+      return when(`${alias}.milestone_id is not null`);
+    case "STARTED":
+      return when(
+        "(m.state = 'active' and (m.start_date is not null or m.due_date is not null) and coalesce(m.start_date, ?) <= ? and coalesce(m.due_date, ?) >= ?)",
+        today,
+        today,
+        today,
+        today,
+      );
+    default:
+      return when("(m.state = 'active' and m.start_date > ?)", today);
+  }
+}
+
+function subscribedBy(
+  { alias, prefix, column }: IssuableType,
+  status: string,
+  { caller }: Viewer,
+): Condition {
+  return {
+    sql: `${alias}.id in (select ${column} from ${prefix}_subscriptions where user_id = ? and subscribed = ?)`,
+    values: [caller?.id ?? 0, status === "EXPLICITLY_SUBSCRIBED" ? 1 : 0],
+  };
+}
+
+/** The condition that the milestone has one of some titles. */
+export function titled(titles: readonly (string | null)[]): Condition {
+  const among = placeholders(titles.length > 0 ? titles : [""]);
+  return { sql: `m.title in (${among.sql})`, values: among.values };
+}
+
+/** The condition that a column is one of some texts, ignoring case. */
+export function isOneOf(column: string, texts: readonly string[]): Condition {
+  if (texts.length === 0) return { sql: "1 = 0", values: [] };
+  const among = placeholders(texts.map((text) => text.toLowerCase()));
+  return { sql: `lower(${column}) in (${among.sql})`, values: among.values };
+}
+
+const not = ({ sql, values }: Condition): Condition => ({ sql: `not (${sql})`, values });
+
+const authoredBy = (alias: string, usernames: readonly string[]): Condition => {
+  const { sql, values } = isOneOf("username", usernames);
+  return { sql: `${alias}.author_id in (select id from users where ${sql})`, values };
+};
+
+const assignedTo = (
+  { alias, prefix, column }: IssuableType,
+  usernames: readonly string[],
+): Condition => {
+  const { sql, values } = isOneOf("u.username", usernames);
+  return {
+    sql: `exists (select 1 from ${prefix}_assignees x join users u on u.id = x.user_id
+      where x.${column} = ${alias}.id and ${sql})`,
+    values,
+  };
+};
+
+const labelledBySome = (
+  { alias, prefix, column }: IssuableType,
+  names: readonly string[],
+): Condition => {
+  const among = placeholders(names.length > 0 ? names : [""]);
+  return {
+    sql: `exists (select 1 from ${prefix}_labels x join labels l on l.id = x.label_id
+      where x.${column} = ${alias}.id and l.name in (${among.sql}))`,
+    values: among.values,
+  };
+};
+
+/** What a list leaves out. */
+export const NEGATED = inputType("NegatedIssueFilterInput", "What a list leaves out.", {
+  iids: arg.list(arg.string),
+  labelName: arg.list(arg.string),
+  milestoneTitle: arg.list(arg.string),
+  authorUsername: arg.list(arg.string),
+  assigneeUsernames: arg.list(arg.string),
+  assigneeUsername: arg.list(arg.string),
+  weight: arg.string,
+  myReactionEmoji: arg.string,
+});
+
+/** What a list takes one of. */
+export const UNIONED = inputType("UnionedIssueFilterInput", "What a list takes if one holds.", {
+  authorUsernames: arg.list(arg.string),
+  assigneeUsernames: arg.list(arg.string),
+  labelNames: arg.list(arg.string),
+});
+
+/** The conditions of {@link NEGATED} and {@link UNIONED}. */
+export function combinedConditions(
+  type: IssuableType,
+  negated: Partial<Values<(typeof NEGATED)["fields"]>> | undefined,
+  unioned: Partial<Values<(typeof UNIONED)["fields"]>> | undefined,
+  { viewer }: GraphContext,
+): Condition[] {
+  const { alias, column } = type;
+  const conditions: Condition[] = [];
+  if (negated) {
+    const { iids, labelName, milestoneTitle, authorUsername, weight, myReactionEmoji } = negated;
+    const numbers = numbersOf(iids);
+    if (numbers && numbers.length > 0) {
+      const among = placeholders(numbers);
+      conditions.push({ sql: `${alias}.iid not in (${among.sql})`, values: among.values });
+    }
+    if (labelName) conditions.push(not(labelledBySome(type, labelName)));
+    if (milestoneTitle) {
+      const { sql, values } = titled(milestoneTitle);
+      conditions.push({ sql: `(m.title is null or not ${sql})`, values });
+    }
+    if (authorUsername) {
+      const { sql, values } = authoredBy(alias, authorUsername);
+      conditions.push({ sql: `(${alias}.author_id is null or not (${sql}))`, values });
+    }
+    for (const usernames of [negated.assigneeUsernames, negated.assigneeUsername]) {
+      if (usernames) conditions.push(not(assignedTo(type, usernames)));
+    }
+    if (weight !== undefined) {
+      conditions.push({ sql: `coalesce(${alias}.weight, -1) <> ?`, values: [weightOf(weight)] });
+    }
+    if (myReactionEmoji !== undefined && viewer.caller) {
+      conditions.push({
+        sql: `${alias}.id not in (select ${column} from award_emoji where user_id = ? and ${column} is not null and name = ?)`,
+        values: [viewer.caller.id, myReactionEmoji],
+      });
+    }
+  }
+  if (unioned) {
+    const { authorUsernames, assigneeUsernames, labelNames } = unioned;
+    if (authorUsernames) conditions.push(authoredBy(alias, authorUsernames));
+    if (assigneeUsernames) conditions.push(assignedTo(type, assigneeUsernames));
+    if (labelNames) conditions.push(labelledBySome(type, labelNames));
+  }
+  return conditions;
+}
+
+/** A weight, as a text. @throws GraphError for anything else */
+export function weightOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new GraphError(`"${text.slice(0, 100)}" is not a weight`);
+  return Number(text);
+}
+
+/** The condition of a filter on a row of the type. */
+export function filtered(
+  type: IssuableType,
+  filter: Omit<Filter, "orderBy" | "sort">,
+  { viewer }: GraphContext,
+): Condition {
+  return all(conditionsOf(type, viewer, { ...filter, orderBy: "created_at", sort: "desc" }));
+}
+
+const LAST_DAY = "'9999-12-31'";
+const MOST = Number.MAX_SAFE_INTEGER;
+
+/** The orders that all types have, by name; those without the value come last. */
+export function commonOrders({ alias, prefix, column }: IssuableType) {
+  const votes = `(select count(*) from award_emoji ae where ae.${column} = ${alias}.id and ae.name = 'thumbsup')`;
+  const priority = `coalesce((select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
+    where x.${column} = ${alias}.id), ${MOST})`;
+  return {
+    CREATED: both(`${alias}.created_at`),
+    UPDATED: both(`${alias}.updated_at`),
+    CLOSED_AT: both(`${alias}.closed_at`, { last: "number" }),
+    TITLE: both(`lower(${alias}.title)`, { isText: true }),
+    MILESTONE_DUE: both("m.due_date", { last: "day", isText: true }),
+    POPULARITY: both(votes),
+    LABEL_PRIORITY: both(priority),
+    PRIORITY: both(priority),
+  };
+}
+
+type Both = readonly [ascending: Order, descending: Order];
+
+/** An order in both directions. @param last for values that may be null: they come last in both */
+export function both(
+  sql: string,
+  { last, isText = false }: { last?: "day" | "number"; isText?: boolean } = {},
+): Both {
+  const high = last === "day" ? LAST_DAY : MOST;
+  const low = last === "day" ? "''" : -1;
+  const filled = (value: string | number) => (last ? `coalesce(${sql}, ${value})` : sql);
+  return [
+    { sql: filled(high), isText },
+    { sql: filled(low), isText, descending: true },
+  ];
+}
+
+/** An enumeration of orders, with GitLab's names for both directions and their older ones. */
+export function sortEnum(
+  name: string,
+  about: string,
+  key: string,
+  orders: Readonly<Record<string, Both>>,
+  more: Readonly<Record<string, readonly Order[]>> = {},
+): EnumType<readonly Order[]> {
+  const values: Record<string, readonly Order[]> = { ...more };
+  for (const [word, [ascending, descending]] of Object.entries(orders)) {
+    values[`${word}_ASC`] = [ascending, { sql: key }];
+    values[`${word}_DESC`] = [descending, { sql: key, descending: true }];
+  }
+  for (const word of ["CREATED", "UPDATED"]) {
+    for (const direction of ["ASC", "DESC"]) {
+      const order = values[`${word}_${direction}`];
+      if (order) values[`${word}_${direction}`.toLowerCase()] = order;
+    }
+  }
+  return enumeration(name, about, values);
+}
+
+/** How a mutation changes a list. */
+export const OPERATION = enumeration("MutationOperationMode", "How a list is changed.", [
+  "REPLACE",
+  "APPEND",
+  "REMOVE",
+]);
+
+/**
+ * The ids of the assignees to set, given their names.
+ *
+ * @param at where the issuable is: the route that changes it checks whether the caller may see it
+ */
+export async function userIdsNamed(
+  db: Reader,
+  { table, prefix, column }: IssuableType,
+  { projectPath, iid }: { projectPath: string; iid: string },
+  usernames: readonly string[],
+  mode: string,
+): Promise<number[]> {
+  const named = usernames.length === 0 ? [] : await idsNamed(db, usernames);
+  if (mode === "REPLACE") return named;
+  const assigned = await db.rows(
+    `select x.user_id from ${prefix}_assignees x join ${table} t on t.id = x.${column}
+     join projects p on p.id = t.project_id where lower(p.full_path) = lower(?) and t.iid = ?`,
+    [projectPath, /^\d{1,15}$/.test(iid) ? Number(iid) : 0],
+  );
+  const before = assigned.map(([id]) => id as number);
+  return mode === "APPEND"
+    ? [...new Set([...before, ...named])]
+    : before.filter((id) => !named.includes(id));
+}
+
+async function idsNamed(db: Reader, usernames: readonly string[]): Promise<number[]> {
+  const among = placeholders(usernames.map((name) => name.toLowerCase()));
+  const found = await db.rows(
+    `select id from users where lower(username) in (${among.sql})`,
+    among.values,
+  );
+  return found.map(([id]) => id as number);
+}
+
+/** The names of labels by their ids: the routes take names. */
+export async function labelNames(db: Reader, ids: readonly number[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  const found = await db.rows(`select name from labels where id in (${among.sql})`, among.values);
+  return found.map(([name]) => name as string);
+}

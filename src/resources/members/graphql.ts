@@ -1,0 +1,285 @@
+import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { visibleOwner } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import {
+  type Args,
+  arg,
+  type ChildQuery,
+  computed,
+  connection,
+  date,
+  enumeration,
+  type Face,
+  type GraphContext,
+  interfaceType,
+  leaf,
+  loaded,
+  mutation,
+  type Order,
+  one,
+  property,
+  required,
+  routeOf,
+  rowType,
+  time,
+  type Values,
+} from "../../graphql/declare.ts";
+import { all, any, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { searched } from "../users/queries.ts";
+import { ACCESS_LEVEL, accessLevelOf } from "./access-level.ts";
+import { memberResource } from "./index.ts";
+
+const rows = {
+  from: "members m join users u on u.id = m.user_id",
+  key: "m.id",
+  // As in REST, only users see who the members are.
+  visible: (viewer: GraphContext["viewer"]): Condition =>
+    viewer.caller ? visibleOwner(viewer, "m") : { sql: "1 = 0", values: [] },
+};
+
+const fields = {
+  id: required(
+    leaf(
+      "ID",
+      field.derived(
+        ["m.id", "m.project_id"],
+        "string",
+        ([id, project]) =>
+          `gid://gitlab/${project === null ? "GroupMember" : "ProjectMember"}/${id}`,
+      ),
+    ),
+  ),
+  user: one("UserCore", "m.user_id"),
+  accessLevel: computed(ACCESS_LEVEL, ["m.access_level"], ([level]) =>
+    accessLevelOf(level as number),
+  ),
+  createdAt: time("m.created_at"),
+  createdBy: one("UserCore", "m.created_by_id"),
+  expiresAt: date("m.expires_at", "Time"),
+};
+
+const member = interfaceType("MemberInterface", "A membership.", fields, {
+  ...rows,
+  typeName: {
+    columns: ["m.project_id"],
+    of: ([project]) => (project === null ? "GroupMember" : "ProjectMember"),
+  },
+});
+
+const groupMember = rowType("GroupMember", {
+  about: "A membership of a group.",
+  ...rows,
+  implements: ["MemberInterface"],
+  fields: { group: one("Group", "m.namespace_id") },
+});
+
+const projectMember = rowType("ProjectMember", {
+  about: "A membership of a project.",
+  ...rows,
+  implements: ["MemberInterface"],
+  fields: { project: one("Project", "m.project_id") },
+});
+
+const GROUP_RELATION = enumeration("GroupMemberRelation", "Whose members a group lists.", [
+  "DIRECT",
+  "INHERITED",
+  "DESCENDANTS",
+  "SHARED_FROM_GROUPS",
+]);
+const PROJECT_RELATION = enumeration("ProjectMemberRelation", "Whose members a project lists.", [
+  "DIRECT",
+  "INHERITED",
+  "DESCENDANTS",
+  "INVITED_GROUPS",
+  "SHARED_INTO_ANCESTORS",
+]);
+const LEVEL = enumeration<number>("MemberAccessLevel", "A role by its name.", {
+  GUEST: ROLES.guest,
+  REPORTER: ROLES.reporter,
+  DEVELOPER: ROLES.developer,
+  MAINTAINER: ROLES.maintainer,
+  OWNER: ROLES.owner,
+});
+const SORT = enumeration<readonly Order[]>("MemberSort", "The order of a list of members.", {
+  ACCESS_LEVEL_ASC: [{ sql: "m.access_level" }, { sql: "m.id" }],
+  ACCESS_LEVEL_DESC: [
+    { sql: "m.access_level", descending: true },
+    { sql: "m.id", descending: true },
+  ],
+  USER_FULL_NAME_ASC: [{ sql: "u.name", isText: true }, { sql: "m.id" }],
+  USER_FULL_NAME_DESC: [
+    { sql: "u.name", isText: true, descending: true },
+    { sql: "m.id", descending: true },
+  ],
+});
+
+const filters = {
+  search: arg.string,
+  accessLevels: arg.list(arg.choice(LEVEL)),
+  ids: arg.list(arg.gid("User")),
+  sort: arg.choice(SORT),
+} satisfies Args;
+
+/**
+ * Members of a group or project: each user once, with the highest of the memberships that the relations name.
+ *
+ * @param scopes conditions on a row `x` of memberships
+ */
+function membersIn(
+  scopes: readonly Condition[],
+  { search, accessLevels, ids, sort }: Partial<Values<typeof filters>>,
+  { viewer }: GraphContext,
+): ChildQuery {
+  const scope = scopes.length > 0 ? any(scopes) : { sql: "1 = 0", values: [] };
+  const best: Condition = {
+    sql: `m.id in (select id from (
+        select x.id, row_number() over (partition by x.user_id
+          order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
+        from members x where ${scope.sql}) as ranked where place = 1)`,
+    values: [viewer.today, ...scope.values],
+  };
+  const among = (column: string, values: readonly number[]): Condition => {
+    const { sql, values: given } = placeholders(values.length > 0 ? values : [0]);
+    return { sql: `${column} in (${sql})`, values: given };
+  };
+  return {
+    where: all([
+      best,
+      search ? searched(search, viewer.caller) : undefined,
+      accessLevels && among("m.access_level", accessLevels),
+      ids && among("m.user_id", ids),
+    ]),
+    order: sort ?? [{ sql: "m.id" }],
+  };
+}
+
+const bulk = {
+  userIds: arg.required(arg.list(arg.gid("User"))),
+  accessLevel: arg.required(arg.choice(LEVEL)),
+  expiresAt: arg.time,
+} satisfies Args;
+
+const CHANGE = {
+  group: routeOf(memberResource, "PUT /groups/:id/members/:user_id"),
+  project: routeOf(memberResource, "PUT /projects/:id/members/:user_id"),
+};
+
+const bulkUpdate = (kind: "group" | "project", type: string) =>
+  mutation({
+    about: `Change the access level of members of a ${kind}.`,
+    input: { [`${kind}Id`]: arg.required(arg.gid(type)), ...bulk },
+    payload: { [`${kind}Members`]: property(`[${type}Member!]`) },
+    run: async (input, { call, db }) => {
+      const { userIds, accessLevel, expiresAt } = input as Values<typeof bulk>;
+      const id = (input as unknown as Record<string, number>)[`${kind}Id`] as number;
+      for (const userId of userIds) {
+        await call(CHANGE[kind], {
+          id,
+          user_id: userId,
+          access_level: accessLevel,
+          expires_at:
+            expiresAt === undefined ? undefined : new Date(expiresAt).toISOString().slice(0, 10),
+        });
+      }
+      const among = placeholders(userIds.length > 0 ? userIds : [0]);
+      const column = kind === "group" ? "namespace_id" : "project_id";
+      const found = await db.rows(
+        `select id from members where ${column} = ? and user_id in (${among.sql}) order by id`,
+        [id, ...among.values],
+      );
+      return { [`${kind}Members`]: found.map(([memberId]) => memberId) };
+    },
+  });
+
+/** Members of groups and projects. */
+export const face: Face = {
+  types: [member, groupMember, projectMember],
+  extend: {
+    Group: {
+      groupMembers: connection("GroupMember", {
+        args: {
+          ...filters,
+          relations: arg.withDefault(arg.list(arg.choice(GROUP_RELATION)), ["DIRECT", "INHERITED"]),
+        },
+        needs: ["n.id"],
+        query: ({ relations, ...args }, context, [groupId]) => {
+          const id = groupId as number;
+          const own = { column: "namespace_id", id, namespaceId: id } as const;
+          const scopes = [
+            relations.includes("INHERITED")
+              ? inheritedBy("x", own)
+              : relations.includes("DIRECT")
+                ? ownedBy("x", own)
+                : undefined,
+            relations.includes("DESCENDANTS") ? belowGroup("x.namespace_id", id) : undefined,
+          ];
+          return membersIn(
+            scopes.filter((scope) => scope !== undefined),
+            args,
+            context,
+          );
+        },
+      }),
+      groupMembersCount: required(
+        loaded(
+          "Int",
+          async (ids, { db }) => {
+            const groups = placeholders(ids);
+            const counted = await db.rows(
+              `select namespace_id, count(*) from members where namespace_id in (${groups.sql}) group by namespace_id`,
+              groups.values,
+            );
+            return new Map(counted.map(([key, count]) => [key as Value, count]));
+          },
+          { empty: 0 },
+        ),
+      ),
+    },
+    Project: {
+      projectMembers: connection("MemberInterface", {
+        args: {
+          ...filters,
+          relations: arg.withDefault(arg.list(arg.choice(PROJECT_RELATION)), [
+            "DIRECT",
+            "INHERITED",
+          ]),
+        },
+        needs: ["p.id", "p.namespace_id"],
+        query: ({ relations, ...args }, context, [id, namespaceId]) => {
+          const own = {
+            column: "project_id",
+            id: id as number,
+            namespaceId: namespaceId as number,
+          } as const;
+          const scopes = [
+            relations.includes("INHERITED")
+              ? inheritedBy("x", own)
+              : relations.includes("DIRECT")
+                ? ownedBy("x", own)
+                : undefined,
+          ];
+          return membersIn(
+            scopes.filter((scope) => scope !== undefined),
+            args,
+            context,
+          );
+        },
+      }),
+    },
+    User: {
+      groupMemberships: connection("GroupMember", {
+        query: () => ({ parent: "m.user_id", where: when("m.namespace_id is not null") }),
+      }),
+      projectMemberships: connection("ProjectMember", {
+        query: () => ({ parent: "m.user_id", where: when("m.project_id is not null") }),
+      }),
+    },
+  },
+  mutations: {
+    groupMemberBulkUpdate: bulkUpdate("group", "Group"),
+    projectMemberBulkUpdate: bulkUpdate("project", "Project"),
+  },
+};

@@ -1,0 +1,250 @@
+import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
+import { type Viewer, visibleIssues, visibleOwner } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import {
+  type Args,
+  arg,
+  boolean,
+  type ChildQuery,
+  computed,
+  connection,
+  date,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  gid,
+  inputType,
+  leaf,
+  loaded,
+  type Order,
+  one,
+  property,
+  required,
+  rowType,
+  string,
+  time,
+  type Values,
+  valueType,
+  word,
+} from "../../graphql/declare.ts";
+import {
+  all,
+  any,
+  belowGroup,
+  type Condition,
+  projectsBelow,
+  when,
+} from "../../store/conditions.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+
+const STATE = enumeration("MilestoneStateEnum", "Whether a milestone is open.", [
+  "active",
+  "closed",
+]);
+
+const stats = valueType("MilestoneStats", "The issues of a milestone that the caller may see.", {
+  totalIssuesCount: property("Int"),
+  closedIssuesCount: property("Int"),
+});
+
+async function countIssues(
+  ids: readonly Value[],
+  { db, viewer }: { db: Reader; viewer: Viewer },
+): Promise<Map<Value, object>> {
+  const among = placeholders(ids);
+  const visible = visibleIssues(viewer);
+  const counted = await db.rows(
+    `select i.milestone_id, count(*), sum(case when i.state = 'closed' then 1 else 0 end)
+     from issues i join projects p on p.id = i.project_id
+     where i.milestone_id in (${among.sql}) and ${visible.sql} group by i.milestone_id`,
+    [...among.values, ...visible.values],
+  );
+  return new Map(
+    counted.map(([id, total, closed]) => [
+      id as Value,
+      { totalIssuesCount: Number(total), closedIssuesCount: Number(closed) },
+    ]),
+  );
+}
+
+const milestone = rowType("Milestone", {
+  about: "A milestone of a group or project.",
+  from: `milestones m left join namespaces mn on mn.id = m.namespace_id
+    left join projects mp on mp.id = m.project_id`,
+  key: "m.id",
+  visible: (viewer) => visibleOwner(viewer, "m"),
+  fields: {
+    id: gid("Milestone", "m.id"),
+    iid: required(
+      leaf(
+        "ID",
+        field.derived(["m.iid"], "string", ([iid]) => String(iid)),
+      ),
+    ),
+    title: required(string("m.title")),
+    description: string("m.description"),
+    state: required(word(STATE, "m.state")),
+    dueDate: date("m.due_date", "Time"),
+    startDate: date("m.start_date", "Time"),
+    expired: required(
+      computed(
+        "Boolean",
+        ["m.due_date"],
+        ([due], { viewer }) => due !== null && String(due) < viewer.today,
+      ),
+    ),
+    upcoming: required(
+      computed(
+        "Boolean",
+        ["m.start_date"],
+        ([start], { viewer }) => start !== null && String(start) > viewer.today,
+      ),
+    ),
+    createdAt: required(time("m.created_at")),
+    updatedAt: required(time("m.updated_at")),
+    webPath: required(
+      string(
+        "case when mp.id is null then '/groups/' || mn.full_path else '/' || mp.full_path end || '/-/milestones/' || m.iid",
+      ),
+    ),
+    groupMilestone: required(boolean("case when m.project_id is null then 1 else 0 end")),
+    projectMilestone: required(boolean("case when m.project_id is null then 0 else 1 end")),
+    subgroupMilestone: required(boolean("case when mn.parent_id is null then 0 else 1 end")),
+    project: one("Project", "m.project_id"),
+    group: one("Group", "m.namespace_id"),
+    stats: loaded(stats, countIssues, { empty: { totalIssuesCount: 0, closedIssuesCount: 0 } }),
+  },
+});
+
+const LAST = "'9999-12-31'";
+const SORT = enumeration<readonly Order[]>("MilestoneSort", "The order of a list of milestones.", {
+  CREATED_ASC: [{ sql: "m.created_at" }, { sql: "m.id" }],
+  CREATED_DESC: [
+    { sql: "m.created_at", descending: true },
+    { sql: "m.id", descending: true },
+  ],
+  UPDATED_ASC: [{ sql: "m.updated_at" }, { sql: "m.id" }],
+  UPDATED_DESC: [
+    { sql: "m.updated_at", descending: true },
+    { sql: "m.id", descending: true },
+  ],
+  DUE_DATE_ASC: [{ sql: `coalesce(m.due_date, ${LAST})`, isText: true }, { sql: "m.id" }],
+  // Those without a due date are last in both.
+  EXPIRED_LAST_DUE_DATE_ASC: [
+    { sql: "case when m.state = 'closed' then 1 else 0 end" },
+    { sql: `coalesce(m.due_date, ${LAST})`, isText: true },
+    { sql: "m.id" },
+  ],
+  EXPIRED_LAST_DUE_DATE_DESC: [
+    { sql: "case when m.state = 'closed' then 1 else 0 end" },
+    { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
+    { sql: "m.id" },
+  ],
+  DUE_DATE_DESC: [
+    { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
+    { sql: "m.id", descending: true },
+  ],
+});
+
+const timeframe = inputType("Timeframe", "From one day to another.", {
+  start: arg.required(arg.date),
+  end: arg.required(arg.date),
+});
+
+const filters = {
+  ids: arg.list(arg.id),
+  state: arg.choice(STATE),
+  title: arg.string,
+  searchTitle: arg.string,
+  timeframe: arg.input(timeframe),
+  containingDate: arg.date,
+  sort: arg.withDefault(arg.choice(SORT), SORT.values["DUE_DATE_ASC"]),
+  includeAncestors: arg.withDefault(arg.boolean, false),
+} satisfies Args;
+
+function idsOf(ids: readonly string[]): Condition {
+  const numbers = ids.map((id) =>
+    Number(/^(?:gid:\/\/gitlab\/Milestone\/)?(\d{1,15})$/.exec(id)?.[1] ?? 0),
+  );
+  const among = placeholders(numbers.length > 0 ? numbers : [0]);
+  return { sql: `m.id in (${among.sql})`, values: among.values };
+}
+
+function conditionOf(args: Partial<Values<typeof filters>>): Condition {
+  const { timeframe: frame, containingDate: day } = args;
+  const within = (start: string, end: string) =>
+    all([
+      when("(m.start_date is not null or m.due_date is not null)"),
+      when(`coalesce(m.start_date, '') <= ?`, end),
+      when(`coalesce(m.due_date, ${LAST}) >= ?`, start),
+    ]);
+  return all([
+    args.ids && idsOf(args.ids),
+    when("m.state = ?", args.state),
+    when("m.title = ?", args.title),
+    args.searchTitle ? contains(["m.title"], args.searchTitle) : undefined,
+    frame && within(frame.start, frame.end),
+    day === undefined ? undefined : within(day, day),
+  ]);
+}
+
+const groupFilters = {
+  ...filters,
+  includeDescendants: arg.withDefault(arg.boolean, false),
+} satisfies Args;
+
+/** Milestones of a group and, if asked, of the groups above it, or of the groups and projects below it. */
+function ofGroup(
+  { includeAncestors, includeDescendants, ...args }: Values<typeof groupFilters>,
+  _: GraphContext,
+  [groupId]: readonly Value[],
+): ChildQuery {
+  const id = groupId as number;
+  const own = { column: "namespace_id", id, namespaceId: id } as const;
+  const scopes = [includeAncestors ? inheritedBy("m", own) : ownedBy("m", own)];
+  if (includeDescendants) {
+    scopes.push(belowGroup("m.namespace_id", id), projectsBelow("m.project_id", id));
+  }
+  return { where: all([any(scopes), conditionOf(args)]), order: args.sort };
+}
+
+/** Milestones of a project and, if asked, of the groups above it. */
+function ofProject(
+  { includeAncestors, ...args }: Values<typeof filters>,
+  _: GraphContext,
+  [id, namespaceId]: readonly Value[],
+): ChildQuery {
+  const own = {
+    column: "project_id",
+    id: id as number,
+    namespaceId: namespaceId as number,
+  } as const;
+  const scope = includeAncestors ? inheritedBy("m", own) : ownedBy("m", own);
+  return { where: all([scope, conditionOf(args)]), order: args.sort };
+}
+
+/** Milestones. */
+export const face: Face = {
+  types: [milestone],
+  extend: {
+    Group: {
+      milestones: connection("Milestone", { args: groupFilters, needs: ["n.id"], query: ofGroup }),
+    },
+    Project: {
+      milestones: connection("Milestone", {
+        args: filters,
+        needs: ["p.id", "p.namespace_id"],
+        query: ofProject,
+      }),
+    },
+    Query: {
+      milestone: first("Milestone", {
+        args: { id: arg.required(arg.gid("Milestone")) },
+        query: ({ id }) => ({ where: when("m.id = ?", id) }),
+      }),
+    },
+  },
+};

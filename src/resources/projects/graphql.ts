@@ -1,0 +1,369 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { sourcesById } from "../../core/access/source.ts";
+import {
+  memberProjects,
+  VISIBILITIES,
+  VISIBILITY_WORDS,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import {
+  type Args,
+  arg,
+  boolean,
+  computed,
+  connection,
+  constant,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  GraphError,
+  id,
+  int,
+  loaded,
+  mutation,
+  notAvailable,
+  type Order,
+  one,
+  plainGid,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  type Values,
+  valueType,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
+import { countOpenIssues } from "./embed.ts";
+import { projectResource } from "./index.ts";
+import { searchedProjects } from "./list.ts";
+
+const permissions = valueType("ProjectPermissions", "What the caller may do with a project.", {
+  readProject: required(property("Boolean")),
+  adminProject: required(property("Boolean")),
+  adminIssue: required(property("Boolean")),
+  createIssue: required(property("Boolean")),
+  createLabel: required(property("Boolean")),
+  createMergeRequestIn: required(property("Boolean")),
+  createMergeRequestFrom: required(property("Boolean")),
+  createSnippet: required(property("Boolean")),
+  createWiki: required(property("Boolean")),
+  pushCode: required(property("Boolean")),
+  readWiki: required(property("Boolean")),
+});
+
+/** The values of `ProjectPermissions`, as the routes decide. */
+async function permissionsOf(
+  ids: readonly Value[],
+  { db, viewer, caller }: GraphContext,
+): Promise<Map<Value, object>> {
+  const sources = await sourcesById(db, "project", ids, viewer);
+  return new Map(
+    [...sources].map(([key, { level, archived, features }]) => {
+      const may = (role: keyof typeof ROLES) => !archived && level >= ROLES[role];
+      const canWrite = !archived && caller !== undefined;
+      return [
+        key,
+        {
+          readProject: true,
+          adminProject: level >= ROLES.maintainer,
+          adminIssue: may("reporter") && features.includes("issues"),
+          createIssue: canWrite && features.includes("issues"),
+          createLabel: may("reporter"),
+          createMergeRequestIn: may("developer") && features.includes("merge_requests"),
+          createMergeRequestFrom: may("developer") && features.includes("merge_requests"),
+          createSnippet: may("reporter") && features.includes("snippets"),
+          createWiki: may("developer") && features.includes("wiki"),
+          pushCode: may("developer"),
+          readWiki: features.includes("wiki"),
+        },
+      ];
+    }),
+  );
+}
+
+const repository = valueType("Repository", "The code of a project.", {
+  empty: required(property("Boolean", () => true)),
+  exists: required(property("Boolean", () => false)),
+  rootRef: property("String", () => null),
+});
+
+const project = rowType("Project", {
+  about: "A project.",
+  from: "projects p join namespaces n on n.id = p.namespace_id",
+  key: "p.id",
+  visible: visibleProjects,
+  fields: {
+    id: plainGid("Project", "p.id"),
+    fullPath: required(id("p.full_path")),
+    path: required(string("p.path")),
+    name: required(string("p.name")),
+    nameWithNamespace: required(string("n.full_name || ' / ' || p.name")),
+    description: string("p.description"),
+    visibility: string(field.word("p.visibility", VISIBILITY_WORDS)),
+    archived: boolean("p.archived"),
+    webUrl: string(field.url("p.full_path", (path) => `/${path}`)),
+    webPath: required(string("'/' || p.full_path")),
+    avatarUrl: string("p.avatar_url"),
+    createdAt: time("p.created_at"),
+    updatedAt: time("p.updated_at"),
+    lastActivityAt: time("p.last_activity_at"),
+    starCount: required(int("p.star_count")),
+    forksCount: required(
+      int("(select count(*) from projects f where f.forked_from_project_id = p.id)"),
+    ),
+    isForked: required(boolean("case when p.forked_from_project_id is null then 0 else 1 end")),
+    openIssuesCount: loaded("Int", (ids, { db }) => countOpenIssues(db, ids), { empty: 0 }),
+    httpUrlToRepo: string(field.url("p.full_path", (path) => `/${path}.git`)),
+    sshUrlToRepo: string(
+      field.derived(["p.full_path"], "string", ([path], { host }) => `git@${host}:${path}.git`),
+    ),
+    issuesEnabled: boolean("p.issues_enabled"),
+    wikiEnabled: boolean("p.wiki_enabled"),
+    snippetsEnabled: boolean("p.snippets_enabled"),
+    mergeRequestsEnabled: boolean("p.merge_requests_enabled"),
+    jobsEnabled: boolean("p.jobs_enabled"),
+    requestAccessEnabled: boolean("p.request_access_enabled"),
+    lfsEnabled: boolean("p.lfs_enabled"),
+    onlyAllowMergeIfPipelineSucceeds: boolean("p.only_allow_merge_if_pipeline_succeeds"),
+    onlyAllowMergeIfAllDiscussionsAreResolved: boolean(
+      "p.only_allow_merge_if_all_discussions_are_resolved",
+    ),
+    allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
+    allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
+    topics: computed("[String!]", ["p.topics"], ([topics]) => JSON.parse(String(topics))),
+    repository: computed(repository, [], () => ({})),
+    group: one("Group", "p.namespace_id"),
+    namespace: one("Namespace", "p.namespace_id"),
+    maxAccessLevel: required(
+      loaded(ACCESS_LEVEL, async (ids, { db, viewer }) => {
+        const sources = await sourcesById(db, "project", ids, viewer);
+        return new Map([...sources].map(([key, { level }]) => [key, accessLevelOf(level)]));
+      }),
+    ),
+    userPermissions: required(loaded(permissions, permissionsOf)),
+  },
+});
+
+const both = (name: string, sql: string, isText = false): Record<string, readonly Order[]> => ({
+  [`${name}_asc`]: [{ sql, isText }, { sql: "p.id" }],
+  [`${name}_desc`]: [
+    { sql, isText, descending: true },
+    { sql: "p.id", descending: true },
+  ],
+});
+
+/** The orders of projects, under the names of REST's `order_by` and `sort`. */
+const ORDERS: Readonly<Record<string, readonly Order[]>> = {
+  id_asc: [{ sql: "p.id" }],
+  id_desc: [{ sql: "p.id", descending: true }],
+  ...both("name", "p.name", true),
+  ...both("path", "p.path", true),
+  ...both("created", "p.created_at"),
+  ...both("updated", "p.updated_at"),
+  ...both("latest_activity", "p.last_activity_at"),
+  ...both("stars", "p.star_count"),
+};
+
+/** @throws GraphError for an unknown order */
+function orderOf(sort: string | undefined): readonly Order[] {
+  const order = ORDERS[sort?.toLowerCase() ?? "id_desc"];
+  if (!order) throw new GraphError(`"${sort?.slice(0, 100)}" is not an order of projects`);
+  return order;
+}
+
+const ARCHIVED = enumeration("ProjectArchived", "Whether archived projects are listed.", [
+  "ONLY",
+  "INCLUDE",
+  "EXCLUDE",
+]);
+const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
+  ...VISIBILITIES,
+});
+
+/** Ids sent as numbers or global ids. */
+const idsOf = (ids: readonly string[]) =>
+  ids.map((sent) => Number(/^(?:gid:\/\/gitlab\/Project\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0));
+
+const among = (column: string, values: readonly (string | number)[]): Condition => {
+  if (values.length === 0) return { sql: "1 = 0", values: [] };
+  const { sql, values: given } = placeholders(values);
+  return { sql: `${column} in (${sql})`, values: given };
+};
+
+/** The most full paths that a list takes, as in GitLab. */
+const MAX_PATHS = 50;
+
+const filters = {
+  search: arg.string,
+  searchNamespaces: arg.boolean,
+  membership: arg.boolean,
+  personal: arg.boolean,
+  ids: arg.list(arg.id),
+  fullPaths: arg.list(arg.string),
+  namespacePath: arg.id,
+  minAccessLevel: arg.choice(
+    enumeration<keyof typeof ROLES>("AccessLevelEnum", "A role by its name.", {
+      GUEST: "guest",
+      REPORTER: "reporter",
+      DEVELOPER: "developer",
+      MAINTAINER: "maintainer",
+      OWNER: "owner",
+    }),
+  ),
+  archived: arg.choice(ARCHIVED),
+  visibilityLevel: arg.choice(VISIBILITY),
+  topics: arg.list(arg.string),
+  withIssuesEnabled: arg.boolean,
+  withMergeRequestsEnabled: arg.boolean,
+  sort: arg.string,
+} satisfies Args;
+
+type Filters = Partial<Values<typeof filters>>;
+
+function conditionOf(args: Filters, { viewer }: GraphContext): Condition {
+  const { search, fullPaths, membership, minAccessLevel } = args;
+  if (fullPaths && fullPaths.length > MAX_PATHS) {
+    throw new GraphError("You cannot provide more than 50 full_paths");
+  }
+  return all([
+    membership || minAccessLevel ? memberProjects(viewer, minAccessLevel) : undefined,
+    args.personal ? when("n.owner_id = ?", viewer.caller?.id ?? 0) : undefined,
+    args.ids && among("p.id", idsOf(args.ids)),
+    fullPaths &&
+      among(
+        "lower(p.full_path)",
+        fullPaths.map((path) => path.toLowerCase()),
+      ),
+    when("lower(n.full_path) = lower(?)", args.namespacePath),
+    args.archived === "ONLY" ? when("p.archived = 1") : undefined,
+    args.archived === "EXCLUDE" ? when("p.archived = 0") : undefined,
+    when("p.visibility = ?", args.visibilityLevel),
+    args.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
+    args.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
+    ...(args.topics ?? []).map((topic) => when("instr(p.topics, ?) > 0", JSON.stringify(topic))),
+    search
+      ? args.searchNamespaces
+        ? contains(["p.name", "p.path", "p.description", "n.name", "n.full_path"], search)
+        : searchedProjects(search)
+      : undefined,
+  ]);
+}
+
+const ofGroup = {
+  ...filters,
+  includeSubgroups: arg.withDefault(arg.boolean, false),
+  includeArchived: arg.withDefault(arg.boolean, true),
+} satisfies Args;
+
+const STAR = {
+  true: routeOf(projectResource, "POST /projects/:id/star"),
+  false: routeOf(projectResource, "POST /projects/:id/unstar"),
+};
+
+/** Projects. */
+export const face: Face = {
+  types: [project],
+  extend: {
+    Query: {
+      project: first("Project", {
+        args: { fullPath: arg.required(arg.id) },
+        query: ({ fullPath }) => ({ where: when("lower(p.full_path) = lower(?)", fullPath) }),
+      }),
+      projects: connection("Project", {
+        args: filters,
+        query: (args, context) => ({
+          where: conditionOf(args, context),
+          order: orderOf(args.sort),
+        }),
+      }),
+    },
+    Group: {
+      projects: required(
+        connection("Project", {
+          args: ofGroup,
+          query: ({ includeSubgroups, includeArchived, ...args }, context) => ({
+            ...(includeSubgroups
+              ? {
+                  join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
+                  parent: "a.ancestor_id",
+                }
+              : { parent: "p.namespace_id" }),
+            where: all([
+              conditionOf(args, context),
+              includeArchived ? undefined : when("p.archived = 0"),
+            ]),
+            order: orderOf(args.sort),
+          }),
+        }),
+      ),
+      projectsCount: required(
+        loaded(
+          "Int",
+          async (ids, { db, viewer }) => {
+            const groups = placeholders(ids);
+            const visible = visibleProjects(viewer);
+            const counted = await db.rows(
+              `select p.namespace_id, count(*) from projects p
+               where p.namespace_id in (${groups.sql}) and ${visible.sql} group by p.namespace_id`,
+              [...groups.values, ...visible.values],
+            );
+            return new Map(counted.map(([key, count]) => [key as Value, count]));
+          },
+          { empty: 0 },
+        ),
+      ),
+    },
+    User: {
+      starredProjects: connection("Project", {
+        args: { search: arg.string, sort: arg.string },
+        query: (args, context) => ({
+          join: "join project_stars st on st.project_id = p.id",
+          parent: "st.user_id",
+          where: conditionOf(args, context),
+          order: orderOf(args.sort),
+        }),
+      }),
+      projectCount: loaded(
+        "Int",
+        async (ids, { db, viewer }) => {
+          const users = placeholders(ids);
+          const visible = visibleProjects(viewer);
+          const counted = await db.rows(
+            `select m.user_id, count(*) from members m join projects p on p.id = m.project_id
+           where m.user_id in (${users.sql}) and ${visible.sql} group by m.user_id`,
+            [...users.values, ...visible.values],
+          );
+          return new Map(counted.map(([key, count]) => [key as Value, count]));
+        },
+        { empty: 0 },
+      ),
+    },
+  },
+  mutations: {
+    starProject: mutation({
+      about: "Star a project, or take the star back.",
+      input: {
+        projectId: arg.required(arg.gid("Project")),
+        starred: arg.required(arg.boolean),
+      },
+      payload: { count: required(property("String")) },
+      run: async ({ projectId, starred }, { call, db }) => {
+        await call(STAR[`${starred}`], { id: projectId });
+        const found = await db.one<{ star_count: number }>(
+          "select star_count from projects where id = ?",
+          [projectId],
+        );
+        if (!found) throw notAvailable();
+        return { count: String(found.star_count) };
+      },
+    }),
+  },
+};

@@ -1,0 +1,168 @@
+import {
+  about,
+  arg,
+  boolean,
+  computed,
+  connection,
+  constant,
+  date,
+  deprecated,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  GraphError,
+  gid,
+  interfaceType,
+  notAvailable,
+  type Order,
+  property,
+  required,
+  rowType,
+  string,
+  time,
+  valueType,
+  word,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import { userSummaryFields } from "./json.ts";
+import { searched } from "./queries.ts";
+
+const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
+const TYPE = enumeration("UserType", "What kind of account it is.", ["HUMAN", "GHOST"]);
+
+const permissions = valueType("UserPermissions", "What a user may do.", {
+  createSnippet: required(property("Boolean")),
+});
+const status = valueType("UserStatus", "What a user says of themselves.", {
+  emoji: property("String"),
+  message: property("String"),
+});
+
+const isGhost = "u.state = 'ghost'";
+
+const fields = {
+  id: gid("User", "u.id"),
+  username: required(string("u.username")),
+  name: required(string("u.name")),
+  state: required(word(STATE, userSummaryFields.state)),
+  avatarUrl: string(userSummaryFields.avatar_url),
+  webUrl: required(string(userSummaryFields.web_url)),
+  webPath: required(string("'/' || u.username")),
+  publicEmail: string("u.public_email"),
+  bio: string("u.bio"),
+  location: string("u.location"),
+  organization: string("u.organization"),
+  createdAt: time("case when u.private_profile = 0 then u.created_at end"),
+  lastActivityOn: date("u.last_activity_on"),
+  bot: required(constant("Boolean", false)),
+  human: boolean(`case when ${isGhost} then 0 else 1 end`),
+  // As GitLab's old name of the public address.
+  email: deprecated("Use `publicEmail`.", string("u.public_email")),
+  status: computed(status, [], () => null),
+  userPermissions: required(
+    computed(permissions, ["u.id"], ([id], { caller }) => ({ createSnippet: caller?.id === id })),
+  ),
+  type: required(word(TYPE, `case when ${isGhost} then 'GHOST' else 'HUMAN' end`)),
+};
+
+const rows = { from: "users u", key: "u.id" };
+
+const user = interfaceType("User", "An account.", fields);
+const userCore = rowType("UserCore", {
+  about: "An account.",
+  ...rows,
+  implements: ["User"],
+  fields: {},
+});
+const currentUser = rowType("CurrentUser", {
+  about: "The caller's account.",
+  ...rows,
+  implements: ["User"],
+  fields: {},
+});
+
+const ORDER = enumeration<readonly Order[]>("Sort", "The order of a list.", {
+  CREATED_ASC: [{ sql: "u.id" }],
+  CREATED_DESC: [{ sql: "u.id", descending: true }],
+  UPDATED_ASC: [{ sql: "u.updated_at" }, { sql: "u.id" }],
+  UPDATED_DESC: [
+    { sql: "u.updated_at", descending: true },
+    { sql: "u.id", descending: true },
+  ],
+  created_asc: [{ sql: "u.id" }],
+  created_desc: [{ sql: "u.id", descending: true }],
+});
+
+/** Ids sent as numbers or global ids. */
+const idsOf = (ids: readonly string[]) =>
+  ids.map((sent) => Number(/^(?:gid:\/\/gitlab\/User\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0));
+
+const among = (column: string, values: readonly (string | number)[]): Condition => {
+  if (values.length === 0) return { sql: "1 = 0", values: [] };
+  const { sql, values: given } = placeholders(values);
+  return { sql: `${column} in (${sql})`, values: given };
+};
+
+/** Users. */
+export const face: Face = {
+  types: [user, userCore, currentUser],
+  extend: {
+    Query: {
+      currentUser: about(
+        "The caller; null for anonymous ones.",
+        property("CurrentUser", (_, { caller }: GraphContext) => caller?.id ?? null),
+      ),
+      users: connection("UserCore", {
+        args: {
+          ids: arg.list(arg.id),
+          usernames: arg.list(arg.string),
+          search: arg.string,
+          admins: arg.withDefault(arg.boolean, false),
+          active: arg.boolean,
+          humans: arg.boolean,
+          groupId: arg.gid("Group"),
+          sort: arg.withDefault(arg.choice(ORDER), ORDER.values["CREATED_DESC"]),
+        },
+        query: (args, { caller }) => {
+          if (!caller) throw notAvailable();
+          const { ids, usernames, search, active, humans, groupId } = args;
+          return {
+            where: all([
+              when("u.state <> 'ghost'"),
+              ids && among("u.id", idsOf(ids)),
+              usernames &&
+                among(
+                  "lower(u.username)",
+                  usernames.map((name) => name.toLowerCase()),
+                ),
+              search ? searched(search, caller) : undefined,
+              // Only administrators learn who is one.
+              args.admins ? (caller.admin ? when("u.admin = 1") : when("1 = 0")) : undefined,
+              active === undefined ? undefined : when("u.state = ?", active ? "active" : "blocked"),
+              humans === false ? when("1 = 0") : undefined,
+              when("u.id in (select m.user_id from members m where m.namespace_id = ?)", groupId),
+            ]),
+            order: args.sort,
+          };
+        },
+      }),
+      user: first("UserCore", {
+        args: { id: arg.gid("User"), username: arg.string },
+        query: ({ id, username }, { caller }) => {
+          if (!caller) throw notAvailable();
+          if ((id === undefined) === (username === undefined)) {
+            throw new GraphError("One and only one of [id, username] arguments is required.");
+          }
+          return {
+            where:
+              id === undefined
+                ? { sql: "lower(u.username) = lower(?)", values: [username as string] }
+                : { sql: "u.id = ?", values: [id] },
+          };
+        },
+      }),
+    },
+  },
+};
