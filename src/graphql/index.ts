@@ -4,7 +4,7 @@ import { personalToken } from "../auth/authenticators/personal.ts";
 import { readingSession } from "../auth/authenticators/session.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
-import { WHOLE_LIST } from "../core/http/parameters.ts";
+import { PARAMETER_LIMITS, parseJson, WHOLE_LIST } from "../core/http/parameters.ts";
 import * as param from "../core/input.ts";
 import { RawReply, type Resource, routes } from "../core/resource.ts";
 import type { Operation, RequestContext } from "./answer.ts";
@@ -112,14 +112,16 @@ function operationOf(sent: unknown): Operation {
 function variablesOf(sent: unknown): Record<string, unknown> {
   if (sent === undefined || sent === null || sent === "") return {};
   const read = typeof sent === "string" ? parsed(sent) : sent;
-  if (typeof read === "object" && !Array.isArray(read))
-    return (read ?? {}) as Record<string, unknown>;
+  if (read === null) return {};
+  if (typeof read === "object" && !Array.isArray(read)) return read as Record<string, unknown>;
   throw new ApiError(422, { message: "Invalid variables: a JSON object is expected" });
 }
 
 function parsed(text: string): unknown {
+  if (text.trim() === "null") return null;
   try {
-    return JSON.parse(text);
+    const { [WHOLE_LIST]: list, ...named } = parseJson(text, PARAMETER_LIMITS);
+    return list ?? named;
   } catch {
     return undefined;
   }

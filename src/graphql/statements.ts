@@ -1,19 +1,15 @@
 import type { Viewer } from "../core/access/visibility.ts";
 import { all, type Condition } from "../store/conditions.ts";
 import { placeholders } from "../store/placeholders.ts";
-import type { Reader, Value } from "../store/port.ts";
+import type { Value } from "../store/port.ts";
 import { orderSql } from "./cursor.ts";
 import type { ChildQuery, Order, RowType } from "./declare.ts";
 
 /** Where a type's rows come from, and who may see them. */
 type Rows = Pick<RowType, "from" | "key" | "visible">;
 
-/** A database that reads no more than a document may: rows, and characters of texts. */
-export interface BoundedReader {
-  readonly db: Reader;
-  /** Runs a statement and counts what it gives. @throws GraphError beyond the limits */
-  rows(sql: string, values: readonly Value[]): Promise<Value[][]>;
-}
+/** Runs a statement, and counts what it gives. @throws TooMuch beyond what a document may read */
+export type RowReader = (sql: string, values: readonly Value[]) => Promise<Value[][]>;
 
 /** Maximum keys, or parents, of one statement. */
 const MAX_KEYS = 500;
@@ -21,7 +17,7 @@ const MAX_PARENTS = 50;
 
 /** The rows with these keys that the viewer may see, by key, which is their first column. */
 export async function rowsByKey(
-  reader: BoundedReader,
+  read: RowReader,
   { from, key, visible }: Rows,
   columns: readonly string[],
   keys: readonly Value[],
@@ -34,7 +30,7 @@ export async function rowsByKey(
       { sql: `${key} in (${among.sql})`, values: among.values },
       visible?.(viewer),
     ]);
-    const rows = await reader.rows(
+    const rows = await read(
       `select ${columns.join(", ")} from ${from} where ${where.sql}`,
       where.values,
     );
@@ -63,7 +59,7 @@ export interface Part {
  * of the order.
  */
 export async function rowsOfParents(
-  reader: BoundedReader,
+  read: RowReader,
   type: Rows,
   arms: readonly Arm[],
   part: Part,
@@ -75,7 +71,7 @@ export async function rowsOfParents(
     const [only] = some;
     if (some.length === 1 && only) {
       const { sql, values } = selectOf(type, only, part, viewer);
-      found.push(await reader.rows(sql, values));
+      found.push(await read(sql, values));
       continue;
     }
     const selects = some.map((arm, index) => selectOf(type, arm, part, viewer, index));
@@ -85,7 +81,7 @@ export async function rowsOfParents(
       ({ descending }, index) =>
         `${part.columns.length + 2 + index} ${descending ? "desc" : "asc"}`,
     );
-    const rows = await reader.rows(
+    const rows = await read(
       `${sql.join(" union all ")} order by 1, ${ordinals.join(", ")}`,
       selects.flatMap(({ values }) => values),
     );
@@ -100,7 +96,7 @@ export async function rowsOfParents(
  * @param query its `parent` must be set
  */
 export async function fewRowsOfParents(
-  reader: BoundedReader,
+  read: RowReader,
   type: Rows,
   { keys, query }: { keys: readonly Value[]; query: ChildQuery },
   part: Part,
@@ -118,7 +114,7 @@ export async function fewRowsOfParents(
       part.after,
     ]);
     const columns = [...part.columns, ...part.order.map(({ sql }) => sql)];
-    const rows = await reader.rows(
+    const rows = await read(
       `select * from (select ${parent} as parent_key, ${columns.join(", ")},
          row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
@@ -137,7 +133,7 @@ export async function fewRowsOfParents(
 
 /** How many rows each parent has. */
 export async function countsOfParents(
-  reader: BoundedReader,
+  read: RowReader,
   type: Rows,
   arms: readonly Arm[],
   viewer: Viewer,
@@ -151,7 +147,7 @@ export async function countsOfParents(
         values,
       };
     });
-    const rows = await reader.rows(
+    const rows = await read(
       `${some.map(({ sql }) => sql).join(" union all ")} order by 1`,
       some.flatMap(({ values }) => values),
     );

@@ -277,7 +277,6 @@ describe("routes", () => {
     "/api/v4/",
     "/api/v5/projects",
     "/api/v30/projects",
-    "/api/graphql",
     "/-/nothing",
     "/api/v4/-/health",
     "/api/v4/groups/acme/nothing",
