@@ -14,10 +14,13 @@ import {
   type Args,
   type ChildQuery,
   type ChildrenField,
+  type ComputedField,
   type GraphContext,
   GraphError,
+  type LoadedField,
   type Order,
   type OutputField,
+  type PropertyField,
   type Values,
 } from "./declare.ts";
 import { messageOf } from "./errors.ts";
@@ -150,7 +153,7 @@ export class Execution {
   /**
    * The arguments of a selected field.
    *
-   * @throws GraphQLError if a variable is missing, or if a list is too long
+   * @throws GraphQLError if a variable is missing, GraphError for too long lists and texts that can't be stored
    */
   argumentsOf(type: string, field: Selected): Record<string, unknown> {
     const owner = this.#schema.graphql.getType(type) as GraphQLObjectType | GraphQLInterfaceType;
@@ -158,7 +161,7 @@ export class Execution {
     if (!declared) throw new TypeError(`${type} has no field ${field.name}`);
     const [node] = field.nodes as readonly [FieldNode];
     const values = getArgumentValues(declared, node, this.#document.variables);
-    requireShortLists(values);
+    requireUsable(values);
     return values;
   }
 
@@ -168,9 +171,13 @@ export class Execution {
     return found;
   }
 
+  /** Numbers that no column can have, such as those of texts that are none, are compared as null. */
   readonly #rows: RowReader = async (sql, values) => {
     if (this.#objectsLeft < 0) throw new TooMuch();
-    const { rows, more } = await this.#context.db.slice(sql, values, this.#charactersToRead);
+    const usable = values.map((value) =>
+      typeof value === "number" && !Number.isSafeInteger(value) ? null : value,
+    );
+    const { rows, more } = await this.#context.db.slice(sql, usable, this.#charactersToRead);
     this.#take(rows.length);
     for (const row of rows) {
       for (const value of row) {
@@ -258,41 +265,73 @@ export class Execution {
       const { write } = declared.field.bind(at);
       const { view } = this.#context;
       const texts = this.#spent(nodes.map(({ value }) => write(value as Value[], view)));
-      return ref.isRequired ? this.#required(texts, type, field, nodes) : texts;
+      return ref.isRequired ? this.#required(texts, field, pathsOf(nodes, field)) : texts;
     }
     const args = declared.args ? withoutNulls(this.argumentsOf(type.name, field)) : NO_ARGS;
     if (declared.kind === "children") {
       return this.#children(type, declared, field, nodes, layout);
     }
-    const values = await this.#given(type, declared, nodes, layout, args);
-    return this.#values(ref, values, pathsOf(nodes, field), field);
+    const paths = pathsOf(nodes, field);
+    if (declared.kind === "loaded") {
+      return this.#values(
+        ref,
+        await this.#loaded(type, declared, nodes, layout, args),
+        paths,
+        field,
+      );
+    }
+    const values = await this.#computed(declared, nodes, layout, args, (error, index) =>
+      this.#report(error, field, [paths[index]]),
+    );
+    const found = [...values.keys()].filter((index) => values[index] !== REFUSED);
+    const texts = await this.#values(
+      ref,
+      found.map((index) => values[index]),
+      found.map((index) => paths[index] as Path),
+      field,
+    );
+    if (found.length === values.length) return texts;
+    const all: Text[] = values.map(() => (ref.isRequired ? REFUSED : "null"));
+    for (const [at, index] of found.entries()) all[index] = texts[at] as Text;
+    return all;
   }
 
-  /** What a field that is not read from columns directly gives for each object. */
-  async #given(
+  /** What a field computes for each object; {@link REFUSED} where it fails. */
+  #computed(
+    declared: ComputedField | PropertyField,
+    nodes: readonly Node[],
+    layout: Layout,
+    args: Values<Args>,
+    report: (error: unknown, index: number) => void,
+  ): Promise<unknown[]> {
+    const at =
+      declared.kind === "computed" ? declared.columns.map((column) => layout.get(column)) : [];
+    const read = async ({ value }: Node, index: number) => {
+      try {
+        if (declared.kind === "property") {
+          return await declared.read(value as never, this.#context, args);
+        }
+        const values = at.map((place) => (value as Value[])[place as number] as Value);
+        return await declared.read(values, this.#context, args);
+      } catch (error) {
+        report(error, index);
+        return REFUSED;
+      }
+    };
+    return Promise.all(nodes.map(read));
+  }
+
+  /** What a field loads for each row. */
+  async #loaded(
     type: RuntimeType,
-    declared: Exclude<OutputField, { kind: "leaf" | "children" }>,
+    declared: LoadedField,
     nodes: readonly Node[],
     layout: Layout,
     args: Values<Args>,
   ): Promise<unknown[]> {
-    const context = this.#context;
-    if (declared.kind === "property") {
-      return Promise.all(nodes.map(({ value }) => declared.read(value as never, context, args)));
-    }
-    if (declared.kind === "computed") {
-      const at = declared.columns.map((column) => layout.get(column) as number);
-      const read = (row: readonly Value[]) =>
-        declared.read(
-          at.map((index) => row[index] as Value),
-          context,
-          args,
-        );
-      return nodes.map(({ value }) => read(value as Value[]));
-    }
     const keyAt = layout.get(declared.key ?? (type.rows?.key as string)) as number;
     const keys = nodes.map(({ value }) => (value as Value[])[keyAt] as Value);
-    const found = await declared.load([...new Set(keys)], context, args);
+    const found = await declared.load([...new Set(keys)], this.#context, args);
     return keys.map((key) => found.get(key) ?? declared.empty ?? null);
   }
 
@@ -307,10 +346,7 @@ export class Execution {
       ? await this.#lists(ref.items, values, paths, field)
       : await this.#items(ref.name, values, paths, field);
     if (!ref.isRequired) return texts.map((text) => (text === REFUSED ? "null" : text));
-    return texts.map((text, index) => {
-      if (text === "null") this.#report(nullInRequired(field), field, [paths[index]]);
-      return text === "null" ? REFUSED : text;
-    });
+    return this.#required(texts, field, paths);
   }
 
   async #lists(
@@ -498,13 +534,18 @@ export class Execution {
             declared.shape === "list" ? { before: firstOf.get(at), at: index } : firstOf.get(at),
         })),
       );
-      const texts = await this.#rowObjects(of, sets, children.flat(), columns);
+      const rows = children.flat();
+      const all = await this.#rowObjects(of, sets, rows, columns);
+      const paths = rows.map(({ path }) => path);
+      const texts = declared.shape === "list" ? this.#required(all, field, paths) : all;
       const written = regrouped(texts, children).map((some) => {
         if (declared.shape === "first") return some[0] ?? "null";
         return some.includes(REFUSED) ? REFUSED : `[${some.join(",")}]`;
       });
       const own = this.#repeated(written, parents.at);
-      if (typeRef(declared.type).isRequired) return this.#required(own, type, field, nodes);
+      if (typeRef(declared.type).isRequired) {
+        return this.#required(own, field, pathsOf(nodes, field));
+      }
       return own.map(nullable);
     }
     const counts = connection.some(({ name }) => name === "count")
@@ -636,16 +677,12 @@ export class Execution {
     return [...found.values()];
   }
 
-  #required(
-    texts: readonly Text[],
-    { name }: RuntimeType,
-    field: Selected,
-    nodes: readonly Node[],
-  ): Text[] {
+  /** The texts of a field that must not be null. */
+  #required(texts: readonly Text[], field: Selected, paths: readonly (Path | undefined)[]): Text[] {
     return texts.map((text, index) => {
       if (text !== "null") return text;
-      const path = { before: nodes[index]?.path, at: field.key };
-      this.#report(nullInRequired({ ...field, name: `${name}.${field.name}` }), field, [path]);
+      const problem = `Cannot return null for non-nullable field ${field.name}.`;
+      this.#report(new GraphError(problem), field, [paths[index]]);
       return REFUSED;
     });
   }
@@ -683,10 +720,6 @@ function lengthOf(texts: readonly Text[]): number {
 const pathsOf = (nodes: readonly Node[], { key }: Selected): Path[] =>
   nodes.map(({ path }) => ({ before: path, at: key }));
 
-function nullInRequired({ name }: Selected): GraphError {
-  return new GraphError(`Cannot return null for non-nullable field ${name}.`);
-}
-
 function setsOf(nodes: readonly FieldNode[]): SelectionSetNode[] {
   return nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []));
 }
@@ -720,13 +753,16 @@ function cleaned(value: unknown): unknown {
   return typeof value === "object" && value !== null ? withoutNulls(value) : value;
 }
 
-/** @throws GraphError if a list has more than {@link MAX_VALUES} values */
-function requireShortLists(values: object): void {
+/** @throws GraphError for lists of more than {@link MAX_VALUES} values, and texts that a database can't have */
+function requireUsable(values: object): void {
   if (Array.isArray(values) && values.length > MAX_VALUES) {
     throw new GraphError(`A list of an argument has more than ${MAX_VALUES} values`);
   }
   for (const value of Object.values(values)) {
-    if (typeof value === "object" && value !== null) requireShortLists(value);
+    if (typeof value === "object" && value !== null) requireUsable(value);
+    else if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
+      throw new GraphError("A text of an argument is not valid Unicode, or has a null character");
+    }
   }
 }
 
