@@ -5,6 +5,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Group issue boards": "Boards of a group, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Events: "Activity of users.",
+  GraphQL:
+    'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
   Issues: "Issues of projects.",
   Labels: "Labels of groups and projects.",

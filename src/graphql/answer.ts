@@ -7,7 +7,7 @@ import { Documents } from "./documents.ts";
 import { isCorrectable, messagesOf } from "./errors.ts";
 import { type Executable, Execution, TooMuch } from "./execute.ts";
 import { introspectionLimit } from "./introspection.ts";
-import { type Cost, costOf, LIMITS, MAX_DOCUMENT } from "./limits.ts";
+import { type Cost, costOf, LIMITS, MAX_DOCUMENT, MAX_OPERATIONS } from "./limits.ts";
 import { buildSchema, type Schema } from "./schema.ts";
 
 /** One operation to execute, as a client sent it. */
@@ -42,9 +42,12 @@ export class Answers {
    * Answers the operations of a request, in order.
    *
    * @returns the JSON text of each answer
-   * @throws ApiError 422 for documents that are too long together, and for changes by GET or without a CSRF token
+   * @throws ApiError 422 for too many operations, documents that are too long together, and for changes by GET or without a CSRF token
    */
   async answer(operations: readonly Operation[], context: RequestContext): Promise<string[]> {
+    if (operations.length > MAX_OPERATIONS) {
+      throw unprocessable(`Batch has more than ${MAX_OPERATIONS} operations`);
+    }
     const length = operations.reduce((sum, { query }) => sum + query.length, 0);
     if (length > MAX_DOCUMENT) throw unprocessable("Query too large");
     const prepared = operations.map((operation) => this.#prepare(operation));

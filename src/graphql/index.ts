@@ -11,10 +11,14 @@ import type { Operation, RequestContext } from "./answer.ts";
 import type { Face } from "./declare.ts";
 import { messagesOf } from "./errors.ts";
 
+/** Where GraphQL is. */
+const ENDPOINT = "/api/graphql";
+
 /** GraphQL, without its resource. */
 export const GRAPHQL: Omit<Mount, "resources"> = {
   name: "GraphQL",
-  base: "/api/graphql",
+  base: "",
+  owns: (path) => path === ENDPOINT || path.startsWith(`${ENDPOINT}/`),
   authenticators: [personalToken, accessToken, hostSignIn, readingSession],
   allowsOrigins: true,
   showsRuntime: true,
@@ -46,13 +50,16 @@ function reply(
   );
 }
 
-const operation = {
-  query: param.optional(param.json()),
-  variables: param.optional(param.json()),
-  operationName: param.optional(param.json()),
+const input = {
+  query: param.optional(param.json("the document, a text")),
+  variables: param.optional(param.json("an object, or its JSON text")),
+  operationName: param.optional(
+    param.json("which operation of the document, if there are several"),
+  ),
+  [WHOLE_LIST]: param.optional(
+    param.json("several operations: a body that is an array of objects with these attributes"),
+  ),
 };
-
-const input = { ...operation, [WHOLE_LIST]: param.optional(param.json()) };
 
 /**
  * The endpoint: one operation, or a list of them, by GET or POST. `graphql` and the types of all resources are loaded
@@ -86,8 +93,8 @@ export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Reso
     name: "GraphQL",
     migrations: [],
     routes: [
-      get("", { summary: "Answer a query", ...spec }),
-      query("", { summary: "Answer queries and make changes", ...spec }),
+      get(ENDPOINT, { summary: "Answer a query", ...spec }),
+      query(ENDPOINT, { summary: "Answer queries and make changes", ...spec }),
     ],
   };
 }

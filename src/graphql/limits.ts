@@ -20,6 +20,8 @@ import { fragmentOf, isIncluded, type Selecting } from "./selections.ts";
 
 /** Characters of the documents of one request, as in GitLab. */
 export const MAX_DOCUMENT = 10_000;
+/** Operations of one request: validation of even the smallest takes half a millisecond. */
+export const MAX_OPERATIONS = 100;
 /** Tokens of a document. */
 const MAX_TOKENS = 5000;
 /** Nesting of brackets: graphql-js reads them recursively. */

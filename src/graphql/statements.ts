@@ -14,6 +14,8 @@ export type RowReader = (sql: string, values: readonly Value[]) => Promise<Value
 /** Maximum keys, or parents, of one statement. */
 const MAX_KEYS = 500;
 const MAX_PARENTS = 50;
+/** Maximum values of one statement; SQLite takes 32,766. */
+const MAX_VALUES = 30_000;
 
 /** The rows with these keys that the viewer may see, by key, which is their first column. */
 export async function rowsByKey(
@@ -66,16 +68,14 @@ export async function rowsOfParents(
   viewer: Viewer,
 ): Promise<Value[][][]> {
   const found: Value[][][] = [];
-  for (let start = 0; start < arms.length; start += MAX_PARENTS) {
-    const some = arms.slice(start, start + MAX_PARENTS);
+  const selects = arms.map((arm) => selectOf(type, arm, part, viewer));
+  for (const some of together(selects)) {
     const [only] = some;
     if (some.length === 1 && only) {
-      const { sql, values } = selectOf(type, only, part, viewer);
-      found.push(await read(sql, values));
+      found.push(await read(only.sql, only.values));
       continue;
     }
-    const selects = some.map((arm, index) => selectOf(type, arm, part, viewer, index));
-    const sql = selects.map((select, index) => `select * from (${select.sql}) as t${index}`);
+    const sql = some.map((select, index) => `select ${index}, t.* from (${select.sql}) as t`);
     // The first column is the parent's number, the last ones are those of the order.
     const ordinals = part.order.map(
       ({ descending }, index) =>
@@ -83,7 +83,7 @@ export async function rowsOfParents(
     );
     const rows = await read(
       `${sql.join(" union all ")} order by 1, ${ordinals.join(", ")}`,
-      selects.flatMap(({ values }) => values),
+      some.flatMap(({ values }) => values),
     );
     found.push(...byParent(rows, some.length));
   }
@@ -118,8 +118,8 @@ export async function fewRowsOfParents(
       `select * from (select ${parent} as parent_key, ${columns.join(", ")},
          row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
-       where row_in_parent <= ${part.limit} order by parent_key, row_in_parent`,
-      wanted.values,
+       where row_in_parent <= ? order by parent_key, row_in_parent`,
+      [...wanted.values, part.limit],
     );
     const byKey = new Map<Value, Value[][]>(some.map((key) => [key, []]));
     for (const [key, ...row] of rows) {
@@ -139,16 +139,14 @@ export async function countsOfParents(
   viewer: Viewer,
 ): Promise<number[]> {
   const counts: number[] = [];
-  for (let start = 0; start < arms.length; start += MAX_PARENTS) {
-    const some = arms.slice(start, start + MAX_PARENTS).map(({ key, query }, index) => {
-      const { sql, values } = wantedBy(type, key, query, viewer);
-      return {
-        sql: `select ${index}, count(*) from ${type.from} ${query.join ?? ""} where ${sql}`,
-        values,
-      };
-    });
+  const selects = arms.map(({ key, query }) => {
+    const { sql, values } = wantedBy(type, key, query, viewer);
+    return { sql: `count(*) from ${type.from} ${query.join ?? ""} where ${sql}`, values };
+  });
+  for (const some of together(selects)) {
+    const sql = some.map((select, index) => `select ${index}, ${select.sql}`);
     const rows = await read(
-      `${some.map(({ sql }) => sql).join(" union all ")} order by 1`,
+      `${sql.join(" union all ")} order by 1`,
       some.flatMap(({ values }) => values),
     );
     counts.push(...rows.map(([, count]) => count as number));
@@ -169,20 +167,34 @@ function wantedBy(
   ]);
 }
 
-/** @param number the parent's number, as the first column; none for a single parent */
+/** Selects in groups, each for one statement. */
+function together(selects: readonly Condition[]): Condition[][] {
+  const groups: Condition[][] = [];
+  let values = 0;
+  for (const select of selects) {
+    const group = groups.at(-1);
+    values += select.values.length;
+    if (group && group.length < MAX_PARENTS && values <= MAX_VALUES) group.push(select);
+    else {
+      groups.push([select]);
+      values = select.values.length;
+    }
+  }
+  return groups;
+}
+
 function selectOf(
   type: Rows,
   { key, query }: Arm,
   { columns, order, limit, after }: Part,
   viewer: Viewer,
-  number?: number,
 ): Condition {
   const wanted = all([wantedBy(type, key, query, viewer), after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
   return {
-    sql: `select ${number === undefined ? "" : `${number}, `}${selected} from ${type.from} ${query.join ?? ""}
-      where ${wanted.sql} order by ${orderSql(order)} limit ${limit}`,
-    values: wanted.values,
+    sql: `select ${selected} from ${type.from} ${query.join ?? ""}
+      where ${wanted.sql} order by ${orderSql(order)} limit ?`,
+    values: [...wanted.values, limit],
   };
 }
 

@@ -93,8 +93,11 @@ const TOY = "/api/toygraph";
 let app: TestApp;
 
 beforeAll(async () => {
-  const resources = [graphqlResource(async () => [face])];
-  app = await testApp({ extra: [{ ...GRAPHQL, name: "Toy", base: TOY, resources }] });
+  const resource = graphqlResource(async () => [face]);
+  const routes = resource.routes.map((route) => ({ ...route, path: TOY }));
+  const owns = (path: string) => path === TOY;
+  const mount = { ...GRAPHQL, name: "Toy", owns, resources: [{ ...resource, routes }] };
+  app = await testApp({ extra: [mount] });
 });
 afterAll(() => app.dispose());
 

@@ -260,15 +260,26 @@ describe("a batch", () => {
   });
 
   it("costs what its operations cost together", async () => {
-    const json = Array.from({ length: 201 }, () => ({ query: ECHO }));
+    const query = '{a:echo(text:"x") b:echo(text:"x") c:echo(text:"x")}';
+    const json = Array.from({ length: 67 }, () => ({ query }));
     const answer = await app.call(`POST ${ENDPOINT}`, { json });
     const refused = {
       errors: [{ message: "Query has complexity of 201, which exceeds max complexity of 200" }],
     };
     expect([answer.status, answer.json]).toEqual([200, json.map(() => refused)]);
-    expect((await app.call(`POST ${ENDPOINT}`, { as: "owner", json })).json[200]).toEqual({
-      data: { echo: '"owner" says: x' },
+    const says = '"owner" says: x';
+    expect((await app.call(`POST ${ENDPOINT}`, { as: "owner", json })).json[66]).toEqual({
+      data: { a: says, b: says, c: says },
     });
+  });
+
+  it("has at most 100 operations", async () => {
+    const of = (length: number) =>
+      app.call(`POST ${ENDPOINT}`, { json: Array.from({ length }, () => ({ query: ECHO })) });
+    expect((await of(100)).json[99]).toEqual(ANONYMOUS_ECHO);
+    const { status, json } = await of(101);
+    const message = "Batch has more than 100 operations";
+    expect([status, json]).toEqual([422, { errors: [{ message }] }]);
   });
 
   it("has as many characters as one operation may have", async () => {
