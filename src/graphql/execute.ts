@@ -172,20 +172,23 @@ export class Execution {
   }
 
   /** Numbers that no column can have, such as those of texts that are none, are compared as null. */
-  readonly #rows: RowReader = async (sql, values) => {
-    if (this.#objectsLeft < 0) throw new TooMuch();
-    const usable = values.map((value) =>
-      typeof value === "number" && !Number.isSafeInteger(value) ? null : value,
+  readonly #rows: RowReader = async (sql, lists) => {
+    const usable = lists.map((values) =>
+      values.map((value) =>
+        typeof value === "number" && !Number.isSafeInteger(value) ? null : value,
+      ),
     );
-    const { rows, more } = await this.#context.db.slice(sql, usable, this.#charactersToRead);
-    this.#take(rows.length);
-    for (const row of rows) {
-      for (const value of row) {
-        if (typeof value === "string") this.#charactersToRead -= value.length;
+    const slices = await this.#context.db.each(sql, usable, this.#charactersToRead);
+    for (const { rows, more } of slices) {
+      this.#take(rows.length);
+      for (const row of rows) {
+        for (const value of row) {
+          if (typeof value === "string") this.#charactersToRead -= value.length;
+        }
       }
+      if (more || this.#charactersToRead < 0) throw new TooMuch();
     }
-    if (more || this.#charactersToRead < 0) throw new TooMuch();
-    return rows;
+    return slices.map(({ rows }) => rows);
   };
 
   /** Counts objects before they are read. */

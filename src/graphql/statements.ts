@@ -8,14 +8,20 @@ import type { ChildQuery, Order, RowType } from "./declare.ts";
 /** Where a type's rows come from, and who may see them. */
 type Rows = Pick<RowType, "from" | "key" | "visible">;
 
-/** Runs a statement, and counts what it gives. @throws TooMuch beyond what a document may read */
-export type RowReader = (sql: string, values: readonly Value[]) => Promise<Value[][]>;
+/**
+ * Runs a statement for each list of values, and counts what it gives.
+ *
+ * @throws TooMuch beyond what a document may read
+ */
+export type RowReader = (
+  sql: string,
+  lists: readonly (readonly Value[])[],
+) => Promise<readonly Value[][][]>;
 
-/** Maximum keys, or parents, of one statement. */
+/** Maximum keys of one statement. */
 const MAX_KEYS = 500;
+/** Maximum parents whose rows are read together. */
 const MAX_PARENTS = 50;
-/** Maximum values of one statement; SQLite takes 32,766. */
-const MAX_VALUES = 30_000;
 
 /** The rows with these keys that the viewer may see, by key, which is their first column. */
 export async function rowsByKey(
@@ -32,10 +38,8 @@ export async function rowsByKey(
       { sql: `${key} in (${among.sql})`, values: among.values },
       visible?.(viewer),
     ]);
-    const rows = await read(
-      `select ${columns.join(", ")} from ${from} where ${where.sql}`,
-      where.values,
-    );
+    const sql = `select ${columns.join(", ")} from ${from} where ${where.sql}`;
+    const [rows = []] = await read(sql, [where.values]);
     for (const row of rows) found.set(row[0] as Value, row);
   }
   return found;
@@ -56,36 +60,36 @@ export interface Part {
   readonly after: Condition | undefined;
 }
 
-/**
- * The first rows of each parent, in order: one statement for up to fifty parents. Their columns are followed by those
- * of the order.
- */
-export async function rowsOfParents(
+/** The first rows of each parent, in order. Their columns are followed by those of the order. */
+export function rowsOfParents(
   read: RowReader,
   type: Rows,
   arms: readonly Arm[],
   part: Part,
   viewer: Viewer,
 ): Promise<Value[][][]> {
+  return forEach(
+    read,
+    arms.map((arm) => selectOf(type, arm, part, viewer)),
+  );
+}
+
+/** The rows of selects: those with the same text are one statement, which is prepared once. */
+async function forEach(read: RowReader, selects: readonly Condition[]): Promise<Value[][][]> {
   const found: Value[][][] = [];
-  const selects = arms.map((arm) => selectOf(type, arm, part, viewer));
-  for (const some of together(selects)) {
-    const [only] = some;
-    if (some.length === 1 && only) {
-      found.push(await read(only.sql, only.values));
-      continue;
+  const byText = new Map<string, number[]>();
+  for (const [index, { sql }] of selects.entries()) {
+    const indexes = byText.get(sql);
+    if (indexes) indexes.push(index);
+    else byText.set(sql, [index]);
+  }
+  for (const [sql, indexes] of byText) {
+    for (let start = 0; start < indexes.length; start += MAX_PARENTS) {
+      const some = indexes.slice(start, start + MAX_PARENTS);
+      const lists = some.map((index) => (selects[index] as Condition).values);
+      const rows = await read(sql, lists);
+      for (const [at, index] of some.entries()) found[index] = rows[at] as Value[][];
     }
-    const sql = some.map((select, index) => `select ${index}, t.* from (${select.sql}) as t`);
-    // The first column is the parent's number, the last ones are those of the order.
-    const ordinals = part.order.map(
-      ({ descending }, index) =>
-        `${part.columns.length + 2 + index} ${descending ? "desc" : "asc"}`,
-    );
-    const rows = await read(
-      `${sql.join(" union all ")} order by 1, ${ordinals.join(", ")}`,
-      some.flatMap(({ values }) => values),
-    );
-    found.push(...byParent(rows, some.length));
   }
   return found;
 }
@@ -114,12 +118,12 @@ export async function fewRowsOfParents(
       part.after,
     ]);
     const columns = [...part.columns, ...part.order.map(({ sql }) => sql)];
-    const rows = await read(
+    const [rows = []] = await read(
       `select * from (select ${parent} as parent_key, ${columns.join(", ")},
          row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
        where row_in_parent <= ? order by parent_key, row_in_parent`,
-      [...wanted.values, part.limit],
+      [[...wanted.values, part.limit]],
     );
     const byKey = new Map<Value, Value[][]>(some.map((key) => [key, []]));
     for (const [key, ...row] of rows) {
@@ -138,20 +142,12 @@ export async function countsOfParents(
   arms: readonly Arm[],
   viewer: Viewer,
 ): Promise<number[]> {
-  const counts: number[] = [];
   const selects = arms.map(({ key, query }) => {
     const { sql, values } = wantedBy(type, key, query, viewer);
-    return { sql: `count(*) from ${type.from} ${query.join ?? ""} where ${sql}`, values };
+    return { sql: `select count(*) from ${type.from} ${query.join ?? ""} where ${sql}`, values };
   });
-  for (const some of together(selects)) {
-    const sql = some.map((select, index) => `select ${index}, ${select.sql}`);
-    const rows = await read(
-      `${sql.join(" union all ")} order by 1`,
-      some.flatMap(({ values }) => values),
-    );
-    counts.push(...rows.map(([, count]) => count as number));
-  }
-  return counts;
+  const found = await forEach(read, selects);
+  return found.map(([row]) => row?.[0] as number);
 }
 
 function wantedBy(
@@ -167,22 +163,6 @@ function wantedBy(
   ]);
 }
 
-/** Selects in groups, each for one statement. */
-function together(selects: readonly Condition[]): Condition[][] {
-  const groups: Condition[][] = [];
-  let values = 0;
-  for (const select of selects) {
-    const group = groups.at(-1);
-    values += select.values.length;
-    if (group && group.length < MAX_PARENTS && values <= MAX_VALUES) group.push(select);
-    else {
-      groups.push([select]);
-      values = select.values.length;
-    }
-  }
-  return groups;
-}
-
 function selectOf(
   type: Rows,
   { key, query }: Arm,
@@ -196,11 +176,4 @@ function selectOf(
       where ${wanted.sql} order by ${orderSql(order)} limit ?`,
     values: [...wanted.values, limit],
   };
-}
-
-/** Rows by the parent's number in their first column, without it. */
-function byParent(rows: readonly Value[][], parents: number): Value[][][] {
-  const found: Value[][][] = Array.from({ length: parents }, () => []);
-  for (const [number, ...row] of rows) found[number as number]?.push(row);
-  return found;
 }

@@ -263,7 +263,8 @@ async function prepare(
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
-  const id = String(parameters["id"]);
+  const { id: given } = parameters;
+  const id = typeof given === "number" ? String(given) : (given as string);
   const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
