@@ -40,7 +40,9 @@ const METRICS: Omit<Mount, "resources"> = {
 };
 
 /** The GraphQL sides of all resources are only loaded if GraphQL is used. */
-const loadFaces = async () => (await import("./resources/graphql.ts")).faces;
+const GRAPHQL_RESOURCE = graphqlResource(
+  async () => (await import("./resources/graphql.ts")).faces,
+);
 
 /** The tables of sign-in, which all mounts share. */
 const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [] };
@@ -49,7 +51,7 @@ const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [
 export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
     { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
-    { ...GRAPHQL, resources: [graphqlResource(loadFaces)] },
+    { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },

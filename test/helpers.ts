@@ -292,6 +292,10 @@ function watched(store: Store, statements: string[]): Store {
       statements.push(sql);
       return reader.slice(sql, values, most);
     },
+    each: (sql, lists, most) => {
+      statements.push(sql);
+      return reader.each(sql, lists, most);
+    },
     one: (sql, values) => {
       statements.push(sql);
       return reader.one(sql, values);

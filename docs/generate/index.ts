@@ -1,6 +1,8 @@
-// `npm run docs`: generates reference.md and openapi.json from the routes, and seed.schema.json. test/docs fails while they are outdated.
+// `npm run docs`: generates reference.md and openapi.json from the routes, schema.graphql from the types of GraphQL, and
+// seed.schema.json. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { graphqlSchema } from "./graphql.ts";
 import { openapi } from "./openapi.ts";
 import { reference } from "./reference.ts";
 import { seedSchema } from "./seed.ts";
@@ -9,6 +11,7 @@ import { seedSchema } from "./seed.ts";
 export const documents: Record<string, () => string> = {
   "reference.md": reference,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
+  "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,
 };
 

@@ -6,6 +6,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Discussions: "Threads of comments on issues, merge requests and snippets.",
   Events: "Activity of users.",
+  GraphQL:
+    'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
   "Issue links": "Relations between issues.",
   Issues: "Issues of projects.",

@@ -46,9 +46,13 @@ function attribute<T>(
 
 const REFUSED = Symbol("refused");
 
-/** Any JSON value, for handlers that read it themselves. */
-export function json(): Attribute<Parameter> {
-  return attribute({ type: "JSON" }, (value) => value as Parameter);
+/**
+ * Any JSON value, for handlers that read it themselves.
+ *
+ * @param about what it is, for the reference
+ */
+export function json(about: string): Attribute<Parameter> {
+  return attribute({ type: "JSON", about }, (value) => value as Parameter);
 }
 
 /** A whole number, as digits or a JSON number, within the given bounds. */

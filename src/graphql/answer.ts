@@ -3,10 +3,11 @@ import { ApiError, unverified } from "../core/errors.ts";
 import { isVerified, sessionOf } from "../core/http/session-cookie.ts";
 import type { Context, Route } from "../core/resource.ts";
 import { type Face, type GraphContext, type Mutation, notAvailable } from "./declare.ts";
-import { type Document, Documents } from "./documents.ts";
+import { Documents } from "./documents.ts";
 import { isCorrectable, messagesOf } from "./errors.ts";
-import { Execution, TooMuch } from "./execute.ts";
-import { type Cost, costOf, LIMITS, MAX_DOCUMENT } from "./limits.ts";
+import { type Executable, Execution, TooMuch } from "./execute.ts";
+import { introspectionLimit } from "./introspection.ts";
+import { type Cost, costOf, LIMITS, MAX_DOCUMENT, MAX_OPERATIONS } from "./limits.ts";
 import { buildSchema, type Schema } from "./schema.ts";
 
 /** One operation to execute, as a client sent it. */
@@ -25,15 +26,7 @@ export type RequestContext = Pick<
 /** An operation that was found valid, or the errors to answer. */
 type Prepared =
   | { readonly errors: readonly GraphQLError[] }
-  | {
-      readonly errors: undefined;
-      readonly document: Document;
-      readonly operation: OperationDefinitionNode;
-      readonly variables: Readonly<Record<string, unknown>>;
-      /** The variables as they were sent. */
-      readonly sent: Readonly<Record<string, unknown>>;
-      readonly cost: Cost;
-    };
+  | { readonly errors: undefined; readonly executable: Executable; readonly cost: Cost };
 
 /** Answers GraphQL operations. */
 export class Answers {
@@ -49,16 +42,23 @@ export class Answers {
    * Answers the operations of a request, in order.
    *
    * @returns the JSON text of each answer
-   * @throws ApiError 422 for documents that are too long together, and for changes by GET or without a CSRF token
+   * @throws ApiError 422 for too many operations, documents that are too long together, and for changes by GET or without a CSRF token
    */
   async answer(operations: readonly Operation[], context: RequestContext): Promise<string[]> {
+    if (operations.length > MAX_OPERATIONS) {
+      throw unprocessable(`Batch has more than ${MAX_OPERATIONS} operations`);
+    }
     const length = operations.reduce((sum, { query }) => sum + query.length, 0);
     if (length > MAX_DOCUMENT) throw unprocessable("Query too large");
     const prepared = operations.map((operation) => this.#prepare(operation));
-    for (const one of prepared) if (!one.errors) requireChangeable(one.operation, context);
+    for (const one of prepared) {
+      if (!one.errors) requireChangeable(one.executable.operation, context);
+    }
     const { caller } = context;
     const limits = LIMITS[caller?.admin ? "admin" : caller ? "user" : "anonymous"];
-    const score = prepared.reduce((sum, one) => sum + (one.errors ? 0 : one.cost.complexity), 0);
+    const costs = prepared.flatMap((one) => (one.errors ? [] : one.cost));
+    const score = costs.reduce((sum, { complexity }) => sum + complexity, 0);
+    const described = costs.reduce((sum, { introspection }) => sum + introspection, 0);
     const texts: string[] = [];
     let { db } = context;
     for (const one of prepared) {
@@ -72,54 +72,41 @@ export class Answers {
           ? `Query has complexity of ${score}, which exceeds max complexity of ${limits.complexity}`
           : depth > limits.depth
             ? `Query has depth of ${depth}, which exceeds max depth of ${limits.depth}`
-            : undefined;
+            : described > introspectionLimit(this.schema.graphql)
+              ? "Introspection asks for too much: lists in lists multiply"
+              : undefined;
       if (refusal !== undefined) {
         texts.push(JSON.stringify({ errors: [{ message: refusal }] }));
         continue;
       }
-      const executed = await this.#execute(
-        one,
-        { ...context, db },
-        {
-          score,
-          limit: limits.complexity,
-        },
-      );
+      const complexity = { score, limit: limits.complexity };
+      const executed = await this.#execute(one.executable, { ...context, db, complexity });
       texts.push(executed.text);
       db = executed.db;
     }
     return texts;
   }
 
-  #prepare({ query, operationName, variables }: Operation): Prepared {
+  #prepare({ query, operationName, variables: sent }: Operation): Prepared {
     const document = this.#documents.get(query);
-    if (Array.isArray(document)) return { errors: document };
-    const { operations, fragments } = document as Document;
+    if (document.errors) return document;
+    const { operations, fragments } = document;
     const named = operations.filter(({ name }) => name?.value === operationName);
     const [operation] = operationName === undefined ? operations : named;
     if (!operation || (operationName === undefined && operations.length > 1)) {
-      const problem = operation
-        ? "An operation name is required"
-        : `No operation named "${operationName}"`;
+      const problem =
+        operationName === undefined
+          ? "An operation name is required"
+          : `No operation named "${operationName}"`;
       return { errors: [new GraphQLError(problem)] };
     }
-    const read = getVariableValues(
-      this.schema.graphql,
-      operation.variableDefinitions ?? [],
-      variables,
-      { maxErrors: 5 },
-    );
+    const { variableDefinitions = [] } = operation;
+    const { graphql } = this.schema;
+    const read = getVariableValues(graphql, variableDefinitions, sent, { maxErrors: 5 });
     if (read.errors) return { errors: read.errors };
+    const executable = { operation, fragments, variables: read.coerced, sent };
     try {
-      const cost = costOf(this.schema, operation, fragments, read.coerced);
-      return {
-        errors: undefined,
-        document: document as Document,
-        operation,
-        variables: read.coerced,
-        sent: variables,
-        cost,
-      };
+      return { errors: undefined, executable, cost: costOf(this.schema, executable) };
     } catch (error) {
       if (error instanceof GraphQLError) return { errors: [error] };
       throw error;
@@ -127,24 +114,21 @@ export class Answers {
   }
 
   async #execute(
-    { document, operation, variables, sent }: Extract<Prepared, { errors: undefined }>,
-    context: RequestContext,
-    complexity: { score: number; limit: number },
+    executable: Executable,
+    context: GraphContext & RequestContext,
   ): Promise<{ text: string; db: GraphContext["db"] }> {
-    const known = { ...context, complexity };
-    const executable = { operation, fragments: document.fragments, variables, sent };
-    const execution = new Execution(this.schema, executable, known);
+    const execution = new Execution(this.schema, executable, context);
     try {
       const data =
-        operation.operation === "mutation"
-          ? await this.#change(execution, known)
+        executable.operation.operation === "mutation"
+          ? await this.#change(execution, context)
           : await execution.data();
       const { errors } = execution;
       const text = `{"data":${data}${errors.length > 0 ? `,"errors":${JSON.stringify(errors)}` : ""}}`;
-      return { text, db: known.db };
+      return { text, db: context.db };
     } catch (error) {
       if (!(error instanceof TooMuch)) throw error;
-      return { text: JSON.stringify({ errors: [{ message: error.message }] }), db: known.db };
+      return { text: JSON.stringify({ errors: [{ message: error.message }] }), db: context.db };
     }
   }
 
@@ -208,7 +192,7 @@ function requireChangeable(
   { request, caller, view }: RequestContext,
 ): void {
   if (operation !== "mutation") return;
-  if (request.method === "GET") throw unprocessable("Mutations are forbidden in GET requests");
+  if (request.method !== "POST") throw unprocessable("Mutations are forbidden in GET requests");
   if (caller?.by.kind !== "session") return;
   const session = sessionOf(request);
   if (session === undefined || !isVerified(request, session, view.base)) throw unverified();

@@ -23,7 +23,7 @@ export function placeOf(cursor: string, order: readonly Order[]): Place {
     order.every(({ isText }, index) => {
       const value: unknown = values[index];
       if (isText) return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
-      return typeof value === "number" && Number.isFinite(value);
+      return Number.isSafeInteger(value);
     });
   if (!fits) throw new GraphError("Please provide a valid cursor");
   return values as Place;

@@ -317,7 +317,7 @@ export interface LoadedField extends FieldCommon {
 export interface Order {
   readonly sql: string;
   readonly descending?: boolean;
-  /** Whether its values are texts; otherwise they are numbers. */
+  /** Whether its values are texts; otherwise they are whole numbers. */
   readonly isText?: boolean;
 }
 

@@ -1,39 +1,30 @@
-import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  GraphQLError,
-  Kind,
-  type OperationDefinitionNode,
-  parse,
-  validate,
-} from "graphql";
-import { requireFewFields, requireShallow } from "./limits.ts";
+import { GraphQLError, OperationTypeNode, parse, validate } from "graphql";
+import { requireFewFields, requireParsable } from "./limits.ts";
 import type { Schema } from "./schema.ts";
+import { type Definitions, definitionsOf } from "./selections.ts";
 
 /** Validation errors shown at most, as in GitLab. */
 const MAX_ERRORS = 5;
-/** Tokens of a document. */
-const MAX_TOKENS = 5000;
-/** Documents kept: clients send the same few again and again. Each has at most 10,000 characters. */
-const MAX_KEPT = 200;
+/** Characters of the documents kept: clients send the same few again and again. Each character takes 200 bytes. */
+const MAX_KEPT = 200_000;
 
-/** A valid document. */
-export interface Document {
-  readonly operations: readonly OperationDefinitionNode[];
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-}
+/** A document that can be executed, or what is wrong with it. */
+export type Read =
+  | { readonly errors: readonly GraphQLError[] }
+  | (Definitions & { errors?: never });
 
-/** Parses and validates documents, and remembers the last ones. */
+/** Parses and validates documents, and remembers the last ones that were valid. */
 export class Documents {
   readonly #schema: Schema;
-  readonly #kept = new Map<string, Document | readonly GraphQLError[]>();
+  readonly #kept = new Map<string, Read>();
+  #characters = 0;
 
   constructor(schema: Schema) {
     this.#schema = schema;
   }
 
-  /** The document with a text, or what is wrong with it. */
-  get(text: string): Document | readonly GraphQLError[] {
+  /** The document with a text. */
+  get(text: string): Read {
     const known = this.#kept.get(text);
     if (known) {
       // The last one used is the last one to be forgotten.
@@ -42,32 +33,37 @@ export class Documents {
       return known;
     }
     const read = this.#read(text);
-    this.#kept.set(text, read);
-    if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as string);
+    if (!read.errors) this.#keep(text, read);
     return read;
   }
 
-  #read(text: string): Document | readonly GraphQLError[] {
-    let parsed: DocumentNode;
+  #keep(text: string, read: Read): void {
+    this.#kept.set(text, read);
+    this.#characters += text.length;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#characters <= MAX_KEPT) return;
+      this.#kept.delete(oldest);
+      this.#characters -= oldest.length;
+    }
+  }
+
+  #read(text: string): Read {
     try {
-      requireShallow(text);
-      parsed = parse(text, { maxTokens: MAX_TOKENS });
-      requireFewFields(parsed);
+      requireParsable(text);
+      const document = parse(text);
+      requireFewFields(document);
+      const errors = validate(this.#schema.graphql, document, undefined, { maxErrors: MAX_ERRORS });
+      if (errors.length > 0) return { errors: errors.slice(0, MAX_ERRORS) };
+      const definitions = definitionsOf(document);
+      const [other] = definitions.operations.filter(
+        ({ operation }) => operation === OperationTypeNode.SUBSCRIPTION,
+      );
+      // Without a type of subscriptions, graphql-js validates nothing in them.
+      if (!other) return definitions;
+      return { errors: [new GraphQLError("Subscriptions are not supported", { nodes: other })] };
     } catch (error) {
-      if (error instanceof GraphQLError) return [error];
+      if (error instanceof GraphQLError) return { errors: [error] };
       throw error;
     }
-    const errors = validate(this.#schema.graphql, parsed, undefined, { maxErrors: MAX_ERRORS });
-    if (errors.length > 0) return errors.slice(0, MAX_ERRORS);
-    const { definitions } = parsed;
-    const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
-    return {
-      operations: definitions.filter(
-        ({ kind }) => kind === Kind.OPERATION_DEFINITION,
-      ) as OperationDefinitionNode[],
-      fragments: new Map(
-        (fragments as FragmentDefinitionNode[]).map((one) => [one.name.value, one]),
-      ),
-    };
   }
 }

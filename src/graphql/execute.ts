@@ -1,15 +1,10 @@
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   GraphQLError,
-  GraphQLIncludeDirective,
   type GraphQLInterfaceType,
   type GraphQLObjectType,
-  GraphQLSkipDirective,
   getArgumentValues,
-  getDirectiveValues,
   Kind,
-  type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
 import { ApiError } from "../core/errors.ts";
@@ -19,34 +14,42 @@ import {
   type Args,
   type ChildQuery,
   type ChildrenField,
+  type ComputedField,
   type GraphContext,
   GraphError,
+  type LoadedField,
   type Order,
   type OutputField,
+  type PropertyField,
   type Values,
 } from "./declare.ts";
 import { messageOf } from "./errors.ts";
 import { introspected } from "./introspection.ts";
 import { type RuntimeType, type Schema, type TypeRef, typeRef } from "./schema.ts";
+import { fragmentOf, isIncluded, type Selecting } from "./selections.ts";
 import {
-  type BoundedReader,
   countsOfParents,
   fewRowsOfParents,
+  type RowReader,
   rowsByKey,
   rowsOfParents,
 } from "./statements.ts";
 
-/** Rows that one document may read, and characters that its answer may have. */
-const MAX_ROWS = 20_000;
+/** Objects that the answer to one document may have. */
+const MAX_OBJECTS = 20_000;
+/** How many objects a list counts as for each parent: finding its rows costs more than reading them. */
+const COST_OF_LIST = 10;
+/** Characters that the answer may have, and those that the rows read for it may have. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** Errors of one answer: a wrong argument would otherwise be reported for each of thousands of objects. */
+const MAX_ERRORS = 100;
 /** Maximum rows of a page. */
 const MAX_PAGE = 100;
+/** Maximum values of a list in an argument. */
+const MAX_VALUES = 500;
 
 /** A document to execute: an operation with its fragments and variables, all valid. */
-export interface Executable {
-  readonly operation: OperationDefinitionNode;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly variables: Readonly<Record<string, unknown>>;
+export interface Executable extends Selecting {
   /** The variables as they were sent. */
   readonly sent: Readonly<Record<string, unknown>>;
 }
@@ -78,13 +81,13 @@ interface Selected {
 /** Where the columns are in rows. */
 type Layout = ReadonlyMap<string, number>;
 
-/** A document asks for more than {@link MAX_ROWS} or {@link MAX_CHARACTERS}: it ends the execution. */
+/** A document asks for more than {@link MAX_OBJECTS} or {@link MAX_CHARACTERS}: it ends the execution. */
 export class TooMuch extends Error {
   override get name() {
     return "TooMuch" as const;
   }
   constructor() {
-    super(`The answer has more than ${MAX_ROWS} objects or 16 MiB: ask for smaller pages`);
+    super(`The answer has more than ${MAX_OBJECTS} objects or 16 MiB: ask for smaller pages`);
   }
 }
 
@@ -97,15 +100,14 @@ export class Execution {
   readonly #schema: Schema;
   readonly #document: Executable;
   readonly #context: GraphContext;
-  readonly #reader: BoundedReader;
-  #rowsLeft = MAX_ROWS;
-  #charactersLeft = MAX_CHARACTERS;
+  #objectsLeft = MAX_OBJECTS;
+  #charactersToRead = MAX_CHARACTERS;
+  #charactersToWrite = MAX_CHARACTERS;
 
   constructor(schema: Schema, document: Executable, context: GraphContext) {
     this.#schema = schema;
     this.#document = document;
     this.#context = context;
-    this.#reader = { db: context.db, rows: (sql, values) => this.#rows(sql, values) };
   }
 
   /**
@@ -117,13 +119,9 @@ export class Execution {
   async data(): Promise<string> {
     const query = this.#type("Query");
     const root = [{ value: {}, path: undefined }];
-    const texts = await this.#objects(
-      query,
-      [this.#document.operation.selectionSet],
-      root,
-      NO_LAYOUT,
-    );
-    return nullable(texts[0] as Text);
+    const sets = [this.#document.operation.selectionSet];
+    const [text] = await this.#objects(query, sets, root, NO_LAYOUT);
+    return nullable(text as Text);
   }
 
   /**
@@ -142,7 +140,7 @@ export class Execution {
       const texts = await this.#values(typeRef(declared.type), values, [path], field);
       return nullable(texts[0] as Text);
     } catch (error) {
-      this.#report(error, field, path);
+      this.#report(error, field, [path]);
       return "null";
     }
   }
@@ -152,12 +150,19 @@ export class Execution {
     return this.#collect(this.#type(typeName), [this.#document.operation.selectionSet]);
   }
 
-  /** The arguments of a selected field. @throws GraphQLError if a variable is missing */
+  /**
+   * The arguments of a selected field.
+   *
+   * @throws GraphQLError if a variable is missing, GraphError for too long lists and texts that can't be stored
+   */
   argumentsOf(type: string, field: Selected): Record<string, unknown> {
     const owner = this.#schema.graphql.getType(type) as GraphQLObjectType | GraphQLInterfaceType;
     const declared = owner.getFields()[field.name];
     if (!declared) throw new TypeError(`${type} has no field ${field.name}`);
-    return getArgumentValues(declared, field.nodes[0] as FieldNode, this.#document.variables);
+    const [node] = field.nodes as readonly [FieldNode];
+    const values = getArgumentValues(declared, node, this.#document.variables);
+    requireUsable(values);
+    return values;
   }
 
   #type(name: string): RuntimeType {
@@ -166,11 +171,41 @@ export class Execution {
     return found;
   }
 
-  async #rows(sql: string, values: readonly Value[]): Promise<Value[][]> {
-    const { rows, more } = await this.#context.db.slice(sql, values, this.#charactersLeft);
-    this.#rowsLeft -= rows.length;
-    if (more || this.#rowsLeft < 0) throw new TooMuch();
-    return rows;
+  /** Numbers that no column can have, such as those of texts that are none, are compared as null. */
+  readonly #rows: RowReader = async (sql, lists) => {
+    const usable = lists.map((values) =>
+      values.map((value) =>
+        typeof value === "number" && !Number.isSafeInteger(value) ? null : value,
+      ),
+    );
+    const slices = await this.#context.db.each(sql, usable, this.#charactersToRead);
+    for (const { rows, more } of slices) {
+      this.#take(rows.length);
+      for (const row of rows) {
+        for (const value of row) {
+          if (typeof value === "string") this.#charactersToRead -= value.length;
+        }
+      }
+      if (more || this.#charactersToRead < 0) throw new TooMuch();
+    }
+    return slices.map(({ rows }) => rows);
+  };
+
+  /** Counts objects before they are read. */
+  #take(objects: number): void {
+    this.#objectsLeft -= objects;
+    if (this.#objectsLeft < 0) throw new TooMuch();
+  }
+
+  /** Counts characters before they are put together. */
+  #spend(characters: number): void {
+    this.#charactersToWrite -= characters;
+    if (this.#charactersToWrite < 0) throw new TooMuch();
+  }
+
+  #spent<T extends Text>(texts: T[]): T[] {
+    this.#spend(lengthOf(texts));
+    return texts;
   }
 
   /** The objects of one type as JSON texts. */
@@ -180,9 +215,11 @@ export class Execution {
     nodes: readonly Node[],
     layout: Layout,
   ): Promise<Text[]> {
+    if (nodes.length === 0) return [];
     const fields = this.#collect(type, sets);
     const texts = await Promise.all(fields.map((field) => this.#field(type, field, nodes, layout)));
     const keys = fields.map(({ key }, index) => `${index > 0 ? "," : ""}${JSON.stringify(key)}:`);
+    this.#spend(nodes.length * lengthOf(keys));
     return nodes.map((_, node) => {
       let out = "{";
       for (let index = 0; index < keys.length; index += 1) {
@@ -201,15 +238,18 @@ export class Execution {
     nodes: readonly Node[],
     layout: Layout,
   ): Promise<Text[]> {
-    if (field.name === "__typename") return nodes.map(() => JSON.stringify(type.name));
+    if (field.name === "__typename") {
+      return this.#spent(nodes.map(() => JSON.stringify(type.name)));
+    }
     if (field.name.startsWith("__")) {
-      return [introspected(this.#schema.graphql, this.#document, field.nodes, this.errors)];
+      const { graphql } = this.#schema;
+      return this.#spent([introspected(graphql, this.#document, field.nodes, this.errors)]);
     }
     const declared = type.fields.get(field.name) as OutputField;
     try {
-      return this.#spent(await this.#resolved(type, declared, field, nodes, layout));
+      return await this.#resolved(type, declared, field, nodes, layout);
     } catch (error) {
-      this.#report(error, field, { before: nodes[0]?.path, at: field.key });
+      this.#report(error, field, pathsOf(nodes, field));
       const text = typeRef(declared.type).isRequired ? REFUSED : "null";
       return nodes.map(() => text);
     }
@@ -227,42 +267,74 @@ export class Execution {
       const at = declared.field.columns.map((column) => layout.get(column) as number);
       const { write } = declared.field.bind(at);
       const { view } = this.#context;
-      const texts = nodes.map(({ value }) => write(value as Value[], view));
-      return ref.isRequired ? this.#required(texts, type, field, nodes) : texts;
+      const texts = this.#spent(nodes.map(({ value }) => write(value as Value[], view)));
+      return ref.isRequired ? this.#required(texts, field, pathsOf(nodes, field)) : texts;
     }
     const args = declared.args ? withoutNulls(this.argumentsOf(type.name, field)) : NO_ARGS;
     if (declared.kind === "children") {
       return this.#children(type, declared, field, nodes, layout);
     }
-    const paths = nodes.map((node) => ({ before: node.path, at: field.key }));
-    return this.#values(ref, await this.#given(type, declared, nodes, layout, args), paths, field);
+    const paths = pathsOf(nodes, field);
+    if (declared.kind === "loaded") {
+      return this.#values(
+        ref,
+        await this.#loaded(type, declared, nodes, layout, args),
+        paths,
+        field,
+      );
+    }
+    const values = await this.#computed(declared, nodes, layout, args, (error, index) =>
+      this.#report(error, field, [paths[index]]),
+    );
+    const found = [...values.keys()].filter((index) => values[index] !== REFUSED);
+    const texts = await this.#values(
+      ref,
+      found.map((index) => values[index]),
+      found.map((index) => paths[index] as Path),
+      field,
+    );
+    if (found.length === values.length) return texts;
+    const all: Text[] = values.map(() => (ref.isRequired ? REFUSED : "null"));
+    for (const [at, index] of found.entries()) all[index] = texts[at] as Text;
+    return all;
   }
 
-  /** What a field that is not read from columns directly gives for each object. */
-  async #given(
+  /** What a field computes for each object; {@link REFUSED} where it fails. */
+  #computed(
+    declared: ComputedField | PropertyField,
+    nodes: readonly Node[],
+    layout: Layout,
+    args: Values<Args>,
+    report: (error: unknown, index: number) => void,
+  ): Promise<unknown[]> {
+    const at =
+      declared.kind === "computed" ? declared.columns.map((column) => layout.get(column)) : [];
+    const read = async ({ value }: Node, index: number) => {
+      try {
+        if (declared.kind === "property") {
+          return await declared.read(value as never, this.#context, args);
+        }
+        const values = at.map((place) => (value as Value[])[place as number] as Value);
+        return await declared.read(values, this.#context, args);
+      } catch (error) {
+        report(error, index);
+        return REFUSED;
+      }
+    };
+    return Promise.all(nodes.map(read));
+  }
+
+  /** What a field loads for each row. */
+  async #loaded(
     type: RuntimeType,
-    declared: Exclude<OutputField, { kind: "leaf" | "children" }>,
+    declared: LoadedField,
     nodes: readonly Node[],
     layout: Layout,
     args: Values<Args>,
   ): Promise<unknown[]> {
-    const context = this.#context;
-    if (declared.kind === "property") {
-      return Promise.all(nodes.map(({ value }) => declared.read(value as never, context, args)));
-    }
-    if (declared.kind === "computed") {
-      const at = declared.columns.map((column) => layout.get(column) as number);
-      const read = (row: readonly Value[]) =>
-        declared.read(
-          at.map((index) => row[index] as Value),
-          context,
-          args,
-        );
-      return nodes.map(({ value }) => read(value as Value[]));
-    }
     const keyAt = layout.get(declared.key ?? (type.rows?.key as string)) as number;
     const keys = nodes.map(({ value }) => (value as Value[])[keyAt] as Value);
-    const found = await declared.load([...new Set(keys)], context, args);
+    const found = await declared.load([...new Set(keys)], this.#context, args);
     return keys.map((key) => found.get(key) ?? declared.empty ?? null);
   }
 
@@ -277,10 +349,7 @@ export class Execution {
       ? await this.#lists(ref.items, values, paths, field)
       : await this.#items(ref.name, values, paths, field);
     if (!ref.isRequired) return texts.map((text) => (text === REFUSED ? "null" : text));
-    return texts.map((text, index) => {
-      if (text === "null") this.#report(nullInRequired(field), field, paths[index]);
-      return text === "null" ? REFUSED : text;
-    });
+    return this.#required(texts, field, paths);
   }
 
   async #lists(
@@ -315,7 +384,7 @@ export class Execution {
     field: Selected,
   ): Promise<Text[]> {
     const type = this.#schema.types.get(name);
-    if (!type) return values.map((value) => JSON.stringify(value ?? null));
+    if (!type) return this.#spent(values.map((value) => JSON.stringify(value ?? null)));
     const sets = setsOf(field.nodes);
     const texts: Text[] = values.map(() => "null");
     const byType = new Map<RuntimeType, number[]>();
@@ -360,7 +429,7 @@ export class Execution {
     const rowsOf = type.rows as NonNullable<RuntimeType["rows"]>;
     const columns = this.#columns(type, sets);
     const unique = [...new Set(keys)];
-    const rows = await rowsByKey(this.#reader, rowsOf, columns, unique, this.#context.viewer);
+    const rows = await rowsByKey(this.#rows, rowsOf, columns, unique, this.#context.viewer);
     const nodes: Node[] = [];
     const at = new Map<Value, number>();
     for (const [index, key] of keys.entries()) {
@@ -369,10 +438,17 @@ export class Execution {
       at.set(key, nodes.push({ value, path: paths[index] }) - 1);
     }
     const texts = await this.#rowObjects(type, sets, nodes, columns);
-    return keys.map((key) => {
-      const index = at.get(key);
-      return index === undefined ? "null" : (texts[index] as Text);
-    });
+    return this.#repeated(
+      texts,
+      keys.map((key) => at.get(key)),
+    );
+  }
+
+  /** The texts at indexes, with `null` where there is none; those written more than once are counted again. */
+  #repeated(texts: readonly Text[], indexes: readonly (number | undefined)[]): Text[] {
+    const all = indexes.map((index) => (index === undefined ? "null" : (texts[index] as Text)));
+    this.#spend(Math.max(0, lengthOf(all) - lengthOf(texts)));
+    return all;
   }
 
   /** Rows as JSON texts, of several types if the rows are of an interface. */
@@ -386,7 +462,7 @@ export class Execution {
     const { typeName } = type;
     if (!typeName) return this.#objects(type, sets, nodes, layout);
     const at = typeName.columns.map((column) => layout.get(column) as number);
-    const texts: Text[] = [];
+    const texts: Text[] = nodes.map(() => "null");
     for (const own of type.objects) {
       const indexes = [...nodes.keys()].filter((index) => {
         const row = (nodes[index] as Node).value as Value[];
@@ -435,17 +511,19 @@ export class Execution {
     const part = { columns, order: window.order, limit: window.size + 1, after: window.after };
     const { viewer } = this.#context;
     const wantsRows = !connection || connection.some(({ name }) => name !== "count");
+    const isFew = declared.areFew === true && shared !== undefined && type.rows !== undefined;
+    if (!isFew) this.#take(arms.length * COST_OF_LIST);
     const found = !wantsRows
       ? arms.map(() => [])
-      : declared.areFew && shared && type.rows
+      : isFew
         ? await fewRowsOfParents(
-            this.#reader,
+            this.#rows,
             rowsOf,
             { keys: arms.map(({ key }) => key as Value), query: shared },
             part,
             viewer,
           )
-        : await rowsOfParents(this.#reader, rowsOf, arms, part, viewer);
+        : await rowsOfParents(this.#rows, rowsOf, arms, part, viewer);
     const pages = found.map((rows) => pageOf(rows, window));
     const firstOf = new Map<number, Path | undefined>();
     for (const [index, at] of parents.at.entries()) {
@@ -459,23 +537,25 @@ export class Execution {
             declared.shape === "list" ? { before: firstOf.get(at), at: index } : firstOf.get(at),
         })),
       );
-      const texts = await this.#rowObjects(of, sets, children.flat(), columns);
-      const own = regrouped(texts, children);
-      const written = own.map((some) => {
+      const rows = children.flat();
+      const all = await this.#rowObjects(of, sets, rows, columns);
+      const paths = rows.map(({ path }) => path);
+      const texts = declared.shape === "list" ? this.#required(all, field, paths) : all;
+      const written = regrouped(texts, children).map((some) => {
         if (declared.shape === "first") return some[0] ?? "null";
         return some.includes(REFUSED) ? REFUSED : `[${some.join(",")}]`;
       });
-      const ref = typeRef(declared.type);
-      return parents.at.map((at) => {
-        const text = written[at] as Text;
-        return text === REFUSED && !ref.isRequired ? "null" : text;
-      });
+      const own = this.#repeated(written, parents.at);
+      if (typeRef(declared.type).isRequired) {
+        return this.#required(own, field, pathsOf(nodes, field));
+      }
+      return own.map(nullable);
     }
     const counts = connection.some(({ name }) => name === "count")
-      ? await countsOfParents(this.#reader, rowsOf, arms, viewer)
+      ? await countsOfParents(this.#rows, rowsOf, arms, viewer)
       : [];
     const written = await this.#connections(of, connection, pages, counts, columns, firstOf);
-    return parents.at.map((at) => written[at] as Text);
+    return this.#repeated(written, parents.at);
   }
 
   /** The fields of a connection, with the selections that each makes on its rows. */
@@ -577,10 +657,10 @@ export class Execution {
   /** Merges the fields of selections that apply to a type, by their names in the answer. */
   #collect(type: RuntimeType, sets: readonly SelectionSetNode[]): Selected[] {
     const found = new Map<string, { key: string; name: string; nodes: FieldNode[] }>();
-    const visited = new Set<string>();
+    const visited = new Set<object>();
     const visit = (set: SelectionSetNode): void => {
       for (const selection of set.selections) {
-        if (!this.#isIncluded(selection)) continue;
+        if (!isIncluded(selection, this.#document)) continue;
         if (selection.kind === Kind.FIELD) {
           const name = selection.name.value;
           const key = selection.alias?.value ?? name;
@@ -589,59 +669,38 @@ export class Execution {
           else found.set(key, { key, name, nodes: [selection] });
           continue;
         }
-        let fragment: FragmentDefinitionNode | typeof selection = selection;
-        if (selection.kind === Kind.FRAGMENT_SPREAD) {
-          const name = selection.name.value;
-          if (visited.has(name)) continue;
-          visited.add(name);
-          fragment = this.#document.fragments.get(name) as FragmentDefinitionNode;
-        }
-        const { typeCondition, selectionSet } = fragment as FragmentDefinitionNode;
-        if (!typeCondition || type.names.has(typeCondition.name.value)) visit(selectionSet);
+        const fragment = fragmentOf(selection, this.#document);
+        if (visited.has(fragment)) continue;
+        visited.add(fragment);
+        const condition = fragment.typeCondition?.name.value;
+        if (condition === undefined || type.names.has(condition)) visit(fragment.selectionSet);
       }
     };
     for (const set of sets) visit(set);
     return [...found.values()];
   }
 
-  #isIncluded(node: Parameters<typeof getDirectiveValues>[1]): boolean {
-    if (!node.directives || node.directives.length === 0) return true;
-    const { variables } = this.#document;
-    const skip = getDirectiveValues(GraphQLSkipDirective, node, variables);
-    if (skip?.["if"] === true) return false;
-    return getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] !== false;
-  }
-
-  /** Counts what a field writes. */
-  #spent(texts: Text[]): Text[] {
-    for (const text of texts) if (text !== REFUSED) this.#charactersLeft -= text.length;
-    if (this.#charactersLeft < 0) throw new TooMuch();
-    return texts;
-  }
-
-  #required(
-    texts: readonly string[],
-    { name }: RuntimeType,
-    field: Selected,
-    nodes: readonly Node[],
-  ): Text[] {
+  /** The texts of a field that must not be null. */
+  #required(texts: readonly Text[], field: Selected, paths: readonly (Path | undefined)[]): Text[] {
     return texts.map((text, index) => {
       if (text !== "null") return text;
-      const path = { before: nodes[index]?.path, at: field.key };
-      this.#report(nullInRequired({ ...field, name: `${name}.${field.name}` }), field, path);
+      const problem = `Cannot return null for non-nullable field ${field.name}.`;
+      this.#report(new GraphError(problem), field, [paths[index]]);
       return REFUSED;
     });
   }
 
-  /** Adds an error to the answer. Failures that are not the client's end the request. */
-  #report(error: unknown, { nodes }: Selected, path: Path | undefined): void {
+  /** Adds an error to the answer, for each place. Failures that are not the client's end the request. */
+  #report(error: unknown, { nodes }: Selected, places: readonly (Path | undefined)[]): void {
     const isKnown =
       error instanceof GraphError || error instanceof GraphQLError || error instanceof ApiError;
     if (!isKnown || (error instanceof ApiError && error.status >= 500)) throw error;
-    const steps: (string | number)[] = [];
-    for (let step = path; step; step = step.before) steps.unshift(step.at);
     const message = error instanceof ApiError ? messageOf(error) : error.message;
-    this.errors.push(new GraphQLError(message, { nodes, path: steps }));
+    for (const place of places.slice(0, MAX_ERRORS - this.errors.length)) {
+      const path: (string | number)[] = [];
+      for (let step = place; step; step = step.before) path.unshift(step.at);
+      this.errors.push(new GraphQLError(message, { nodes, path }));
+    }
   }
 }
 
@@ -655,9 +714,14 @@ const NO_ARGS: Values<Args> = {};
 
 const nullable = (text: Text): string => (text === REFUSED ? "null" : text);
 
-function nullInRequired({ name }: Selected): GraphError {
-  return new GraphError(`Cannot return null for non-nullable field ${name}.`);
+function lengthOf(texts: readonly Text[]): number {
+  let length = 0;
+  for (const text of texts) if (text !== REFUSED) length += text.length;
+  return length;
 }
+
+const pathsOf = (nodes: readonly Node[], { key }: Selected): Path[] =>
+  nodes.map(({ path }) => ({ before: path, at: key }));
 
 function setsOf(nodes: readonly FieldNode[]): SelectionSetNode[] {
   return nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []));
@@ -682,18 +746,27 @@ const layoutOf = (columns: readonly string[]): Layout =>
   new Map(columns.map((column, index) => [column, index]));
 
 /** Explicit nulls count as not sent. */
-function withoutNulls(args: Record<string, unknown>): Values<Args> {
+function withoutNulls(args: object): Values<Args> {
   const sent = Object.entries(args).filter(([, value]) => value !== null);
-  return Object.fromEntries(
-    sent.map(([name, value]) => [
-      name,
-      isObject(value) ? withoutNulls(value as Record<string, unknown>) : value,
-    ]),
-  );
+  return Object.fromEntries(sent.map(([name, value]) => [name, cleaned(value)]));
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
+function cleaned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cleaned);
+  return typeof value === "object" && value !== null ? withoutNulls(value) : value;
+}
+
+/** @throws GraphError for lists of more than {@link MAX_VALUES} values, and texts that a database can't have */
+function requireUsable(values: object): void {
+  if (Array.isArray(values) && values.length > MAX_VALUES) {
+    throw new GraphError(`A list of an argument has more than ${MAX_VALUES} values`);
+  }
+  for (const value of Object.values(values)) {
+    if (typeof value === "object" && value !== null) requireUsable(value);
+    else if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
+      throw new GraphError("A text of an argument is not valid Unicode, or has a null character");
+    }
+  }
 }
 
 /** The parents of children: those with the same key share their children. */

@@ -4,17 +4,21 @@ import { personalToken } from "../auth/authenticators/personal.ts";
 import { readingSession } from "../auth/authenticators/session.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
-import { WHOLE_LIST } from "../core/http/parameters.ts";
+import { PARAMETER_LIMITS, parseJson, WHOLE_LIST } from "../core/http/parameters.ts";
 import * as param from "../core/input.ts";
 import { RawReply, type Resource, routes } from "../core/resource.ts";
 import type { Operation, RequestContext } from "./answer.ts";
 import type { Face } from "./declare.ts";
 import { messagesOf } from "./errors.ts";
 
+/** Where GraphQL is. */
+const ENDPOINT = "/api/graphql";
+
 /** GraphQL, without its resource. */
 export const GRAPHQL: Omit<Mount, "resources"> = {
   name: "GraphQL",
-  base: "/api/graphql",
+  base: "",
+  owns: (path) => path === ENDPOINT || path.startsWith(`${ENDPOINT}/`),
   authenticators: [personalToken, accessToken, hostSignIn, readingSession],
   allowsOrigins: true,
   showsRuntime: true,
@@ -46,13 +50,16 @@ function reply(
   );
 }
 
-const operation = {
-  query: param.optional(param.json()),
-  variables: param.optional(param.json()),
-  operationName: param.optional(param.json()),
+const input = {
+  query: param.optional(param.json("the document, a text")),
+  variables: param.optional(param.json("an object, or its JSON text")),
+  operationName: param.optional(
+    param.json("which operation of the document, if there are several"),
+  ),
+  [WHOLE_LIST]: param.optional(
+    param.json("several operations: a body that is an array of objects with these attributes"),
+  ),
 };
-
-const input = { ...operation, [WHOLE_LIST]: param.optional(param.json()) };
 
 /**
  * The endpoint: one operation, or a list of them, by GET or POST. `graphql` and the types of all resources are loaded
@@ -86,8 +93,8 @@ export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Reso
     name: "GraphQL",
     migrations: [],
     routes: [
-      get("", { summary: "Answer a query", ...spec }),
-      query("", { summary: "Answer queries and make changes", ...spec }),
+      get(ENDPOINT, { summary: "Answer a query", ...spec }),
+      query(ENDPOINT, { summary: "Answer queries and make changes", ...spec }),
     ],
   };
 }
@@ -112,14 +119,16 @@ function operationOf(sent: unknown): Operation {
 function variablesOf(sent: unknown): Record<string, unknown> {
   if (sent === undefined || sent === null || sent === "") return {};
   const read = typeof sent === "string" ? parsed(sent) : sent;
-  if (typeof read === "object" && !Array.isArray(read))
-    return (read ?? {}) as Record<string, unknown>;
+  if (read === null) return {};
+  if (typeof read === "object" && !Array.isArray(read)) return read as Record<string, unknown>;
   throw new ApiError(422, { message: "Invalid variables: a JSON object is expected" });
 }
 
 function parsed(text: string): unknown {
+  if (text.trim() === "null") return null;
   try {
-    return JSON.parse(text);
+    const { [WHOLE_LIST]: list, ...named } = parseJson(text, PARAMETER_LIMITS);
+    return list ?? named;
   } catch {
     return undefined;
   }

@@ -1,27 +1,31 @@
 import type { Viewer } from "../core/access/visibility.ts";
 import { all, type Condition } from "../store/conditions.ts";
 import { placeholders } from "../store/placeholders.ts";
-import type { Reader, Value } from "../store/port.ts";
+import type { Value } from "../store/port.ts";
 import { orderSql } from "./cursor.ts";
 import type { ChildQuery, Order, RowType } from "./declare.ts";
 
 /** Where a type's rows come from, and who may see them. */
 type Rows = Pick<RowType, "from" | "key" | "visible">;
 
-/** A database that reads no more than a document may: rows, and characters of texts. */
-export interface BoundedReader {
-  readonly db: Reader;
-  /** Runs a statement and counts what it gives. @throws GraphError beyond the limits */
-  rows(sql: string, values: readonly Value[]): Promise<Value[][]>;
-}
+/**
+ * Runs a statement for each list of values, and counts what it gives.
+ *
+ * @throws TooMuch beyond what a document may read
+ */
+export type RowReader = (
+  sql: string,
+  lists: readonly (readonly Value[])[],
+) => Promise<readonly Value[][][]>;
 
-/** Maximum keys, or parents, of one statement. */
+/** Maximum keys of one statement. */
 const MAX_KEYS = 500;
+/** Maximum parents whose rows are read together. */
 const MAX_PARENTS = 50;
 
 /** The rows with these keys that the viewer may see, by key, which is their first column. */
 export async function rowsByKey(
-  reader: BoundedReader,
+  read: RowReader,
   { from, key, visible }: Rows,
   columns: readonly string[],
   keys: readonly Value[],
@@ -34,10 +38,8 @@ export async function rowsByKey(
       { sql: `${key} in (${among.sql})`, values: among.values },
       visible?.(viewer),
     ]);
-    const rows = await reader.rows(
-      `select ${columns.join(", ")} from ${from} where ${where.sql}`,
-      where.values,
-    );
+    const sql = `select ${columns.join(", ")} from ${from} where ${where.sql}`;
+    const [rows = []] = await read(sql, [where.values]);
     for (const row of rows) found.set(row[0] as Value, row);
   }
   return found;
@@ -58,38 +60,36 @@ export interface Part {
   readonly after: Condition | undefined;
 }
 
-/**
- * The first rows of each parent, in order: one statement for up to fifty parents. Their columns are followed by those
- * of the order.
- */
-export async function rowsOfParents(
-  reader: BoundedReader,
+/** The first rows of each parent, in order. Their columns are followed by those of the order. */
+export function rowsOfParents(
+  read: RowReader,
   type: Rows,
   arms: readonly Arm[],
   part: Part,
   viewer: Viewer,
 ): Promise<Value[][][]> {
+  return forEach(
+    read,
+    arms.map((arm) => selectOf(type, arm, part, viewer)),
+  );
+}
+
+/** The rows of selects: those with the same text are one statement, which is prepared once. */
+async function forEach(read: RowReader, selects: readonly Condition[]): Promise<Value[][][]> {
   const found: Value[][][] = [];
-  for (let start = 0; start < arms.length; start += MAX_PARENTS) {
-    const some = arms.slice(start, start + MAX_PARENTS);
-    const [only] = some;
-    if (some.length === 1 && only) {
-      const { sql, values } = selectOf(type, only, part, viewer);
-      found.push(await reader.rows(sql, values));
-      continue;
+  const byText = new Map<string, number[]>();
+  for (const [index, { sql }] of selects.entries()) {
+    const indexes = byText.get(sql);
+    if (indexes) indexes.push(index);
+    else byText.set(sql, [index]);
+  }
+  for (const [sql, indexes] of byText) {
+    for (let start = 0; start < indexes.length; start += MAX_PARENTS) {
+      const some = indexes.slice(start, start + MAX_PARENTS);
+      const lists = some.map((index) => (selects[index] as Condition).values);
+      const rows = await read(sql, lists);
+      for (const [at, index] of some.entries()) found[index] = rows[at] as Value[][];
     }
-    const selects = some.map((arm, index) => selectOf(type, arm, part, viewer, index));
-    const sql = selects.map((select, index) => `select * from (${select.sql}) as t${index}`);
-    // The first column is the parent's number, the last ones are those of the order.
-    const ordinals = part.order.map(
-      ({ descending }, index) =>
-        `${part.columns.length + 2 + index} ${descending ? "desc" : "asc"}`,
-    );
-    const rows = await reader.rows(
-      `${sql.join(" union all ")} order by 1, ${ordinals.join(", ")}`,
-      selects.flatMap(({ values }) => values),
-    );
-    found.push(...byParent(rows, some.length));
   }
   return found;
 }
@@ -100,7 +100,7 @@ export async function rowsOfParents(
  * @param query its `parent` must be set
  */
 export async function fewRowsOfParents(
-  reader: BoundedReader,
+  read: RowReader,
   type: Rows,
   { keys, query }: { keys: readonly Value[]; query: ChildQuery },
   part: Part,
@@ -118,12 +118,12 @@ export async function fewRowsOfParents(
       part.after,
     ]);
     const columns = [...part.columns, ...part.order.map(({ sql }) => sql)];
-    const rows = await reader.rows(
+    const [rows = []] = await read(
       `select * from (select ${parent} as parent_key, ${columns.join(", ")},
          row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
-       where row_in_parent <= ${part.limit} order by parent_key, row_in_parent`,
-      wanted.values,
+       where row_in_parent <= ? order by parent_key, row_in_parent`,
+      [[...wanted.values, part.limit]],
     );
     const byKey = new Map<Value, Value[][]>(some.map((key) => [key, []]));
     for (const [key, ...row] of rows) {
@@ -137,27 +137,17 @@ export async function fewRowsOfParents(
 
 /** How many rows each parent has. */
 export async function countsOfParents(
-  reader: BoundedReader,
+  read: RowReader,
   type: Rows,
   arms: readonly Arm[],
   viewer: Viewer,
 ): Promise<number[]> {
-  const counts: number[] = [];
-  for (let start = 0; start < arms.length; start += MAX_PARENTS) {
-    const some = arms.slice(start, start + MAX_PARENTS).map(({ key, query }, index) => {
-      const { sql, values } = wantedBy(type, key, query, viewer);
-      return {
-        sql: `select ${index}, count(*) from ${type.from} ${query.join ?? ""} where ${sql}`,
-        values,
-      };
-    });
-    const rows = await reader.rows(
-      `${some.map(({ sql }) => sql).join(" union all ")} order by 1`,
-      some.flatMap(({ values }) => values),
-    );
-    counts.push(...rows.map(([, count]) => count as number));
-  }
-  return counts;
+  const selects = arms.map(({ key, query }) => {
+    const { sql, values } = wantedBy(type, key, query, viewer);
+    return { sql: `select count(*) from ${type.from} ${query.join ?? ""} where ${sql}`, values };
+  });
+  const found = await forEach(read, selects);
+  return found.map(([row]) => row?.[0] as number);
 }
 
 function wantedBy(
@@ -173,26 +163,17 @@ function wantedBy(
   ]);
 }
 
-/** @param number the parent's number, as the first column; none for a single parent */
 function selectOf(
   type: Rows,
   { key, query }: Arm,
   { columns, order, limit, after }: Part,
   viewer: Viewer,
-  number?: number,
 ): Condition {
   const wanted = all([wantedBy(type, key, query, viewer), after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
   return {
-    sql: `select ${number === undefined ? "" : `${number}, `}${selected} from ${type.from} ${query.join ?? ""}
-      where ${wanted.sql} order by ${orderSql(order)} limit ${limit}`,
-    values: wanted.values,
+    sql: `select ${selected} from ${type.from} ${query.join ?? ""}
+      where ${wanted.sql} order by ${orderSql(order)} limit ?`,
+    values: [...wanted.values, limit],
   };
-}
-
-/** Rows by the parent's number in their first column, without it. */
-function byParent(rows: readonly Value[][], parents: number): Value[][][] {
-  const found: Value[][][] = Array.from({ length: parents }, () => []);
-  for (const [number, ...row] of rows) found[number as number]?.push(row);
-  return found;
 }

@@ -81,6 +81,11 @@ class MeasuredReader implements Reader {
     return ended(this.#timesOf(sql), started, this.#reader.slice(sql, values, most));
   }
 
+  each(sql: string, lists: readonly (readonly Value[])[], most: number) {
+    const started = performance.now();
+    return ended(this.#timesOf(sql), started, this.#reader.each(sql, lists, most));
+  }
+
   one<Row extends object>(
     sql: string,
     values?: readonly Value[],

@@ -20,6 +20,16 @@ export interface Reader {
   /** The first rows of {@link rows}: at least one, and no more once their texts have reached `most` characters. */
   slice(sql: string, values: readonly Value[], most: number): Awaitable<Slice>;
   /**
+   * The rows of a statement for each of several lists of values: prepared once, and sent together.
+   *
+   * @param most for all of them together, as in {@link slice}
+   */
+  each(
+    sql: string,
+    lists: readonly (readonly Value[])[],
+    most: number,
+  ): Awaitable<readonly Slice[]>;
+  /**
    * The first row as an object, which must not be changed, or `undefined`. Small rows may come from a cache, on SQLite
    * files and with {@link Store.reader}, until anybody commits anything.
    */

@@ -116,6 +116,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
     slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
+    each: (sql, lists, most) => read((statements) => statements.each(sql, lists, most)),
     one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
       (reader
         ? reader.one(sql, values)
@@ -165,6 +166,7 @@ function writing(statements: Statements, last: [string, readonly Value[]][]): Da
       statements.all(sql, values) as Row[],
     rows: (sql, values) => statements.rows(sql, values),
     slice: (sql, values, most) => statements.slice(sql, values, most),
+    each: (sql, lists, most) => statements.each(sql, lists, most),
     one: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.one(sql, values) as Row | undefined,
     run: (sql, values) => statements.run(sql, values),
@@ -340,6 +342,19 @@ class Statements {
         }
       }
       return { rows, more: false };
+    });
+  }
+
+  each(sql: string, lists: readonly (readonly Value[])[], most: number): Slice[] {
+    let left = most;
+    return lists.map((values) => {
+      const slice = this.slice(sql, values, left);
+      for (const row of slice.rows) {
+        for (const value of row) {
+          if (typeof value === "string" || value instanceof Uint8Array) left -= value.length;
+        }
+      }
+      return slice;
     });
   }
 

@@ -690,6 +690,10 @@ it("a list takes as many queries for many issues as for one", async () => {
         queries += 1;
         return store.slice(sql, values, most);
       },
+      each: (sql, lists, most) => {
+        queries += 1;
+        return store.each(sql, lists, most);
+      },
       one: (sql, values) => {
         queries += 1;
         return store.one(sql, values);

@@ -44,7 +44,10 @@ describe("health", () => {
   it("accesses the database only to report its readiness", async () => {
     const gone = () => Promise.reject(new Error("gone"));
     const failing = await createAppOn(
-      { ...app.store, reader: () => ({ rows: gone, slice: gone, all: gone, one: gone }) },
+      {
+        ...app.store,
+        reader: () => ({ rows: gone, slice: gone, each: gone, all: gone, one: gone }),
+      },
       { onError: () => undefined, background: false },
     );
     const ask = async (path: string) =>

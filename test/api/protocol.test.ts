@@ -1095,6 +1095,7 @@ describe("an internal error", () => {
       all: fail,
       rows: fail,
       slice: fail,
+      each: fail,
       one: fail,
       reader: () => broken,
       // For migrating, the only transaction.

@@ -169,6 +169,25 @@ describe("examples/fetch", () => {
   });
 });
 
+describe("examples/graphql", () => {
+  it.each([
+    ["Node", [process.execPath]],
+    ["Bun", bun],
+    ["Deno", deno],
+  ])("prints the result on %s", async (_, command) => {
+    if (!command) return;
+    const { line } = start("examples/graphql/script.mjs", {}, command);
+    expect(await line()).toBe("made acme/site#4");
+    const shown = [await line(), await line(), await line(), await line()];
+    expect(shown.sort()).toEqual([
+      "#1 Draw by Ada",
+      "#2 Build by Ada",
+      "#3 Test by Ada",
+      "#4 Ship by Ada",
+    ]);
+  });
+});
+
 describe("examples/in-a-test", () => {
   // vitest.config.ts includes its vitest half like any other test.
   it("passes with node:test", async () => {

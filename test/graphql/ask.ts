@@ -1,24 +1,44 @@
-import type { Person, TestApp } from "../helpers.ts";
+import type { Answer, CallOptions, TestApp } from "../helpers.ts";
 
-/** A GraphQL answer. */
-export interface Asked {
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-  data: any;
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-  errors: any[] | undefined;
+/** Where GraphQL is. */
+export const ENDPOINT = "/api/graphql";
+
+/** Sends an operation; `variables` and other members of the body as told. */
+export function post(
+  app: Pick<TestApp, "call">,
+  query: string,
+  { body = {}, ...options }: Omit<CallOptions, "json" | "body"> & { body?: object } = {},
+): Promise<Answer> {
+  return app.call(`POST ${ENDPOINT}`, { ...options, json: { query, ...body } });
 }
 
-/** Sends a GraphQL document. */
+/** The data of an operation's answer; it must have no errors. */
 export async function ask(
-  app: TestApp,
-  as: Person,
+  app: Pick<TestApp, "call">,
   query: string,
   variables: object = {},
-): Promise<Asked> {
-  const { status, text, json } = await app.call("POST /api/graphql", {
-    as,
-    json: { query, variables },
-  });
+  as: CallOptions["as"] = "owner",
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
+): Promise<any> {
+  const { json, text } = await post(app, query, { as, body: { variables } });
+  if (json?.errors || !json?.data) throw new Error(`${query}: ${text}`);
+  return json.data;
+}
+
+/** The messages of an answer's errors. */
+export function messagesOf({ json }: Answer): string[] {
+  return (json.errors ?? []).map(({ message }: { message: string }) => message);
+}
+
+/** The data and errors of an operation's answer. */
+export async function send(
+  app: Pick<TestApp, "call">,
+  as: CallOptions["as"],
+  query: string,
+  variables: object = {},
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
+): Promise<{ data: any; errors: any[] | undefined }> {
+  const { status, text, json } = await post(app, query, { ...(as && { as }), body: { variables } });
   if (status !== 200) throw new Error(`GraphQL answered ${status}: ${text}`);
   return { data: json.data, errors: json.errors };
 }

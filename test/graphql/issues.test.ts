@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
-import { ask, NOT_AVAILABLE } from "./ask.ts";
+import { NOT_AVAILABLE, send } from "./ask.ts";
 
 let app: TestApp;
 
@@ -43,14 +43,14 @@ const SITE = 'project(fullPath: "acme/site")';
 
 /** The titles of the site's issues that arguments select. */
 async function titles(args: string, as: "owner" | "guest" | "anonymous" = "owner") {
-  const { data, errors } = await ask(app, as, `{ ${SITE} { issues${args} { nodes { title } } } }`);
+  const { data, errors } = await send(app, as, `{ ${SITE} { issues${args} { nodes { title } } } }`);
   if (errors) return errors[0].message;
   return data.project.issues.nodes.map((node: { title: string }) => node.title.split(" ")[0]);
 }
 
 describe("an issue", () => {
   it("has the values that REST shows", async () => {
-    const { data, errors } = await ask(
+    const { data, errors } = await send(
       app,
       "owner",
       `{ ${SITE} { issue(iid: "1") { id iid title description state type confidential
@@ -97,7 +97,7 @@ describe("an issue", () => {
 
   it("is null for those who may not see it", async () => {
     const query = `{ ${SITE} { issue(iid: "3") { title } issues { count nodes { iid } } } }`;
-    const { data, errors } = await ask(app, "guest", query);
+    const { data, errors } = await send(app, "guest", query);
     expect(errors).toBeUndefined();
     expect(data.project.issue).toBeNull();
     expect(data.project.issues).toEqual({ count: 2, nodes: [{ iid: "2" }, { iid: "1" }] });
@@ -106,7 +106,7 @@ describe("an issue", () => {
   it("is found by its global id, which must be one of an issue", async () => {
     const { json } = await app.call("GET /projects/acme%2Fsite/issues/1", { as: "owner" });
     const byId = (id: string, as: "owner" | "stranger" = "owner") =>
-      ask(app, as, "query ($id: IssueID!) { issue(id: $id) { title } }", { id });
+      send(app, as, "query ($id: IssueID!) { issue(id: $id) { title } }", { id });
     expect((await byId(`gid://gitlab/Issue/${json.id}`)).data.issue.title).toBe("First");
     expect((await byId("gid://gitlab/Issue/9999")).data).toEqual({ issue: null });
     expect((await byId("gid://gitlab/Project/1")).errors?.[0].message).toContain(
@@ -193,7 +193,7 @@ describe("lists of issues", () => {
   });
 
   it("of a group leave out those of subgroups unless asked", async () => {
-    const { data } = await ask(
+    const { data } = await send(
       app,
       "owner",
       `{ group(fullPath: "acme") { own: issues { count nodes { iid } }
@@ -204,11 +204,11 @@ describe("lists of issues", () => {
   });
 
   it("of all projects need a filter", async () => {
-    const { errors } = await ask(app, "owner", "{ issues { nodes { iid } } }");
+    const { errors } = await send(app, "owner", "{ issues { nodes { iid } } }");
     expect(errors?.[0].message).toBe(
       "You must provide at least one filter argument for this query",
     );
-    const { data } = await ask(app, "anonymous", "{ issues(state: opened) { nodes { title } } }");
+    const { data } = await send(app, "anonymous", "{ issues(state: opened) { nodes { title } } }");
     expect(data.issues.nodes).toEqual([{ title: "First" }]);
   });
 
@@ -216,7 +216,7 @@ describe("lists of issues", () => {
     const page = async (after: string | null) => {
       const query = `query ($after: String) { ${SITE} { issues(first: 1, after: $after, sort: CREATED_ASC) {
         nodes { iid } pageInfo { hasNextPage hasPreviousPage endCursor } } } }`;
-      return (await ask(app, "owner", query, { after })).data.project.issues;
+      return (await send(app, "owner", query, { after })).data.project.issues;
     };
     const first = await page(null);
     expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
@@ -229,7 +229,7 @@ describe("lists of issues", () => {
 
   it("count by state", async () => {
     const counts = async (as: "owner" | "guest") =>
-      (await ask(app, as, `{ ${SITE} { issueStatusCounts { all opened closed } } }`)).data.project
+      (await send(app, as, `{ ${SITE} { issueStatusCounts { all opened closed } } }`)).data.project
         .issueStatusCounts;
     expect(await counts("owner")).toEqual({ all: 3, opened: 2, closed: 1 });
     expect(await counts("guest")).toEqual({ all: 2, opened: 1, closed: 1 });
@@ -243,7 +243,7 @@ describe("mutations", () => {
     as: "owner" | "guest" | "anonymous" = "owner",
   ) => {
     const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`;
-    const { data, errors } = await ask(
+    const { data, errors } = await send(
       app,
       as,
       `mutation ($input: ${type}) { ${name}(input: $input) { clientMutationId errors issue { iid title state
@@ -358,7 +358,7 @@ describe("mutations", () => {
   it("move an issue", async () => {
     const { changed } = await change("issueMove", { ...at, targetProjectPath: "acme/site" });
     expect(changed.issue.webUrl).toMatch(/\/acme\/site\/-\/issues\/4$/);
-    const { data } = await ask(
+    const { data } = await send(
       app,
       "owner",
       '{ project(fullPath: "acme/team/core") { issue(iid: "1") { state moved movedTo { iid } } } }',
@@ -367,7 +367,7 @@ describe("mutations", () => {
   });
 
   it("stay if a later one fails", async () => {
-    const { data, errors } = await ask(
+    const { data, errors } = await send(
       app,
       "owner",
       `mutation { one: createIssue(input: {projectPath: "acme/site", title: "Stays"}) { issue { title } }

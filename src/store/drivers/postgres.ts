@@ -324,6 +324,13 @@ function reading(send: Send): Reader {
     const { rows } = await send({ ...numbered(sql), values: [...values] });
     return rows as Row[];
   };
+  const cut = async (sql: string, values: readonly Value[], limited: pg.CustomTypesConfig) => {
+    const query = { ...numbered(sql), values: [...values], types: limited };
+    const result = await send({ ...query, rowMode: "array" });
+    const rows = result.rows as unknown as Value[][];
+    const at = rows.findIndex((row) => (row as unknown[]).includes(CUT));
+    return at < 0 ? { rows, more: false } : { rows: rows.slice(0, at), more: true };
+  };
   return {
     all,
     async one<Row extends object>(sql: string, values?: readonly Value[]) {
@@ -334,12 +341,10 @@ function reading(send: Send): Reader {
       const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
       return rows as unknown as Value[][];
     },
-    async slice(sql, values, most) {
-      const query = { ...numbered(sql), values: [...values], types: cuttingTypes(most) };
-      const result = await send({ ...query, rowMode: "array" });
-      const rows = result.rows as unknown as Value[][];
-      const cut = rows.findIndex((row) => (row as unknown[]).includes(CUT));
-      return cut < 0 ? { rows, more: false } : { rows: rows.slice(0, cut), more: true };
+    slice: (sql, values, most) => cut(sql, values, cuttingTypes(most)),
+    each: (sql, lists, most) => {
+      const limited = cuttingTypes(most);
+      return Promise.all(lists.map((values) => cut(sql, values, limited)));
     },
   };
 }
