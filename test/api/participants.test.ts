@@ -58,3 +58,18 @@ it("the participants of a confidential issue are those who can see it", async ()
   ]);
   expect((await app.call(`GET ${at}/participants`, { as: "guest" })).status).toBe(404);
 });
+
+it("the authors of internal notes are participants for those who can read them", async () => {
+  const json = { title: "Open" };
+  const { iid } = (await app.call(`POST ${SITE}/issues`, { as: "guest", json })).json;
+  const at = `${SITE}/issues/${iid}`;
+  const note = { body: "Between us", internal: true };
+  expect((await app.call(`POST ${at}/notes`, { as: "reporter", json: note })).status).toBe(201);
+  const names = async (as: Person) =>
+    (await app.call(`GET ${at}/participants`, { as })).json.map(
+      ({ username }: { username: string }) => username,
+    );
+  expect(await names("developer")).toEqual(["reporter", "guest"]);
+  expect(await names("guest")).toEqual(["guest"]);
+  expect(await names("anonymous")).toEqual(["guest"]);
+});

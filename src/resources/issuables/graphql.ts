@@ -185,7 +185,7 @@ export const searchIn = arg.about(
 export type CommonFilters = Partial<Values<typeof commonFilters>>;
 
 /** Numbers in a project, as texts. @throws GraphError for anything else */
-export function numbersOf(iids: readonly string[] | undefined): number[] | undefined {
+function numbersOf(iids: readonly string[] | undefined): number[] | undefined {
   return iids?.map((iid) => {
     if (!/^\d{1,15}$/.test(iid)) throw new GraphError(`"${iid.slice(0, 100)}" is not a valid iid`);
     return Number(iid);
@@ -287,7 +287,7 @@ export function titled(titles: readonly (string | null)[]): Condition {
 }
 
 /** The condition that a column is one of some texts, ignoring case. */
-export function isOneOf(column: string, texts: readonly string[]): Condition {
+function isOneOf(column: string, texts: readonly string[]): Condition {
   if (texts.length === 0) return { sql: "1 = 0", values: [] };
   const among = placeholders(texts.map((text) => text.toLowerCase()));
   return { sql: `lower(${column}) in (${among.sql})`, values: among.values };

@@ -194,7 +194,7 @@ const draftCondition = (draft: boolean | undefined): Condition | undefined => {
 };
 
 /** The condition under which a merge request belongs in a list. */
-export function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
+function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
   const common = commonFilter(MERGE_REQUEST, args, context);
   const { not } = args;
   const own: (Condition | undefined)[] = [
