@@ -106,7 +106,7 @@ export function participants(
       where v.id in (
         select author_id from ${table} where id = ?
         union select user_id from ${prefix}_assignees where ${column} = ?
-        union select author_id from notes where ${column} = ? and system = 0
+        union select nt.author_id from notes nt where nt.${column} = ? and nt.system = 0 and ${notes.sql}
         union select user_id from todos where ${column} = ?
           and action in ('mentioned', 'directly_addressed'))
       and v.state = 'active' and ${able.sql}`,
