@@ -22,6 +22,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   nu: ["users"],
   p: ["projects"],
   s: ["snippets"],
+  st: ["scim_tokens"],
+  su: ["scim_users"],
   t: ["tokens"],
   td: ["todos"],
   u: ["users"],

@@ -12,11 +12,20 @@ export interface Described extends Resource {
   mount: Mount;
 }
 
-/** The resources for programs; pages are for people. */
+/** The resources for programs; pages are for people. Paths outside the REST API are shown as a whole. */
 export const described: readonly Described[] = allMounts
   .filter(({ hasForms }) => !hasForms)
+  .map((mount) => (mount.name === "REST API" ? mount : withWholePaths(mount)))
   .flatMap((mount) => mount.resources.map((resource) => ({ ...resource, mount })))
   .filter(({ routes }) => routes.length > 0);
+
+function withWholePaths(mount: Mount): Mount {
+  const resources = mount.resources.map((resource) => ({
+    ...resource,
+    routes: resource.routes.map((route) => ({ ...route, path: mount.base + route.path })),
+  }));
+  return { ...mount, base: "", resources };
+}
 
 /** An attribute of a route: where it is sent and its possible values. */
 export interface Parameter {
@@ -75,7 +84,8 @@ function operationIdOf({ method, path }: Route): string {
 function parametersOf(route: Route): Parameter[] {
   const input = Object.entries(route.input ?? {});
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
-  const hasNoFields = ["GET", "DELETE"].includes(route.method) || takesRawBody(route);
+  const hasNoFields =
+    ["GET", "DELETE"].includes(route.method) || takesRawBody(route) || route.body === "object";
   const elsewhere = hasNoFields ? "query" : "body";
   const notes = new Map(input.map(([name, schema]) => [name, notesOf(schema)]));
   return [

@@ -67,6 +67,8 @@ export function openapi(of: readonly Described[] = described): Json {
   };
 }
 
+const JSON_TYPE = "application/json";
+
 const ERROR: Json = {
   type: "object",
   properties: {
@@ -116,6 +118,7 @@ function operation(
 ): Json {
   const { route, operationId, parameters, answers, takesTokens, status } = of;
   const { isList } = route;
+  const { contentType = JSON_TYPE } = resource.mount;
   const body = parameters.filter(({ location }) => location === "body");
   const references = answers.map(({ callers, presenter }, index) =>
     schemaOf(
@@ -141,12 +144,13 @@ function operation(
     ],
     ...(body.length > 0 ? { requestBody: requestBody(body) } : {}),
     ...(takesRawBody(route) ? { requestBody: RAW_BODY } : {}),
+    ...(route.body === "object" ? { requestBody: { content: { [contentType]: {} } } } : {}),
     responses: {
       [status]: {
         description: "Success.",
-        ...(schema ? { content: { "application/json": { schema } } } : {}),
+        ...(schema ? { content: { [contentType]: { schema } } } : {}),
       },
-      "4XX": { $ref: "#/components/responses/Error" },
+      ...(contentType === JSON_TYPE ? { "4XX": { $ref: "#/components/responses/Error" } } : {}),
     },
   };
 }

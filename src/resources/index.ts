@@ -15,6 +15,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
@@ -39,6 +40,7 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  scimResource,
   snippetResource,
   todoResource,
   impersonationTokenResource,

@@ -27,7 +27,7 @@ const ORDER = [
   ["core"],
   ["audit", "jobs"],
   ["auth"],
-  ["dependencies", "metrics"],
+  ["dependencies", "metrics", "scim"],
   ["resources"],
   ["notifications"],
   ["pages"],

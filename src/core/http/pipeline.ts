@@ -25,7 +25,7 @@ import type { Mount } from "./mount.ts";
 import { decodePath, type Parameters, parseQuery } from "./parameters.ts";
 import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
-import { readParameters, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
+import { readSent, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
 import { createMountRouter, wantsPage } from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
 import type { Turns } from "./turns.ts";
@@ -185,10 +185,12 @@ async function answerWith(
     ? new RawBody(incoming, route.maxBodyBytes ?? limits.bytes)
     : undefined;
   if (raw) exchange.body = raw;
-  const parameters =
+  const sent =
     isSafe(incoming) || raw
-      ? query
-      : await readParameters(endpoint, incoming, limits, identified?.caller !== undefined, upload);
+      ? undefined
+      : await readSent(endpoint, incoming, limits, identified?.caller !== undefined, upload);
+  const object = route.body === "object" ? sent : undefined;
+  const parameters = object ? query : Object.assign(query, sent);
   // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
@@ -213,7 +215,7 @@ async function answerWith(
     store,
     request: incoming,
     caller: caller as Caller,
-    body: bytes ?? raw?.chunks(),
+    body: object ?? bytes ?? raw?.chunks(),
     source: target,
     signIns,
     now,
@@ -235,7 +237,7 @@ async function answerWith(
     const context: Context<Attributes, Database> = {
       db,
       input,
-      body: bytes,
+      body: object ?? bytes,
       prepared,
       source: source as Source,
       caller,

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
-import { type BodyLimits, readBody, uncut } from "./body.ts";
+import { type BodyLimits, readBody, requireJson, uncut } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
-import { type Parameters, parseQuery } from "./parameters.ts";
+import type { Parameters } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
 /** The client's request id, if it sent a usable one, or a new one. */
@@ -35,13 +35,13 @@ export function identifiesFirst({ authenticators, hasForms }: Mount): boolean {
 }
 
 /**
- * Reads query and body.
+ * Reads the parameters of the body.
  *
  * @param isIdentified whether the caller is known already
  *
  * @throws ApiError 401 instead of a body's own error, if the route needs a caller and none is known yet
  */
-export async function readParameters(
+export async function readSent(
   { route, mount }: Endpoint,
   incoming: Incoming,
   limits: BodyLimits,
@@ -49,16 +49,13 @@ export async function readParameters(
   upload: Upload | undefined,
 ): Promise<Parameters> {
   const body = () => uncut(incoming.body());
-  const query = parseQuery(incoming.query, limits);
-  if (isIdentified) {
-    return Object.assign(query, await readBody({ ...incoming, body }, limits, upload));
-  }
-  const bytes = Math.min(limits.bytes, UNIDENTIFIED_BYTES);
+  const read = (bytes: number) => {
+    if (route.body === "object") requireJson(incoming);
+    return readBody({ ...incoming, body }, { ...limits, bytes }, upload);
+  };
+  if (isIdentified) return read(limits.bytes);
   try {
-    return Object.assign(
-      query,
-      await readBody({ ...incoming, body }, { ...limits, bytes }, upload),
-    );
+    return await read(Math.min(limits.bytes, UNIDENTIFIED_BYTES));
   } catch (error) {
     const needsNobody = !identifiesFirst(mount) || route.access === "anyone";
     if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;
