@@ -1,5 +1,5 @@
 import { type Leaf, type List, leavesOf, partOf, type Scalar, targetOf } from "./attributes.ts";
-import { quoted, refused } from "./errors.ts";
+import { quoted, refused, type ScimType } from "./errors.ts";
 
 const COMPARISONS = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"] as const;
 /** An operator of RFC 7644 §3.4.2.2 that compares with a value. */
@@ -97,7 +97,7 @@ export function parseFilteredPath(text: string): FilteredPath | undefined {
   const target = targetOf(text.slice(0, text.indexOf("[")).trim());
   if (target?.kind !== "list") return undefined;
   const parser = new Parser(tokensOf(text.slice(text.indexOf("["))));
-  const found = parser.elements(target);
+  const found = parser.elements(target, "invalidPath");
   parser.requireEnd();
   return { list: target, ...found };
 }
@@ -121,15 +121,14 @@ class Parser {
     return this.#joined("or", () => this.#joined("and", () => this.#single(list)));
   }
 
-  /** A filter in brackets, and what may follow them. */
-  elements(list: List): { filter: Filter; part: Leaf | undefined } {
+  /** A filter in brackets, and the sub-attribute that may follow them. @param scimType for one that does not exist */
+  elements(list: List, scimType: ScimType): { filter: Filter; part: Leaf | undefined } {
     const filter = this.#within("[", "]", list);
     const next = this.#tokens[this.#at];
     if (next?.kind !== "word" || !next.text.startsWith(".")) return { filter, part: undefined };
     this.#at += 1;
     const part = partOf(list, next.text.slice(1));
-    if (!part)
-      throw refused("invalidPath", `${list.name} has no sub-attribute ${quoted(next.text)}.`);
+    if (!part) throw refused(scimType, `${list.name} has no sub-attribute ${quoted(next.text)}.`);
     return { filter, part };
   }
 
@@ -173,7 +172,7 @@ class Parser {
     const target = targetOf(path);
     if (!target) throw invalid(`there is no attribute ${quoted(path)}`);
     if (target.kind === "list" && this.#tokens[this.#at]?.kind === "[") {
-      const { filter, part } = this.elements(target);
+      const { filter, part } = this.elements(target, "invalidFilter");
       const more =
         part &&
         (this.#isPresent() ? ({ kind: "assigned", leaf: part } as const) : this.#compared(part));
