@@ -34,6 +34,7 @@ const LISTED_BY: Readonly<Record<string, readonly string[]>> = {
   Project: ["project"],
   Namespace: ["group", "user"],
   Token: ["token"],
+  "SCIM token": ["scim"],
   Application: ["app"],
 };
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";

@@ -169,6 +169,25 @@ describe("examples/fetch", () => {
   });
 });
 
+describe("examples/scim", () => {
+  it.each([
+    ["Node", [process.execPath]],
+    ["Bun", bun],
+    ["Deno", deno],
+  ])("provisions and deprovisions a person on %s", async (_, command) => {
+    if (!command) return;
+    const example = start("examples/scim/provider.mjs", {}, command);
+    const lines = [];
+    for (let at = 0; at < 4; at += 1) lines.push(await example.line());
+    expect(lines).toEqual([
+      "200 0 found",
+      "201 Ada Lovelace is a developer",
+      "200 Countess 0 members",
+      "204",
+    ]);
+  });
+});
+
 describe("examples/in-a-test", () => {
   // vitest.config.ts includes its vitest half like any other test.
   it("passes with node:test", async () => {

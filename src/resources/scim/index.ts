@@ -10,7 +10,7 @@ import { dayOf } from "../../core/time.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { secretField } from "../tokens/json.ts";
 import * as changes from "./changes.ts";
-import { scimUrl } from "./mount.ts";
+import { scimPath } from "./mount.ts";
 import * as scim from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -28,7 +28,7 @@ const tokenFields = {
   created_at: field.instant("st.created_at"),
   last_used_at: field.instant("st.last_used_at"),
   expires_at: field.date("st.expires_at"),
-  scim_url: field.url("n.full_path", (path) => scimUrl("", path)),
+  scim_url: field.url("n.full_path", scimPath),
 };
 const token = presenter(tokenFields);
 const createdToken = presenter({ ...tokenFields, token: secretField });

@@ -10,9 +10,9 @@ export const SCIM_TYPE = "application/scim+json";
 /** The beginning of all SCIM paths. */
 export const SCIM_BASE = "/api/scim/v2";
 
-/** The address of a group's SCIM API. @param base the public address of the server */
-export function scimUrl(base: string, groupPath: string): string {
-  return `${base}${SCIM_BASE}/groups/${groupPath}`;
+/** The path of a group's SCIM API, below the server's address. */
+export function scimPath(groupPath: string): string {
+  return `${SCIM_BASE}/groups/${groupPath}`;
 }
 
 /** Identity providers, which manage the people of a group (RFC 7644). */

@@ -22,7 +22,7 @@ import { patched } from "../../scim/patch.ts";
 import { named, readUser, replaced } from "../../scim/values.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as changes from "./changes.ts";
-import { SCIM_TYPE, scimUrl } from "./mount.ts";
+import { SCIM_TYPE, scimPath } from "./mount.ts";
 import * as scim from "./queries.ts";
 
 /** Users of a page, if none or more are asked for. */
@@ -58,7 +58,7 @@ function tokenOf({ by }: Caller): Extract<Proof, { kind: "scim" }> {
   return by;
 }
 
-const urlOf = ({ view, caller }: Asking) => scimUrl(view.base, tokenOf(caller).groupPath);
+const urlOf = ({ view, caller }: Asking) => view.base + scimPath(tokenOf(caller).groupPath);
 
 function changeOf({ db, caller, now, viewer, request }: Changing): changes.ScimChange {
   const { groupId, groupPath, accessLevel } = tokenOf(caller);
