@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestApp } from "../helpers.ts";
+import { engine, type TestApp } from "../helpers.ts";
 import { baseOf, ENTERPRISE, filtered, type Provider, type ScimUser, scimApp } from "./_scim.ts";
 
 let app: TestApp & Provider;
@@ -473,3 +473,41 @@ it("the address of a list may be any that names the group", async () => {
   const { status } = await app.call(`GET ${baseOf("ACME")}/Users?count=1`, { headers });
   expect(status).toBe(200);
 });
+
+// SQLite says how it will find the rows.
+it.runIf(engine === "sqlite")(
+  "an equality filter on any attribute uses an index of that attribute",
+  async () => {
+    const { json } = await app.ask("GET /Schemas");
+    interface Attribute {
+      name: string;
+      type: string;
+      multiValued: boolean;
+      subAttributes?: Attribute[];
+    }
+    const paths = (attributes: Attribute[], before: string): string[] =>
+      attributes.flatMap(({ name, type, subAttributes }) =>
+        subAttributes
+          ? paths(subAttributes, `${before}${name}.`)
+          : type === "boolean" || name === "type"
+            ? []
+            : [before + name],
+      );
+    const all = json.Resources.flatMap((schema: { id: string; attributes: Attribute[] }) =>
+      paths(schema.attributes, schema.id === ENTERPRISE ? `${ENTERPRISE}:` : ""),
+    );
+    expect(all.length).toBeGreaterThan(30);
+    for (const path of ["id", "externalId", ...all]) {
+      app.statements.length = 0;
+      await app.ask(`GET /Users?${filtered(`${path} eq "x"`)}`);
+      const sql = app.statements.find((text) => text.includes("from scim_users s")) as string;
+      const values = Array.from(sql.matchAll(/\?/g), () => "x");
+      const plan = await app.store.rows(`explain query plan ${sql}`, values);
+      const steps = plan.map((step) => String(step[3]));
+      const scans = steps.filter((step) =>
+        /namespace_id=\?( AND attribute=\?)?\)|^SCAN/.test(step),
+      );
+      expect([path, scans]).toEqual([path, []]);
+    }
+  },
+);
