@@ -1,4 +1,6 @@
 // Derives a route's documentation from the route.
+import { personalToken } from "../../src/auth/authenticators/personal.ts";
+import { scimToken } from "../../src/auth/authenticators/scim.ts";
 import type { Caller } from "../../src/core/access/caller.ts";
 import type { Mount } from "../../src/core/http/mount.ts";
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
@@ -49,8 +51,10 @@ export interface Documented {
   scopes: readonly string[];
   status: number;
   answers: Answer[];
-  /** Whether callers authenticate with the API's tokens; else the route handles that itself. */
+  /** Whether callers authenticate with the API's tokens. */
   takesTokens: boolean;
+  /** Whether callers authenticate with SCIM tokens. Without either, the route handles that itself. */
+  takesScimTokens: boolean;
 }
 
 const ID: AttributeNotes = {
@@ -70,7 +74,8 @@ export function documented({ mount }: Described, route: Route): Documented {
     scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
     status: route.status ?? (route.isReading ? 200 : STATUS[route.method]),
     answers: answersOf(route),
-    takesTokens: mount.authenticators.length > 0,
+    takesTokens: mount.authenticators.includes(personalToken),
+    takesScimTokens: mount.authenticators.includes(scimToken),
   };
 }
 

@@ -116,7 +116,7 @@ function operation(
   of: Documented,
   schemaOf: (presenter: Presenter, operationId: string) => Json,
 ): Json {
-  const { route, operationId, parameters, answers, takesTokens, status } = of;
+  const { route, operationId, parameters, answers, takesTokens, takesScimTokens, status } = of;
   const { isList } = route;
   const { contentType = JSON_TYPE } = resource.mount;
   const body = parameters.filter(({ location }) => location === "body");
@@ -129,7 +129,10 @@ function operation(
   if (route.examples) references.push(exampleSchema(route.examples));
   const item = references.length > 1 ? { anyOf: references } : references[0];
   const schema = isList ? { type: "array", items: item } : item;
-  const signedIn = takesTokens ? [{ privateToken: [] }, { bearer: [] }] : [];
+  const signedIn = [
+    ...(takesTokens ? [{ privateToken: [] }] : []),
+    ...(takesTokens || takesScimTokens ? [{ bearer: [] }] : []),
+  ];
   return {
     operationId,
     tags: [resource.name],

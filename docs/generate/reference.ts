@@ -80,8 +80,9 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
 /** Who may call, with which tokens, in which tier and in which projects. */
-export function rights({ route, scopes, takesTokens }: Documented): string {
+export function rights({ route, scopes, takesTokens, takesScimTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
+  if (takesScimTokens) return `Identity providers with a SCIM token of the group. Tier: ${tier}.`;
   const { source } = route;
   const needed =
     typeof role === "string"

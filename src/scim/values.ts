@@ -118,7 +118,7 @@ export function setElements(
 }
 
 /** Sets a simple attribute; without a value it is removed. */
-export function setScalar(attributes: Attributes, leaf: Leaf, value: Scalar | undefined): void {
+function setScalar(attributes: Attributes, leaf: Leaf, value: Scalar | undefined): void {
   if (value === undefined) attributes.delete(leaf.key);
   else attributes.set(leaf.key, value);
 }
