@@ -34,6 +34,7 @@ const LISTED_BY: Readonly<Record<string, readonly string[]>> = {
   Project: ["project"],
   Namespace: ["group", "user"],
   Token: ["token"],
+  "SCIM token": ["scim"],
   Application: ["app"],
 };
 const OTHER_DATABASE = "choose another with --db (or PM_DB)";
@@ -113,7 +114,8 @@ function endingOfRefusal(error: ApiError): Ending {
     const lists = (LISTED_BY[record] ?? []).map((noun) => `\`${command(`${noun} list`)}\``);
     const all = lists.length > 1 ? "show them all" : "shows them all";
     const hint = lists.length > 0 ? `: ${lists.join(" and ")} ${all}` : "";
-    return { line: `there is no such ${record.toLowerCase()}${hint}`, code: 1 };
+    const kind = /^[A-Z]{2}/.test(record) ? record : record.toLowerCase();
+    return { line: `there is no such ${kind}${hint}`, code: 1 };
   }
   const message = messageOf(error).replace(/^403 Forbidden - /, "");
   if (status === 400) return { line: `${message}: correct it and try again`, code: 2 };

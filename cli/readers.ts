@@ -18,6 +18,22 @@ export function readAge(text: string): string {
   return text;
 }
 
+/** Reads a day as `YYYY-MM-DD`. */
+export function readDay(text: string): string {
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  // 2026-02-30 would become a day in March.
+  if (!day || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text)) {
+    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD.");
+  }
+  return text;
+}
+
+/** Reads the id of a record. */
+export function readId(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("It must be a number.");
+  return Number(text);
+}
+
 /** Creates a reader of numbers within bounds. */
 export function readNumber(minimum: number, maximum: number) {
   return (text: string): number => {

@@ -8,6 +8,7 @@ export type { TaskRecord, WorkerRecord } from "./admin/jobs.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";
 export type { ProjectRecord } from "./admin/projects.ts";
 export type { Purged, PurgeOptions } from "./admin/retention.ts";
+export type { ScimTokenRecord } from "./admin/scim.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, createApp } from "./app.ts";

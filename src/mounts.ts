@@ -15,6 +15,8 @@ import { WEB } from "./pages/mount.ts";
 import { resources } from "./resources/index.ts";
 import { healthResource } from "./resources/meta/index.ts";
 import { API } from "./resources/mount.ts";
+import { SCIM } from "./resources/scim/mount.ts";
+import { scimUserResource } from "./resources/scim/users.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
 /** Which optional pages and OAuth flows are enabled, and where metrics come from. */
@@ -52,6 +54,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
     { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
     { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
+    { ...SCIM, resources: [scimUserResource] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },

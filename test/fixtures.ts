@@ -1,6 +1,7 @@
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
+import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, type TestApp } from "./helpers.ts";
 
@@ -289,6 +290,25 @@ const FIXTURES: Record<string, Fixture> = {
         ]),
       ),
     ),
+  },
+  "SCIM tokens and identities": {
+    create: async (app, count) => {
+      for (let at = 0; at < count; at += 1) {
+        const provider = await providerOf(app);
+        await provider.add({ userName: `scim${at}@example.com` });
+      }
+    },
+    params: {
+      scim_token_id: listed("/groups/:group/scim_tokens"),
+      uid: listed("/groups/:group/scim/identities"),
+    },
+  },
+  SCIM: {
+    params: {
+      group_path: async (_, fill) => decodeURIComponent(fill(":group")),
+      "ResourceTypes name": always("User"),
+      "Schemas name": always(USER),
+    },
   },
   Events: {
     project: (count) => ({

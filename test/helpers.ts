@@ -338,7 +338,7 @@ export async function call(
   const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
   const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.startsWith("application/json");
+  const isJson = /^application\/(scim\+)?json/.test(response.headers.get("content-type") ?? "");
   return {
     status: response.status,
     headers: response.headers,

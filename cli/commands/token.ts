@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { APPLICATION_SCOPES, SCOPES } from "../../src/core/scopes.ts";
 import type { Scope, TokenRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { command } from "../hints.ts";
-import { readDuration } from "../readers.ts";
+import { readDay, readDuration, readId } from "../readers.ts";
 import { type Columns, complete, JSON_OPTION, type JsonOptions, print, printList } from "../ui.ts";
 
 const SCOPE_NAMES = SCOPES.join(", ");
@@ -216,18 +216,4 @@ function readScopes(list: string): Scope[] {
     );
   }
   return scopes as Scope[];
-}
-
-function readDay(text: string): string {
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
-  // 2026-02-30 would become a day in March.
-  if (!day || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text)) {
-    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD.");
-  }
-  return text;
-}
-
-function readId(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("It must be a number.");
-  return Number(text);
 }

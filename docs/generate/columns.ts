@@ -24,6 +24,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   rb: ["users"],
   re: ["resource_label_events", "resource_milestone_events", "resource_state_events"],
   s: ["snippets"],
+  st: ["scim_tokens"],
+  su: ["scim_users"],
   t: ["tokens"],
   td: ["todos"],
   u: ["users"],

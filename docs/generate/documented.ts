@@ -1,4 +1,6 @@
 // Derives a route's documentation from the route.
+import { personalToken } from "../../src/auth/authenticators/personal.ts";
+import { scimToken } from "../../src/auth/authenticators/scim.ts";
 import type { Caller } from "../../src/core/access/caller.ts";
 import type { Mount } from "../../src/core/http/mount.ts";
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
@@ -12,11 +14,20 @@ export interface Described extends Resource {
   mount: Mount;
 }
 
-/** The resources for programs; pages are for people. */
+/** The resources for programs; pages are for people. Paths outside the REST API are shown as a whole. */
 export const described: readonly Described[] = allMounts
   .filter(({ hasForms }) => !hasForms)
+  .map((mount) => (mount.name === "REST API" ? mount : withWholePaths(mount)))
   .flatMap((mount) => mount.resources.map((resource) => ({ ...resource, mount })))
   .filter(({ routes }) => routes.length > 0);
+
+function withWholePaths(mount: Mount): Mount {
+  const resources = mount.resources.map((resource) => ({
+    ...resource,
+    routes: resource.routes.map((route) => ({ ...route, path: mount.base + route.path })),
+  }));
+  return { ...mount, base: "", resources };
+}
 
 /** An attribute of a route: where it is sent and its possible values. */
 export interface Parameter {
@@ -40,8 +51,10 @@ export interface Documented {
   scopes: readonly string[];
   status: number;
   answers: Answer[];
-  /** Whether callers authenticate with the API's tokens; else the route handles that itself. */
+  /** Whether callers authenticate with the API's tokens. */
   takesTokens: boolean;
+  /** Whether callers authenticate with SCIM tokens. Without either, the route handles that itself. */
+  takesScimTokens: boolean;
 }
 
 const ID: AttributeNotes = {
@@ -61,7 +74,8 @@ export function documented({ mount }: Described, route: Route): Documented {
     scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
     status: route.status ?? (route.isReading ? 200 : STATUS[route.method]),
     answers: answersOf(route),
-    takesTokens: mount.authenticators.length > 0,
+    takesTokens: mount.authenticators.includes(personalToken),
+    takesScimTokens: mount.authenticators.includes(scimToken),
   };
 }
 
@@ -75,7 +89,8 @@ function operationIdOf({ method, path }: Route): string {
 function parametersOf(route: Route): Parameter[] {
   const input = Object.entries(route.input ?? {});
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
-  const hasNoFields = ["GET", "DELETE"].includes(route.method) || takesRawBody(route);
+  const hasNoFields =
+    ["GET", "DELETE"].includes(route.method) || takesRawBody(route) || route.body === "object";
   const elsewhere = hasNoFields ? "query" : "body";
   const notes = new Map(input.map(([name, schema]) => [name, notesOf(schema)]));
   return [

@@ -67,6 +67,8 @@ export function openapi(of: readonly Described[] = described): Json {
   };
 }
 
+const JSON_TYPE = "application/json";
+
 const ERROR: Json = {
   type: "object",
   properties: {
@@ -114,8 +116,9 @@ function operation(
   of: Documented,
   schemaOf: (presenter: Presenter, operationId: string) => Json,
 ): Json {
-  const { route, operationId, parameters, answers, takesTokens, status } = of;
+  const { route, operationId, parameters, answers, takesTokens, takesScimTokens, status } = of;
   const { isList } = route;
+  const { contentType = JSON_TYPE } = resource.mount;
   const body = parameters.filter(({ location }) => location === "body");
   const references = answers.map(({ callers, presenter }, index) =>
     schemaOf(
@@ -126,7 +129,10 @@ function operation(
   if (route.examples) references.push(exampleSchema(route.examples));
   const item = references.length > 1 ? { anyOf: references } : references[0];
   const schema = isList ? { type: "array", items: item } : item;
-  const signedIn = takesTokens ? [{ privateToken: [] }, { bearer: [] }] : [];
+  const signedIn = [
+    ...(takesTokens ? [{ privateToken: [] }] : []),
+    ...(takesTokens || takesScimTokens ? [{ bearer: [] }] : []),
+  ];
   return {
     operationId,
     tags: [resource.name],
@@ -141,12 +147,13 @@ function operation(
     ],
     ...(body.length > 0 ? { requestBody: requestBody(body) } : {}),
     ...(takesRawBody(route) ? { requestBody: RAW_BODY } : {}),
+    ...(route.body === "object" ? { requestBody: { content: { [contentType]: {} } } } : {}),
     responses: {
       [status]: {
         description: "Success.",
-        ...(schema ? { content: { "application/json": { schema } } } : {}),
+        ...(schema ? { content: { [contentType]: { schema } } } : {}),
       },
-      "4XX": { $ref: "#/components/responses/Error" },
+      ...(contentType === JSON_TYPE ? { "4XX": { $ref: "#/components/responses/Error" } } : {}),
     },
   };
 }

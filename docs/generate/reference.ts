@@ -21,8 +21,8 @@ export function reference(of: readonly Described[] = described): string {
     "",
     "# Reference",
     "",
-    "Paths are below `/api/v4`, except those that begin with `/-`, `/oauth` or `/.well-known`. Attributes are sent in",
-    "the query or, except with GET, as a JSON object, a form or multipart. `null` and, except for text, an empty value",
+    "Paths are below `/api/v4`, except those that begin with `/-`, `/api/scim`, `/oauth` or `/.well-known`. Attributes",
+    "are sent in the query or, except with GET, as a JSON object, a form or multipart. `null` and, except for text, an empty value",
     "count as not sent, or clear an attribute that can be cleared. Lists accept `page` and `per_page`, and answer with",
     "`Link` and the `X-` headers. `search` and `query` match texts that contain the words, in any case. Errors are",
     "described in [errors.md](errors.md). [openapi.json](openapi.json) is the machine-readable version.",
@@ -53,6 +53,7 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
     const most = route.maxBodyBytes ? ` of at most ${route.maxBodyBytes} bytes` : "";
     lines.push(`The body${most} may be of any type, and compressed with gzip.`, "");
   }
+  if (route.body === "object") lines.push("The body is a JSON object (RFC 7644).", "");
   const { examples } = route;
   if (examples) {
     lines.push(`Answers ${status} with, for example,`, "", "```json");
@@ -79,8 +80,9 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
 /** Who may call, with which tokens, in which tier and in which projects. */
-export function rights({ route, scopes, takesTokens }: Documented): string {
+export function rights({ route, scopes, takesTokens, takesScimTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
+  if (takesScimTokens) return `Identity providers with a SCIM token of the group. Tier: ${tier}.`;
   const { source } = route;
   const needed =
     typeof role === "string"

@@ -20,6 +20,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Milestones: "Milestones of groups and projects.",
   Notes: "Comments on issues, merge requests and snippets.",
   "Notification settings": "The events that the caller is notified of.",
+  SCIM: "The people of a group, for identity providers (RFC 7644).",
+  "SCIM tokens and identities": "Tokens of identity providers, and the accounts that they manage.",
   Projects: "Projects, stars and forks.",
   "Resource events": "When labels, milestones and states of issues and merge requests changed.",
   Snippets: "Texts of users and projects.",

@@ -9,6 +9,7 @@ import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
 import { type MemberAdmin, memberAdmin } from "./members.ts";
 import { type ProjectAdmin, projectAdmin } from "./projects.ts";
+import { type ScimAdmin, scimAdmin } from "./scim.ts";
 import { type SecretAdmin, secretAdmin } from "./secrets.ts";
 import { type TokenAdmin, tokenAdmin } from "./tokens.ts";
 import { type UserAdmin, userAdmin } from "./users.ts";
@@ -20,6 +21,7 @@ export interface Admin
     ProjectAdmin,
     MemberAdmin,
     TokenAdmin,
+    ScimAdmin,
     ApplicationAdmin,
     AuditAdmin,
     DependencyAdmin,
@@ -37,6 +39,7 @@ export function createAdmin(context: AdminContext): Admin {
     ...projectAdmin(context),
     ...memberAdmin(context),
     ...tokenAdmin(context),
+    ...scimAdmin(context),
     ...applicationAdmin(context),
     ...auditAdmin(context),
     ...dependencyAdmin(context),

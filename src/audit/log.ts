@@ -38,7 +38,14 @@ export type AuditAction =
   | "application authorized"
   | "application access revoked"
   | "reuse of a code detected"
-  | "reuse of a refresh token detected";
+  | "reuse of a refresh token detected"
+  | "SCIM token made"
+  | "SCIM token revoked"
+  | "SCIM user added"
+  | "SCIM user changed"
+  | "SCIM user deactivated"
+  | "SCIM user reactivated"
+  | "SCIM user removed";
 
 /** Who did something, and from where. */
 export interface Actor {

@@ -1,4 +1,4 @@
-import type { Person } from "../core/access/caller.ts";
+import type { Caller } from "../core/access/caller.ts";
 import { networkOf } from "../core/http/network.ts";
 import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
 import type { Store } from "../store/port.ts";
@@ -17,6 +17,9 @@ export interface RequestLimits {
   /** For one address, of anonymous requests. */
   address?: number | undefined;
 }
+
+/** The parts of a caller that say whose requests are counted. */
+type QuotaCaller = Pick<Caller, "id" | "sudoer" | "by">;
 
 /** What this process has reserved of a caller's limit. */
 interface Reservation {
@@ -44,7 +47,7 @@ export function limitRequests(store: Store, limits: RequestLimits) {
   };
 
   return async (
-    caller: (Person & { sudoer?: Person }) | undefined,
+    caller: QuotaCaller | undefined,
     ip: string,
     now: number,
   ): Promise<QuotaUsage | undefined> => {
@@ -76,13 +79,15 @@ export function limitRequests(store: Store, limits: RequestLimits) {
 
 function allowanceOf(
   { user, address }: RequestLimits,
-  caller: (Person & { sudoer?: Person }) | undefined,
+  caller: QuotaCaller | undefined,
   ip: string,
 ): Allowance | undefined {
   if (caller) {
     if (user === undefined) return undefined;
     const { id } = caller.sudoer ?? caller;
-    return { key: `requests of ${id}`, name: "authenticated_api", max: user, window: MINUTE };
+    // The tokens of a group have no user, but a limit together.
+    const whose = caller.by.kind === "scim" ? `group ${caller.by.groupId}` : id;
+    return { key: `requests of ${whose}`, name: "authenticated_api", max: user, window: MINUTE };
   }
   if (address === undefined || ip === "") return undefined;
   const key = `requests from ${networkOf(ip)}`;

@@ -7,9 +7,13 @@ export interface Secret {
   digest: string;
 }
 
-/** Creates the secret of a personal access token: a recognisable prefix and 160 random bits. */
-export function newSecret(): Secret {
-  const secret = `pmat-${randomBytes(20).toString("hex")}`;
+/**
+ * Creates the secret of a token: a recognisable prefix and 160 random bits.
+ *
+ * @param prefix default: that of personal access tokens
+ */
+export function newSecret(prefix = "pmat"): Secret {
+  const secret = `${prefix}-${randomBytes(20).toString("hex")}`;
   return { secret, digest: digestOf(secret) };
 }
 

@@ -14,6 +14,17 @@ const WINDOW = 10 * 60_000;
 /** The maximum number of tokens, and of addresses, kept in memory. */
 const MAX_REMEMBERED = 10_000;
 
+/** The tables of the tokens whose last use is recorded. */
+const TABLES = { personal: "tokens", scim: "scim_tokens" } as const;
+
+/** The use of a token, to be recorded. */
+interface Use {
+  table: (typeof TABLES)[keyof typeof TABLES];
+  id: number;
+  /** Epoch milliseconds. */
+  at: number;
+}
+
 /** Token usage with a background writer, to be closed at the end. */
 export interface RecordedUsage extends TokenUsage {
   /** Writes the uses not yet written. */
@@ -37,10 +48,10 @@ export function recordUsage(
   guesses: number | false,
   onError: (error: unknown) => void,
 ): RecordedUsage {
-  const unwritten = new Map<number, number>();
+  const unwritten = new Map<number | string, Use>();
   const unwrittenSessions = new Map<number, { id: number; ip: string; at: number }>();
   // Uses being written, which the records don't show yet.
-  const beingWritten = { tokens: new Set<number>(), sessions: new Set<number>() };
+  const beingWritten = { tokens: new Set<number | string>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
   const refused = new Map<string, QuotaUsage>();
   let timer: NodeJS.Timeout | undefined;
@@ -54,20 +65,20 @@ export function recordUsage(
     const seen = [...unwrittenSessions.values()];
     unwritten.clear();
     unwrittenSessions.clear();
-    for (const [id] of uses) beingWritten.tokens.add(id);
+    for (const [key] of uses) beingWritten.tokens.add(key);
     for (const { id } of seen) beingWritten.sessions.add(id);
     // Sorted, so that two processes can't deadlock.
-    uses.sort(([a], [b]) => a - b);
+    uses.sort(([, a], [, b]) => a.table.localeCompare(b.table) || a.id - b.id);
     seen.sort((a, b) => a.id - b.id);
     const written = store.transaction(
       async (db) => {
-        for (const [id, at] of uses) await setUsed(db, id, at);
+        for (const [, use] of uses) await setUsed(db, use);
         for (const session of seen) await sessions.setSeen(db, session, PRECISION);
       },
       { shared: true },
     );
     const ended = written.catch(onError).finally(() => {
-      for (const [id] of uses) beingWritten.tokens.delete(id);
+      for (const [key] of uses) beingWritten.tokens.delete(key);
       for (const { id } of seen) beingWritten.sessions.delete(id);
     });
     writing = Promise.all([writing, ended]).then(() => undefined);
@@ -89,10 +100,10 @@ export function recordUsage(
         if (addresses.size >= MAX_REMEMBERED) addresses.clear();
         addresses.set(key, ip);
       }
-      if (token.kind !== "personal" || unwritten.has(token.id)) return;
-      if (beingWritten.tokens.has(token.id)) return;
+      if (!("lastUsedAt" in token)) return;
+      if (unwritten.has(key) || beingWritten.tokens.has(key)) return;
       if (token.lastUsedAt !== null && now - token.lastUsedAt < PRECISION) return;
-      unwritten.set(token.id, now);
+      unwritten.set(key, { table: TABLES[token.kind], id: token.id, at: now });
       timer ??= setTimeout(write, DELAY).unref();
     },
     async unknownToken(ip, now) {
@@ -124,10 +135,10 @@ export function recordUsage(
   };
 }
 
-/** Stores when a personal token was used, unless the stored instant is precise enough. */
-async function setUsed(db: Database, tokenId: number, at: number): Promise<void> {
+/** Stores when a token was used, unless the stored instant is precise enough. */
+async function setUsed(db: Database, { table, id, at }: Use): Promise<void> {
   await db.run(
-    "update tokens set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)",
-    [at, tokenId, at - PRECISION],
+    `update ${table} set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)`,
+    [at, id, at - PRECISION],
   );
 }

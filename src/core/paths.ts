@@ -5,6 +5,11 @@ const SEGMENT = /^[a-z0-9_][a-z0-9_.-]*$/i;
 /** Words that can't be a first segment, since the API and its pages use them. */
 const RESERVED = ["-", "api", "oauth", "groups", "projects", "users", "uploads"];
 
+/** Whether no user and no group at the top can have this path. */
+export function isReserved(segment: string): boolean {
+  return RESERVED.includes(segment.toLowerCase());
+}
+
 /**
  * Checks one segment of the path of a user, group or project.
  *
@@ -22,7 +27,7 @@ export function requirePath(
       ],
     });
   }
-  if (top && RESERVED.includes(segment.toLowerCase())) {
+  if (top && isReserved(segment)) {
     throw invalid({ [attribute]: [`${segment} is a reserved name`] });
   }
 }

@@ -7,6 +7,7 @@ import type { Source } from "./access/source.ts";
 import type { Viewer } from "./access/visibility.ts";
 import type { View } from "./field.ts";
 import type { Bytes, Incoming } from "./http/incoming.ts";
+import type { Parameters } from "./http/parameters.ts";
 import type { UploadSpec } from "./http/upload.ts";
 import type { Attributes, Input } from "./input.ts";
 import type { KeysetPage, Page, RowPage } from "./pagination.ts";
@@ -29,8 +30,8 @@ export class Json {
  */
 export class RawReply {
   /**
-   * @param headers by lower-case name; with `content-type` if there is a body. Streamed bodies have no `etag` of
-   *   themselves.
+   * @param headers by lower-case name; with `content-type` if there is a body. Without an `etag`, a GET gets a digest
+   *   of its body, unless that is streamed.
    */
   constructor(
     readonly status: number,
@@ -55,10 +56,11 @@ export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | undefine
 export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
 
 /**
- * How a route takes its body: `"parsed"` into its attributes; as `"bytes"`; or as a `"stream"`, which never is in memory
- * as a whole. Bytes and streams may be of any type, and compressed with gzip.
+ * How a route takes its body: `"parsed"` into its attributes; as a JSON `"object"` apart from them, whose names and
+ * values the route reads itself; as `"bytes"`; or as a `"stream"`, which never is in memory as a whole. Bytes and streams
+ * may be of any type, and compressed with gzip.
  */
-type BodyKind = "parsed" | "bytes" | "stream";
+type BodyKind = "parsed" | "object" | "bytes" | "stream";
 
 /**
  * What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. A streamed body
@@ -70,12 +72,16 @@ export interface PrepareContext<
   S extends Source | undefined = Source | undefined,
 > {
   /**
-   * The body, if the route takes it as bytes or as a stream. A stream can be read once, and throws the client's errors
-   * (400, 413).
+   * The body, unless it was parsed into attributes. A stream can be read once, and throws the client's errors (400, 413).
    */
-  readonly body: { parsed: undefined; bytes: Uint8Array; stream: AsyncIterable<Uint8Array> }[B];
-  /** With such a body, the group or project the path begins with. The caller's role has been checked. */
-  readonly source: B extends "parsed" ? undefined : S;
+  readonly body: {
+    parsed: undefined;
+    object: Parameters;
+    bytes: Uint8Array;
+    stream: AsyncIterable<Uint8Array>;
+  }[B];
+  /** With a body of bytes, the group or project the path begins with. The caller's role has been checked. */
+  readonly source: B extends "bytes" | "stream" ? S : undefined;
   readonly store: Store;
   readonly request: RequestInfo;
   readonly caller: C;
@@ -122,8 +128,8 @@ export interface Context<
   readonly db: Db;
   /** Path, query and body attributes, read by the route's schemas. */
   readonly input: Input<A>;
-  /** The body, if the route takes it as bytes. */
-  readonly body: { parsed: undefined; bytes: Uint8Array; stream: undefined }[B];
+  /** The body, if the route takes it as an object or as bytes. */
+  readonly body: { parsed: undefined; object: Parameters; bytes: Uint8Array; stream: undefined }[B];
   /** What the route's `prepare` returned. */
   readonly prepared: P;
   /** The group or project the path begins with; the caller may read it. `undefined` on routes without a source. */

@@ -18,6 +18,7 @@ import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
+import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
@@ -46,6 +47,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   projectResource,
   resourceEventResource,
+  scimResource,
   snippetResource,
   timeTrackingResource,
   todoResource,

@@ -7,9 +7,11 @@ import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
 import { allMounts } from "../../src/mounts.ts";
 import { insertWithToken } from "../../src/oauth/grants.ts";
+import { SCIM_BASE } from "../../src/resources/scim/mount.ts";
 import { type Places, pathOf, placesIn } from "../fixtures.ts";
 import { type Answer, baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
+import { providerOf } from "./_scim.ts";
 import { routes } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
@@ -33,6 +35,8 @@ const sessions = { plain: {}, csrf: {} } as Record<
 >;
 /** CI job tokens by project and user name. */
 const jobs: Record<string, Record<string, string>> = {};
+/** A SCIM token from before the free tier. */
+let freeToken = "";
 const places: Record<"public" | "private", Places> = {} as Record<"public" | "private", Places>;
 
 beforeAll(async () => {
@@ -90,6 +94,9 @@ beforeAll(async () => {
   for (const { id, name } of await app.admin.listTokens()) {
     if (name === "revoked") await app.admin.revokeToken(id);
   }
+  const premium = await free.another({ tier: "premium" });
+  freeToken = (await providerOf(premium, "open")).token;
+  await premium.close();
   places.public = await placesIn(app, "open", "open/p");
   places.private = await placesIn(app, "closed", "closed/p");
 });
@@ -455,9 +462,45 @@ describe("callers", () => {
   });
 });
 
+describe("access to SCIM", () => {
+  const routesOfScim = allMounts
+    .filter(({ name }) => name === "SCIM")
+    .flatMap((mount) => mount.resources.flatMap((resource) => resource.routes));
+
+  it.each(named(routesOfScim))("%s is open to a token of its group only", async (_, route) => {
+    const own = await providerOf(app, "open");
+    const other = await providerOf(app, "closed");
+    // Nobody has this id, and the bodies say nothing.
+    const path = route.path
+      .replace(":group_path*", "open")
+      .replace(":uid", "4711")
+      .replace(/:\w+/g, "none");
+    const request = `${route.method} ${SCIM_BASE}${path}`;
+    const json = route.method === "GET" ? {} : { json: {} };
+    const ask = (headers: Record<string, string>, on = app) =>
+      on.call(request, { headers, ...json });
+    const allowed = await ask({ authorization: `Bearer ${own.token}` });
+    expect([200, 400, 404, 501]).toContain(allowed.status);
+    const strangers = [
+      {},
+      { "private-token": own.token },
+      { authorization: `Bearer ${other.token}` },
+    ];
+    for (const { headers } of Object.values(WAYS)) strangers.push(headers("admin", places.public));
+    for (const headers of [...strangers, { authorization: "Bearer token-of-admin" }]) {
+      expect([headers, (await ask(headers)).status]).toEqual([headers, 401]);
+    }
+    const { status } = await ask({ authorization: `Bearer ${freeToken}` }, free);
+    expect(status).toBe(403);
+  });
+});
+
+/** Mounts with tests of their own. */
+const isOwn = new Set(["REST API", "SCIM"]);
+
 describe("access to the other mounts", () => {
   const others = allMounts
-    .filter(({ name, authenticators }) => name !== "REST API" && authenticators.length > 0)
+    .filter(({ name, authenticators }) => authenticators.length > 0 && !isOwn.has(name))
     .flatMap((mount) =>
       mount.resources
         .flatMap((resource) => resource.routes)

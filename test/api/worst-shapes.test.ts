@@ -4,6 +4,7 @@ import { createAppOn } from "../../src/app.ts";
 import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { allMounts, allResources } from "../../src/mounts.ts";
+import { SCIM_BASE } from "../../src/resources/scim/mount.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import {
@@ -19,6 +20,7 @@ import {
 import { toys } from "../toy/index.ts";
 import { type UndoingStore, undoing } from "../undoing.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
+import { providerOf } from "./_scim.ts";
 import { routes } from "./routes.ts";
 
 const MIB = 1024 * 1024;
@@ -80,12 +82,19 @@ const pages: readonly Route[] = allMounts
   .flatMap(({ resources }) => resources)
   .flatMap((resource) => resource.routes);
 
+const ofScim: readonly Route[] = allMounts
+  .filter(({ name }) => name === "SCIM")
+  .flatMap(({ resources }) => resources)
+  .flatMap((resource) => resource.routes);
+
 let database: TestDatabase;
 let store: UndoingStore;
 let app: Pick<TestApp, "admin" | "call" | "close" | "fetch">;
 let places: Places;
 /** A signed-in visitor, who has an application and has begun to set up a second factor. */
 let signedIn: Visitor;
+/** The SCIM token of a group. */
+let scimToken: string;
 /** A visitor whose password was accepted, and who has not yet sent the second factor. */
 let halfSignedIn: Visitor;
 /** Values that forms and addresses of pages need to be read to the end, whatever else is sent. */
@@ -115,6 +124,7 @@ beforeAll(async () => {
       (await app.call(`POST /projects/acme%2Fsite/${path}`, { as: "admin", json })).status,
     ).toBe(201);
   }
+  scimToken = (await providerOf(app)).token;
   await visitPages();
   store.undoes = true;
 });
@@ -184,6 +194,11 @@ async function requireQuick(request: string, options: CallOptions): Promise<numb
 
 function send(route: Route, sent: Record<string, unknown>): Promise<number> {
   if (pages.includes(route)) return sendToPage(route, { form: formOf({ ...ofPages, ...sent }) });
+  if (ofScim.includes(route)) {
+    const request = `${route.method} ${SCIM_BASE}${pathOf(route, places)}?${formOf(sent)}`;
+    const headers = { authorization: `Bearer ${scimToken}` };
+    return requireQuick(request, route.body === "object" ? { headers, json: sent } : { headers });
+  }
   const path = `${route.method} ${pathOf(route, places)}`;
   const { upload } = route;
   if (route.method === "GET" || route.method === "DELETE") {
@@ -203,6 +218,7 @@ const isPassword = (name: string) => /password$/.test(name);
 
 /** See {@link ROOM}. */
 function roomOf(route: Route): number {
+  if (ofScim.includes(route)) return ROOM.GET;
   if (!pages.includes(route)) return Number.POSITIVE_INFINITY;
   return route.method === "POST" ? ROOM.POST : ROOM.GET;
 }

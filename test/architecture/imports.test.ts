@@ -27,7 +27,7 @@ const ORDER = [
   ["core"],
   ["audit", "jobs"],
   ["auth"],
-  ["dependencies", "metrics", "graphql"],
+  ["dependencies", "metrics", "graphql", "scim"],
   ["resources"],
   ["notifications"],
   ["pages"],

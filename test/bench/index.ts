@@ -11,6 +11,7 @@ import { MANY, type Where, withEvents } from "./events.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
+import { PEOPLE_OPERATIONS, withPeople } from "./people.ts";
 import {
   freePort,
   pinDriver,
@@ -57,6 +58,7 @@ try {
     ? [
         ...(await compare(operations.filter(wanted), callerId, copy)),
         ...(await compareEvents(EVENT_OPERATIONS.filter(wanted), where)),
+        ...(await comparePeople(wanted, where)),
       ]
     : [];
   const footprint = parts.includes("start")
@@ -119,6 +121,17 @@ async function compareEvents(
   const callerId = await idOfCaller(app);
   await app.close();
   return compare(operations, callerId, () => file);
+}
+
+/** The same comparison for an identity provider. */
+async function comparePeople(
+  wanted: (operation: Operation) => boolean,
+  where: Where,
+): Promise<Figures["rates"]> {
+  if (!PEOPLE_OPERATIONS.some(wanted)) return [];
+  const { file, authorization } = await withPeople(where);
+  const operations = PEOPLE_OPERATIONS.map((one) => ({ ...one, authorization }));
+  return compare(operations, "1", () => file);
 }
 
 /** Latency of reads while people sign in. */

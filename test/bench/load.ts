@@ -17,13 +17,14 @@ export interface Rate {
 }
 
 function requestOf(operation: Operation) {
-  const { method, path, token, body } = operation;
+  const { method, base = "/api/v4", path, token, authorization, body } = operation;
   return {
     method,
-    path: `/api/v4${path}`,
+    path: base + path,
     headers: {
       ...HEADERS,
       ...(token !== undefined && { "private-token": token }),
+      ...(authorization !== undefined && { authorization }),
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     body,

@@ -9,10 +9,14 @@ export const HEADERS = { host: "pm.test", "private-token": CALLER.token };
 export interface Operation {
   name: string;
   method: "GET" | "POST";
-  /** The path below `/api/v4`. */
+  /** The path below {@link base}. */
   path: string;
+  /** Default `/api/v4`. */
+  base?: string;
   /** Used instead of the caller's token in {@link HEADERS}. */
   token?: string;
+  /** The `Authorization` header, instead of a token. */
+  authorization?: string;
   /** JSON in which `[<id>]` gets a different text for each request. */
   body?: string;
   /** The minimum acceptable share of the bare server's rate. */

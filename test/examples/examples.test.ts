@@ -201,3 +201,22 @@ describe("examples/in-a-test", () => {
     expect(stdout).toMatch(/^# fail 0$/m);
   });
 });
+
+describe("examples/scim", () => {
+  it.each([
+    ["Node", [process.execPath]],
+    ["Bun", bun],
+    ["Deno", deno],
+  ])("provisions and deprovisions a person on %s", async (_, command) => {
+    if (!command) return;
+    const example = start("examples/scim/provider.mjs", {}, command);
+    const lines = [];
+    for (let at = 0; at < 4; at += 1) lines.push(await example.line());
+    expect(lines).toEqual([
+      "200 0 found",
+      "201 Ada Lovelace is a developer",
+      "200 Countess 0 members",
+      "204",
+    ]);
+  });
+});

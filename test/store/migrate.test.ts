@@ -82,6 +82,7 @@ const FROZEN: Record<string, string> = {
   "20261122-84-project-boards": "7106f5146ee01486df3df12a876bfd14edd40e8f3e8c496be4c12afd4c849aa2",
   "20261122-84-relative-positions":
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
+  "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

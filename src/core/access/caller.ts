@@ -34,6 +34,16 @@ export type Proof =
       readonly projectPath: string;
     }
   | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
+  | {
+      /** An identity provider, which is no user: its id is 0. */
+      readonly kind: "scim";
+      readonly id: number;
+      /** The only group the token is valid for. */
+      readonly groupId: number;
+      readonly groupPath: string;
+      /** The access level of the people it adds. */
+      readonly accessLevel: number;
+    }
   | { readonly kind: "host" };
 
 /**

@@ -5,9 +5,9 @@ import type { Route } from "../resource.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** A used token. For personal ones the time of the last use is recorded. */
+/** A used token. For personal and SCIM tokens the time of the last use is recorded. */
 type UsedToken =
-  | { readonly kind: "personal"; readonly id: number; readonly lastUsedAt: number | null }
+  | { readonly kind: "personal" | "scim"; readonly id: number; readonly lastUsedAt: number | null }
   | { readonly kind: "job" | "oauth"; readonly id: number };
 
 /** A used session. */
@@ -62,6 +62,8 @@ export interface CredentialRequest {
   /** The parameters of the query and, once it is read, of the body. */
   readonly parameters: Parameters;
   readonly route: Pick<Route, "jobTokens">;
+  /** The values of the path's parameters, percent-encoded. */
+  readonly params: Readonly<Record<string, string>>;
   /** Whether the mount has checked that no other site's page sent the request. */
   readonly isVerified: boolean;
 }
@@ -80,6 +82,7 @@ export interface Authenticator {
    * The owner of a credential; `undefined` if this authenticator does not know it.
    *
    * @param now epoch milliseconds
+   * @param params the values of the path's parameters, percent-encoded
    * @throws ApiError 401 for a revoked or expired credential, 403 for a blocked user
    */
   callerOf(
@@ -88,6 +91,7 @@ export interface Authenticator {
     incoming: Pick<Incoming, "ip" | "host">,
     now: number,
     settings: AuthSettings,
+    params: CredentialRequest["params"],
   ): Awaitable<Caller | undefined>;
 }
 
@@ -136,12 +140,12 @@ export async function findCaller(
   now: number,
   settings: AuthSettings,
 ): Promise<Caller | undefined> {
-  const { incoming } = request;
+  const { incoming, params } = request;
   let unknown: string | undefined;
   for (const authenticator of authenticators) {
     const credential = authenticator.credential(request, settings);
     if (credential === undefined || (unknown ?? credential) !== credential) continue;
-    const caller = await authenticator.callerOf(credential, db, incoming, now, settings);
+    const caller = await authenticator.callerOf(credential, db, incoming, now, settings, params);
     if (caller) return caller;
     if (authenticator.refusesUnknown) unknown = credential;
   }

@@ -57,8 +57,8 @@ export async function identify(
 ): Promise<Identified | undefined> {
   const { route, mount } = endpoint;
   if (!identifiesFirst(mount)) return undefined;
-  const { incoming } = exchange;
-  const request = { incoming, parameters: query, route, isVerified: false };
+  const { incoming, params } = exchange;
+  const request = { incoming, params, parameters: query, route, isVerified: false };
   const credentials = credentialsOf(mount.authenticators, request, settings);
   const caller = await find(settings, settings.store.reader(), endpoint, request, now);
   const found = { caller, credentials };
@@ -91,14 +91,15 @@ export async function authorizeCaller(
   identified?: Identified,
 ): Promise<Caller | undefined> {
   const { route, mount } = endpoint;
-  const request = { incoming: exchange.incoming, parameters, route, isVerified: false };
+  const { incoming, params } = exchange;
+  const request = { incoming, params, parameters, route, isVerified: false };
   const caller = mount.hasForms
     ? await findVisitor(settings, db, endpoint, exchange, request, now)
     : identified && hasSameCredentials(settings, endpoint, request, identified)
       ? identified.caller
       : await find(settings, db, endpoint, request, now);
   const acting = mount.impersonation
-    ? await mount.impersonation.actAs(db, caller, exchange.incoming, parameters)
+    ? await mount.impersonation.actAs(db, caller, incoming, parameters)
     : caller;
   exchange.caller = acting;
   if (settings.limitRequests) await countRequest(settings, endpoint, exchange, acting, now);

@@ -40,7 +40,7 @@ export async function readBody(
 ): Promise<Parameters> {
   if (incoming.parsedBody !== undefined) return fromParsed(incoming.parsedBody, limits);
   const type = incoming.header("content-type") ?? "";
-  const essence = (type.split(";", 1)[0] as string).trim().toLowerCase();
+  const essence = essenceOf(type);
   const isMultipart = essence === "multipart/form-data";
   const declared = Number(incoming.header("content-length"));
   if (declared > limits.bytes && !(upload && isMultipart)) throw tooLarge();
@@ -51,9 +51,21 @@ export async function readBody(
   const bytes = await readAll(body, limits.bytes);
   if (bytes.length === 0) return emptyParameters();
   const text = decodeUtf8(bytes);
-  if (essence === "application/json" || essence.endsWith("+json")) return parseJson(text, limits);
+  if (isJson(essence)) return parseJson(text, limits);
   if (essence === "application/x-www-form-urlencoded") return parseQuery(text, limits);
   throw unsupportedMediaType(essence);
+}
+
+/** A content type without its parameters. */
+const essenceOf = (type: string) => (type.split(";", 1)[0] as string).trim().toLowerCase();
+
+const isJson = (essence: string) => essence === "application/json" || essence.endsWith("+json");
+
+/** Refuses a body that is declared to be of another type than JSON. @throws ApiError 415 */
+export function requireJson({ header, parsedBody }: Incoming): void {
+  const type = header("content-type");
+  if (type === undefined || parsedBody !== undefined || isJson(essenceOf(type))) return;
+  throw unsupportedMediaType(essenceOf(type));
 }
 
 async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {

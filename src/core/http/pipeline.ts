@@ -35,7 +35,7 @@ import type { Mount } from "./mount.ts";
 import { decodePath, emptyParameters, type Parameters, parseQuery } from "./parameters.ts";
 import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
-import { readParameters, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
+import { readSent, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
 import { createMountRouter, wantsPage } from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
 import type { Turns } from "./turns.ts";
@@ -195,10 +195,12 @@ async function answerWith(
     ? new RawBody(incoming, route.maxBodyBytes ?? limits.bytes)
     : undefined;
   if (raw) exchange.body = raw;
-  const parameters =
+  const sent =
     isSafe(incoming) || raw
-      ? query
-      : await readParameters(endpoint, incoming, limits, identified?.caller !== undefined, upload);
+      ? undefined
+      : await readSent(endpoint, incoming, limits, identified?.caller !== undefined, upload);
+  const object = route.body === "object" ? sent : undefined;
+  const parameters = object ? query : Object.assign(query, sent);
   // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
   for (const name of Object.keys(exchange.params)) {
     parameters[name] = decodePath(exchange.params[name] as string);
@@ -213,7 +215,10 @@ async function answerWith(
     now,
     identified,
   );
-  const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, raw);
+  const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, {
+    raw,
+    object,
+  });
   const { presenter, view, page, run } = performance;
   const rest = async (left: Page): Promise<Result> => {
     const turn = turns.begin(incoming.ip);
@@ -255,7 +260,7 @@ async function prepare(
   caller: Caller | undefined,
   parameters: Parameters,
   now: number,
-  raw?: RawBody,
+  { raw, object }: { raw?: RawBody | undefined; object?: Parameters | undefined } = {},
 ): Promise<Performance> {
   const { route, beside } = endpoint;
   const { incoming } = exchange;
@@ -270,7 +275,7 @@ async function prepare(
     store,
     request: incoming,
     caller: caller as Caller,
-    body: bytes ?? raw?.chunks(),
+    body: object ?? bytes ?? raw?.chunks(),
     source: target,
     signIns,
     now,
@@ -292,7 +297,7 @@ async function prepare(
     const context: Context<Attributes, Database> = {
       db,
       input,
-      body: bytes,
+      body: object ?? bytes,
       prepared,
       source: source as Source,
       caller,

@@ -140,7 +140,7 @@ export function finish(
 
   if (isSafe(incoming) && reply.status === 200 && reply.body !== null) {
     if (!isStreamed(reply.body) && headers["cache-control"] !== "no-store") {
-      headers["etag"] = `W/"${digest("sha1", reply.body)}"`;
+      headers["etag"] ??= `W/"${digest("sha1", reply.body)}"`;
     }
     const etag = headers["etag"];
     if (etag !== undefined && matches(incoming.header("if-none-match"), etag)) {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
-import { type BodyLimits, readBody, uncut } from "./body.ts";
+import { type BodyLimits, readBody, requireJson, uncut } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
-import { type Parameters, parseQuery, requireNames } from "./parameters.ts";
+import { type Parameters, requireNames } from "./parameters.ts";
 import type { Upload } from "./upload.ts";
 
 /** The client's request id, if it sent a usable one, or a new one. */
@@ -35,30 +35,29 @@ export function identifiesFirst({ authenticators, hasForms }: Mount): boolean {
 }
 
 /**
- * Reads query and body.
+ * Reads the parameters of the body.
  *
  * @param isIdentified whether the caller is known already
  *
  * @throws ApiError 401 instead of a body's own error, if the route needs a caller and none is known yet
  */
-export async function readParameters(
+export async function readSent(
   { route, mount }: Endpoint,
   incoming: Incoming,
   limits: BodyLimits,
   isIdentified: boolean,
   upload: Upload | undefined,
 ): Promise<Parameters> {
-  const query = parseQuery(incoming.query, limits);
-  const read = async (own: BodyLimits) => {
+  const read = async (bytes: number) => {
+    if (route.body === "object") requireJson(incoming);
     const body = () => uncut(incoming.body());
-    const sent = await readBody({ ...incoming, body }, own, upload);
+    const sent = await readBody({ ...incoming, body }, { ...limits, bytes }, upload);
     requireNames(sent, route.input);
-    return Object.assign(query, sent);
+    return sent;
   };
-  if (isIdentified) return read(limits);
-  const bytes = Math.min(limits.bytes, UNIDENTIFIED_BYTES);
+  if (isIdentified) return read(limits.bytes);
   try {
-    return await read({ ...limits, bytes });
+    return await read(Math.min(limits.bytes, UNIDENTIFIED_BYTES));
   } catch (error) {
     const needsNobody = !identifiesFirst(mount) || route.access === "anyone";
     if (needsNobody || !(error instanceof ApiError) || error.status >= 500) throw error;

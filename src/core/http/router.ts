@@ -183,8 +183,17 @@ function fixedSegment(pattern: string, at: number): string | undefined {
   return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
-/** Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id. */
+/**
+ * Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id, and more fixed segments
+ * after a parameter with slashes before fewer.
+ */
 function byPrecedence(a: string, b: string): number {
+  const fixed = (path: string) =>
+    path
+      .split("*")
+      .at(1)
+      ?.match(/\/[^:]/g)?.length ?? 0;
+  if (fixed(a) !== fixed(b)) return fixed(b) - fixed(a);
   const rank = (path: string) => path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~");
   return rank(a) < rank(b) ? -1 : 1;
 }

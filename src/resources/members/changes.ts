@@ -85,6 +85,26 @@ export async function removeMember(change: MemberChange, found: members.Member):
   await logChange(change, "member removed", found.user_id, found.access_level);
 }
 
+/**
+ * Ends all memberships of a user in a group and everything below it.
+ *
+ * @throws ApiError 409 if a group would be left without an owner, own or inherited
+ */
+export async function removeFromGroup(change: MemberChange, userId: number): Promise<void> {
+  const { db, source, now, today } = change;
+  if (await members.isLastOwnerBelow(db, source.id, userId, today)) {
+    throw conflict("The last owner of a group cannot be removed.");
+  }
+  for (const removed of await members.removeBelow(db, source.id, userId)) {
+    const { access_level, project_id, full_path } = removed;
+    if (project_id !== null) {
+      events.record(db, { project_id, author_id: userId, action: "left" }, now);
+    }
+    const target = `${full_path} (${roleOf(access_level) ?? access_level})`;
+    await audit.log(change, "member removed", { userId, target });
+  }
+}
+
 /** Levels must be known, and projects have no owners of their own. */
 function requireLevel(source: Source, accessLevel: number): void {
   if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {

@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -158,8 +158,8 @@ export async function remove(db: Database, memberId: number): Promise<void> {
   await db.run("delete from members where id = ?", [memberId]);
 }
 
-/** A membership that has expired. */
-export interface ExpiredMember {
+/** A membership that was deleted. */
+export interface RemovedMember {
   user_id: number;
   access_level: number;
   /** The project; `null` for a membership of a group. */
@@ -168,19 +168,63 @@ export interface ExpiredMember {
   full_path: string;
 }
 
+const REMOVED = `user_id, access_level, project_id, coalesce(
+  (select p.full_path from projects p where p.id = members.project_id),
+  (select n.full_path from namespaces n where n.id = members.namespace_id)) as full_path`;
+
 /** Deletes memberships that have expired on a day, at most `batch` of them, and returns them. */
 export function removeExpired(
   db: Database,
   today: string,
   batch: number,
-): Awaitable<ExpiredMember[]> {
-  return db.all<ExpiredMember>(
+): Awaitable<RemovedMember[]> {
+  return db.all<RemovedMember>(
     `delete from members where id in (select id from members where expires_at <= ? order by expires_at, id limit ?)
-     returning user_id, access_level, project_id, coalesce(
-       (select p.full_path from projects p where p.id = members.project_id),
-       (select n.full_path from namespaces n where n.id = members.namespace_id)) as full_path`,
+     returning ${REMOVED}`,
     [today, batch],
   );
+}
+
+/** Deletes all memberships of a user in a group and below it, and returns them. */
+export function removeBelow(
+  db: Database,
+  groupId: number,
+  userId: number,
+): Awaitable<RemovedMember[]> {
+  const below = belowGroup("namespace_id", groupId);
+  return db.all<RemovedMember>(
+    `delete from members where user_id = ? and (${below.sql}
+       or project_id in (select id from projects where ${below.sql}))
+     returning ${REMOVED}`,
+    [userId, ...below.values, ...below.values],
+  );
+}
+
+/**
+ * Whether a group, or one below it, would have no owner, own or inherited, without a user's memberships there.
+ *
+ * @param today `YYYY-MM-DD`
+ */
+export async function isLastOwnerBelow(
+  db: Reader,
+  groupId: number,
+  userId: number,
+  today: string,
+): Promise<boolean> {
+  const below = belowGroup("o.namespace_id", groupId);
+  const found = await db.rows(
+    `select 1 from namespace_ancestors g join members m on m.namespace_id = g.namespace_id
+     where g.ancestor_id = ? and m.user_id = ? and m.access_level = 50
+       and (m.expires_at is null or m.expires_at > ?)
+       and not exists (
+         select 1 from namespace_ancestors a join members o on o.namespace_id = a.ancestor_id
+         where a.namespace_id = g.namespace_id and o.access_level = 50
+           and (o.expires_at is null or o.expires_at > ?)
+           and (o.user_id <> ? or not ${below.sql}))
+     limit 1`,
+    [groupId, userId, today, today, userId, ...below.values],
+  );
+  return found.length > 0;
 }
 
 /** A direct membership with its user's names. */

@@ -118,6 +118,46 @@ const labelJson = (row) => ({
   is_project_label: true,
 });
 
+const byUserName = db.prepare(`select s.* from scim_users s
+  where s.namespace_id = (select id from namespaces where full_path = ?) and lower(s.user_name) = lower(?)`);
+const emailsOf = db.prepare(`select value, type, is_primary from scim_values
+  where scim_user_id = ? and attribute = 'emails' order by position`);
+
+const scimJson = (row) => ({
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+  id: row.uid,
+  externalId: row.external_id,
+  userName: row.user_name,
+  name: { familyName: row.family_name, givenName: row.given_name },
+  displayName: row.display_name,
+  active: row.active === 1,
+  emails: emailsOf.all(row.id).map(({ value, type, is_primary }) => ({
+    value,
+    type,
+    primary: is_primary === 1,
+  })),
+  meta: {
+    resourceType: "User",
+    created: new Date(row.created_at).toISOString(),
+    lastModified: new Date(row.updated_at).toISOString(),
+    location: `${BASE}/api/scim/v2/groups/acme/Users/${row.uid}`,
+    version: `W/"${row.version}"`,
+  },
+});
+
+/** What a filter such as `userName eq "a"` finds in a group. */
+function scimList(group, query) {
+  const [, userName] = /"(.*)"/.exec(new URLSearchParams(query).get("filter"));
+  const users = byUserName.all(group, userName).map(scimJson);
+  return {
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:ListResponse"],
+    totalResults: users.length,
+    startIndex: 1,
+    itemsPerPage: users.length,
+    Resources: users,
+  };
+}
+
 const PAGE = `select w.content, w.format, w.slug, w.title from wiki_pages w
   join projects p on p.id = w.project_id where p.full_path = ?`;
 const page = db.prepare(`${PAGE} and w.slug = ?`);
@@ -226,7 +266,10 @@ const server = createServer((req, res) => {
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
   const [, , , kind, id, below, boardId, , listId] = req.url.split("/");
   const path = id?.replace("%2F", "/");
-  if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
+  if (req.url.startsWith("/api/scim/")) {
+    // /api/scim/v2/groups/:group/Users?filter=…
+    send(res, 200, scimList(below, req.url.slice(req.url.indexOf("?"))));
+  } else if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
   else if (kind === "events?scope=all") send(res, 200, ofProjects.all(callerId).map(eventJson));
   else if (below === "events") {
     const events =
