@@ -146,7 +146,7 @@ const META: Complex = {
   ...complex("meta", "About the resource", [
     leaf("resourceType", undefined, "User", {
       ...readOnly,
-      sql: "'User'",
+      sql: "cast('User' as text)",
       caseExact: true,
       isFilled: true,
     }),

@@ -58,6 +58,26 @@ export function toyTests(name: string, start: () => Promise<Served>): void {
       return [`${method} ${path}${where} HTTP/1.1`, ...all, "", ""].join("\r\n");
     };
 
+    describe("a route that takes an object", () => {
+      it("gets it as it is, apart from the query", async () => {
+        const sent = { Color: "red", deep: [{ a: null }], "urn:x:y": 1.5 };
+        const answer = await ask("/object?color=blue&deep=query", json("POST", sent));
+        expect([answer.status, answer.json]).toEqual([200, { body: sent, color: "blue" }]);
+        const named = await ask("/object", json("POST", { color: "red" }));
+        expect(named.json).toEqual({ body: { color: "red" } });
+        expect((await ask("/object", { method: "POST" })).json).toEqual({ body: {} });
+      });
+
+      it("refuses anything else", async () => {
+        const form = { method: "POST", body: new URLSearchParams({ a: "b" }) };
+        expect((await ask("/object", form)).status).toBe(415);
+        const headers = { "content-type": "application/json" };
+        for (const body of ["[]", "{"]) {
+          expect((await ask("/object", { method: "POST", headers, body })).status).toBe(400);
+        }
+      });
+    });
+
     describe("its own rules", () => {
       it("find callers by its own authenticator", async () => {
         const anonymous = await fetch(`${toy}/notes`, { method: "POST" });

@@ -221,6 +221,12 @@ const toyRoutes = [
         ),
       ),
   }),
+  query("/object", {
+    summary: "Send an object back, and an attribute of the query",
+    input: { color: param.optional(param.text()) },
+    body: "object",
+    handle: ({ body, input }) => new Json({ body, color: input.color }),
+  }),
   query("/echo", {
     summary: "Send a stream back",
     body: "bytes",

@@ -97,8 +97,9 @@ const etagOf = ({ version }: scim.ScimUser) => `W/"${version}"`;
 function requireMatch({ request }: Pick<Context, "request">, found: scim.ScimUser): void {
   const given = request.header("if-match");
   if (given === undefined) return;
-  const tags = given.split(",", 100).map((tag) => tag.trim());
-  if (!tags.includes("*") && !tags.includes(etagOf(found))) throw preconditionFailed();
+  // Versions are weak, so they are compared weakly.
+  const tags = given.split(",", 100).map((tag) => tag.trim().replace(/^W\//, ""));
+  if (!tags.includes("*") && !tags.includes(`"${found.version}"`)) throw preconditionFailed();
 }
 
 function shown(context: Asking, found: scim.ScimUser, chosen: Selection | undefined) {
