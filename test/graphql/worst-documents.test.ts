@@ -108,6 +108,16 @@ beforeAll(async () => {
 afterAll(() => app.dispose());
 
 describe("the worst documents", () => {
+  it.each([
+    ["objects", `{projects{nodes{${repeated(4, (n) => `a${n}:issues{nodes{iid}}`)}}}}`],
+    ["characters", `{projects{nodes{issues{nodes{${"a".repeat(9000)}:iid}}}}}`],
+    ["lists", `{projects{nodes{${repeated(40, (n) => `a${n}:issues(first:0){count}`)}}}}`],
+  ])("that ask for too many %s are refused", async (_, query) => {
+    const { status, json } = await app.call(`POST ${ENDPOINT}`, { as: "admin", json: { query } });
+    const message = "The answer has more than 20000 objects or 16 MiB: ask for smaller pages";
+    expect([status, json]).toEqual([200, { errors: [{ message }] }]);
+  });
+
   it.each(Object.entries(DOCUMENTS))(
     "%s are answered quickly",
     { timeout: 60_000 },
