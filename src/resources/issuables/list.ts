@@ -4,6 +4,7 @@ import { all, belowGroup, type Condition } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import type { IssuableType, Presenting } from "./type.ts";
@@ -16,23 +17,31 @@ export async function list(
 ): Promise<RowPage> {
   const { db, presenter, page, viewer } = context;
   const { alias, table } = type;
-  const { orderBy, sort } = filter;
+  const { orderBy, sort, search, projectId } = filter;
   const projects = all(projectConditions(type, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
+  const { prefix, condition, rare } = await narrowing(db, type.search, alias, search, projectId);
+  const among = all([condition, wanted]);
+  const counted = `${table} ${alias} join projects p on p.id = ${alias}.project_id
+      left join milestones m on m.id = ${alias}.milestone_id`;
   const picked =
     filter.groupId !== undefined && most <= LOOK_AHEAD && !isSelective(filter)
       ? picking(type, projects, conditions, order, most)
       : wanted;
   const listed = await paginate(db, presenter, page, {
-    from: `${type.from} where ${picked.sql}`,
-    values: picked.values,
-    countFrom: `${table} ${alias} join projects p on p.id = ${alias}.project_id
-      left join milestones m on m.id = ${alias}.milestone_id where ${wanted.sql}`,
-    countValues: wanted.values,
-    order,
+    ...(rare
+      ? {
+          from: `${prefix.sql} ${type.from} where ${among.sql}`,
+          values: [...prefix.values, ...among.values],
+          // An index in the order of the list would be scanned for the few rows there are.
+          order: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
+        }
+      : { from: `${type.from} where ${picked.sql}`, values: picked.values, order }),
+    countFrom: `${prefix.sql} ${counted} where ${among.sql}`,
+    countValues: [...prefix.values, ...among.values],
   });
   await embed(context, type, listed.rows);
   return listed;
@@ -47,7 +56,6 @@ function isSelective(filter: Filter): boolean {
     filter.iids !== undefined ||
     filter.labels !== undefined ||
     filter.milestone !== undefined ||
-    filter.search !== undefined ||
     filter.authorId !== undefined ||
     filter.authorUsername !== undefined ||
     filter.assigneeId !== undefined ||

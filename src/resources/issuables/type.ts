@@ -5,6 +5,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import type { SearchIndex } from "../../store/search.ts";
 
 /**
  * A type of issuable, as GitLab calls what issues and merge requests have in common: how its tables, words and answers
@@ -36,6 +37,8 @@ export interface IssuableType {
   readonly whenDisabled: "refuse" | "leave out";
   /** Whether reading routes accept CI job tokens. */
   readonly jobTokens?: true;
+  /** The index of their titles and descriptions. */
+  readonly search: SearchIndex;
   /** The tables a row is presented from. */
   readonly from: string;
   /** The condition under which the caller may read a row in a project `p` they can read. */

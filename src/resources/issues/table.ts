@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { ISSUE } from "../issuables/issue.ts";
 
 /**
  * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
@@ -63,4 +65,5 @@ create index issues_by_age on issues (created_at, id);
 create index issues_open on issues (project_id) where state = 'opened' and confidential = 0;
 `,
   },
+  searchMigration("20261122-85-issue-search", ISSUE.search),
 ];

@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 
 /** Merge requests as metadata: source and target branches, without a repository behind them. */
 export const migrations: Migration[] = [
@@ -67,4 +69,5 @@ create index merge_requests_by_age on merge_requests (created_at, id);
 create index merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened';
 `,
   },
+  searchMigration("20261122-85-merge-request-search", MERGE_REQUEST.search),
 ];
