@@ -1,7 +1,8 @@
 import type { Condition } from "./conditions.ts";
 import type { Migration } from "./migrate.ts";
+import { countOf, isRare, MAX_RARE, type Narrowing, NOT_NARROWED } from "./narrowing.ts";
 import { casesOf } from "./patterns.ts";
-import type { Reader, Value } from "./port.ts";
+import type { Reader } from "./port.ts";
 
 /**
  * An index of the texts in some columns of a table, by their trigrams (docs/decisions/0025). It only narrows a search
@@ -20,8 +21,6 @@ export interface SearchIndex {
   readonly owner?: "project_id";
 }
 
-/** Maximum rows that are found by their words and then sorted; searches that find more scan in the order of the list. */
-const MAX_RARE = 5000;
 /** Rows that wait on SQLite: each commit of its own would cost the full-text table as much as all of these together. */
 const WAITING = 128;
 /** Maximum trigrams a search looks up, spread over its text: more would take longer and hardly leave out any row. */
@@ -120,19 +119,6 @@ function ownerTerm(id: number): string {
   );
 }
 
-/** How a list is narrowed down to the rows that an index finds. */
-export interface Narrowing {
-  /** Precedes the searched table in a `from` clause. */
-  prefix: Condition;
-  /** A further condition. */
-  condition: Condition | undefined;
-  /** Whether few rows are found, so that they are better sorted than come across in the order of the list. */
-  rare: boolean;
-}
-
-const NOTHING: Condition = { sql: "", values: [] };
-const NOT_NARROWED: Narrowing = { prefix: NOTHING, condition: undefined, rare: false };
-
 /**
  * Looks a text up.
  *
@@ -215,16 +201,7 @@ async function ofPostgres(
       `(select id from ${table} where ${condition.sql} and ${where} limit ${MAX_RARE + 1}) as found`,
       [...condition.values, ...own],
     ));
-  return { rare, prefix: NOTHING, condition: like(`${alias}.`) };
-}
-
-async function isRare(db: Reader, found: string, values: readonly Value[]): Promise<boolean> {
-  return (await countOf(db, found, values)) <= MAX_RARE;
-}
-
-async function countOf(db: Reader, from: string, values: readonly Value[]): Promise<number> {
-  const counted = await db.one<{ found: number }>(`select count(*) as found from ${from}`, values);
-  return (counted as { found: number }).found;
+  return { rare, prefix: NOT_NARROWED.prefix, condition: like(`${alias}.`) };
 }
 
 /** The last character there is: no text sorts behind a prefix with three of them. */

@@ -143,9 +143,10 @@ describe("a search by index", () => {
   it("reads common words in the order of the list", async () => {
     await app.store.transaction((db) =>
       db.run(
-        `insert into issues (iid, project_id, title, created_at, updated_at)
-         with recursive n(x) as (select 1 union all select x + 1 from n where x < 12000)
-         select 10000 + x, ${site}, case when x <= 6000 then 'Ubiquitous' else 'Widespread' end || ' word ' || x, x, 100000 - x from n`,
+        `insert into issues (iid, project_id, title, state, created_at, updated_at)
+         with recursive n(x) as (select 1 union all select x + 1 from n where x < 22000)
+         select 10000 + x, ${site}, case when x <= 11000 then 'Ubiquitous' else 'Widespread' end || ' word ' || x,
+           case when x % 4 = 0 then 'closed' else 'opened' end, x, 100000 - x from n`,
       ),
     );
     const first = async (query: string, list = "/projects/acme%2Fsite/issues") => {
@@ -155,19 +156,23 @@ describe("a search by index", () => {
       return [json.map(({ iid }: { iid: number }) => iid), headers.get("x-total")];
     };
     for (const list of ["/issues", "/projects/acme%2Fsite/issues", "/groups/acme/issues"]) {
-      expect(await first("search=ubiquitous", list)).toEqual([[16000, 15999], "6000"]);
-      expect(await first("search=UBIQUITOUS&sort=asc", list)).toEqual([[10001, 10002], "6000"]);
-      expect(await first("search=ubiquitous&page=3000", list)).toEqual([[10002, 10001], "6000"]);
+      expect(await first("search=ubiquitous", list)).toEqual([[21000, 20999], null]);
+      expect(await first("search=UBIQUITOUS&sort=asc", list)).toEqual([[10001, 10002], null]);
+      expect(await first("search=ubiquitous&page=3000", list)).toEqual([[15002, 15001], null]);
       expect(await first("search=widespread&order_by=updated_at", list)).toEqual([
-        [16001, 16002],
-        "6000",
+        [21001, 21002],
+        null,
       ]);
+      const closed = "search=ubiquitous&state=closed";
+      expect(await first(closed, list)).toEqual([[21000, 20996], "2750"]);
+      expect(await first(`${closed}&page=1375`, list)).toEqual([[10008, 10004], "2750"]);
       expect(await first("search=word%207&confidential=false", list)).toEqual([
         [17999, 17998],
         "1111",
       ]);
-      expect(await first("search=word&state=opened", list)).toEqual([[22000, 21999], null]);
-      expect(await first("search=word&state=closed", list)).toEqual([[], "0"]);
+      expect(await first("search=word%207&page=556", list)).toEqual([[10007], "1111"]);
+      expect(await first("search=word%207&page=557", list)).toEqual([[], "1111"]);
+      expect(await first("search=word&confidential=true", list)).toEqual([[], "0"]);
     }
   });
 });

@@ -66,4 +66,14 @@ create index issues_open on issues (project_id) where state = 'opened' and confi
 `,
   },
   searchMigration("20261122-85-issue-search", ISSUE.search),
+  {
+    id: "20261122-85-issue-orders",
+    sql: `
+create index issues_by_change on issues (updated_at, id);
+create index issues_of_milestone on issues (milestone_id, created_at, id);
+drop index issues_by_milestone;
+create index issues_confidential on issues (project_id, created_at, id) where confidential = 1;
+create index issues_confidential_by_age on issues (created_at, id) where confidential = 1;
+`,
+  },
 ];

@@ -70,4 +70,14 @@ create index merge_requests_by_push on merge_requests (source_project_id, source
 `,
   },
   searchMigration("20261122-85-merge-request-search", MERGE_REQUEST.search),
+  {
+    id: "20261122-85-merge-request-orders",
+    sql: `
+create index merge_requests_by_change on merge_requests (updated_at, id);
+create index merge_requests_of_milestone on merge_requests (milestone_id, created_at, id);
+drop index merge_requests_by_milestone;
+create index merge_requests_by_source_branch on merge_requests (source_branch);
+create index merge_requests_by_target_branch on merge_requests (target_branch);
+`,
+  },
 ];
