@@ -27,7 +27,7 @@ export const listInput = {
 };
 
 /** A filter that only one of the types has. */
-export interface OwnFilter {
+interface OwnFilter {
   condition: Condition;
   /** A query for the ids of all rows that match it, if there is an index for that. */
   ids?: Condition;
