@@ -1,5 +1,7 @@
+import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
+import { searchProblems } from "../store/search.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";
 
 /** The result of one check. */
@@ -122,7 +124,11 @@ export async function check(store: Store): Promise<Check[]> {
   return store.snapshot(async (db) => {
     const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
-    for (const { name, sql } of INVARIANTS) {
+    const searches = ISSUABLE_TYPES.map(({ many, search }) => ({
+      name: `search in ${many}`,
+      sql: searchProblems(search),
+    }));
+    for (const { name, sql } of [...INVARIANTS, ...(store.dialect === "sqlite" ? searches : [])]) {
       const found = await db.rows(`${sql} limit ${MAX_PROBLEMS}`);
       checks.push({ name, problems: found.map(([text]) => String(text)) });
     }

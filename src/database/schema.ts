@@ -22,7 +22,7 @@ const TYPES = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
 
 /**
  * The tables of the code's schema, each after the tables it refers to if possible, without those that belong to one
- * database: `schema_migrations` and `jobs`. They are read from a new database in memory, so that one query serves both
+ * database: `schema_migrations`, `jobs` and the indexes of searches. They are read from a new database in memory, so that one query serves both
  * engines.
  */
 export async function tablesOf(): Promise<Table[]> {
@@ -30,9 +30,11 @@ export async function tablesOf(): Promise<Table[]> {
   try {
     await migrate(model, migrations, 0);
     const found = await model.rows(
-      `select name, sql like '%autoincrement%' from sqlite_schema
-       where type = 'table' and name not like 'sqlite_%' and name not in ('schema_migrations', 'jobs')
-       order by name`,
+      `select t.name, s.sql like '%autoincrement%' from pragma_table_list t
+       join sqlite_schema s on s.name = t.name
+       where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite_%'
+         and t.name not like '%_search_waiting' and t.name not in ('schema_migrations', 'jobs')
+       order by t.name`,
     );
     const tables: Table[] = [];
     for (const [name, numbered] of found) {

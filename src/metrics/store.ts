@@ -55,12 +55,14 @@ export function measured(store: Store, times: DatabaseTimes): Store {
 const WRITING = /^\s*(?:insert|update|delete)\b/;
 
 class MeasuredReader implements Reader {
+  readonly dialect: Reader["dialect"];
   readonly #reader: Reader;
   readonly #reads: Times;
   readonly #writes: Times | undefined;
 
   /** @param writes takes the durations of statements that write, if there may be any */
   constructor(reader: Reader, reads: Times, writes?: Times) {
+    this.dialect = reader.dialect;
     this.#reader = reader;
     this.#reads = reads;
     this.#writes = writes;

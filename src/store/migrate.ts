@@ -6,11 +6,12 @@ import { type Database, type Reader, type Store, StoreError } from "./port.ts";
  * `id` sorts by age: a date, a number, a name (`"20261121-01-users"`). `sql` contains statements, each ending with `;`
  * at the end of a line, in the subset both engines share, with placeholders for four types that differ: `$id` (a key
  * that is never reused), `$int`, `$text` (sorted by code point) and `$bytes`. A statement that begins with `$sqlite` or
- * `$postgres` runs only there: SQLite can't drop a constraint without copying its table.
+ * `$postgres` runs only there: SQLite can't drop a constraint without copying its table. What each engine does in its own
+ * way, such as an index of words, has a text for each.
  */
 export interface Migration {
   id: string;
-  sql: string;
+  sql: string | Readonly<Record<Store["dialect"], string>>;
 }
 
 const WORDS = {
@@ -109,8 +110,9 @@ async function apply(
   await db.run("insert into schema_migrations (id, applied_at) values (?, ?)", [migration.id, now]);
 }
 
-function inDialect(dialect: Store["dialect"], sql: string): string {
-  return sql.replace(/\$(id|int|text|bytes)\b/g, (_, word: keyof (typeof WORDS)["sqlite"]) =>
+function inDialect(dialect: Store["dialect"], sql: Migration["sql"]): string {
+  const text = typeof sql === "string" ? sql : sql[dialect];
+  return text.replace(/\$(id|int|text|bytes)\b/g, (_, word: keyof (typeof WORDS)["sqlite"]) =>
     String(WORDS[dialect][word]),
   );
 }

@@ -32,7 +32,7 @@ export function contains(
 }
 
 /** Both cases of a non-ASCII letter with exactly one of each, unlike `ß` and the final `ς`. */
-function casesOf(letter: string): { lower: string; upper: string } | undefined {
+export function casesOf(letter: string): { lower: string; upper: string } | undefined {
   if (letter <= "\x7f") return undefined;
   const lower = letter.toLowerCase();
   const upper = lower.toUpperCase();

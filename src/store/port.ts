@@ -13,6 +13,7 @@ export interface Slice {
 
 /** Reads from a database. SQL uses `?` placeholders and the subset both engines share; texts are always bound. */
 export interface Reader {
+  readonly dialect: "sqlite" | "postgres";
   /** Rows as objects keyed by column name. */
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
   /** Rows as arrays in select order, for presenters: creating objects would be the main cost of a list. */
@@ -59,7 +60,6 @@ export interface Database extends Reader {
 
 /** An open database: reads outside a transaction, and the only way to write. */
 export interface Store extends Reader {
-  readonly dialect: "sqlite" | "postgres";
   /**
    * Reads of one request. None returns a state older than this call. PostgreSQL is asked once for all of them whether
    * anything has changed.

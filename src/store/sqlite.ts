@@ -162,6 +162,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
 /** The running transaction. It is the only one, so there is nothing to lock. */
 function writing(statements: Statements, last: [string, readonly Value[]][]): Database {
   return {
+    dialect: "sqlite",
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.all(sql, values) as Row[],
     rows: (sql, values) => statements.rows(sql, values),
@@ -301,6 +302,7 @@ const LIMIT = /\blimit \?/g;
 
 /** Runs prepared statements on one connection. */
 class Statements {
+  readonly dialect = "sqlite";
   readonly #db: Connection;
   readonly #prepared = new StatementCache<Statement>((statement) => statement.finalize?.());
 

@@ -678,6 +678,7 @@ it("a list takes as many queries for many issues as for one", async () => {
   const cost = async (size: number) => {
     let queries = 0;
     const counting: Reader = {
+      dialect: store.dialect,
       all: (sql, values) => {
         queries += 1;
         return store.all(sql, values);

@@ -43,10 +43,11 @@ describe("health", () => {
 
   it("accesses the database only to report its readiness", async () => {
     const gone = () => Promise.reject(new Error("gone"));
+    const { dialect } = app.store;
     const failing = await createAppOn(
       {
         ...app.store,
-        reader: () => ({ rows: gone, slice: gone, each: gone, all: gone, one: gone }),
+        reader: () => ({ dialect, rows: gone, slice: gone, each: gone, all: gone, one: gone }),
       },
       { onError: () => undefined, background: false },
     );

@@ -9,6 +9,8 @@ import { parseArgs } from "node:util";
 import { type App, createApp } from "../../src/index.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
 import { boardsPage } from "./graphql.ts";
+import { grow } from "./grown.ts";
+import { type Growth, measureGrowth } from "./growth.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
@@ -30,6 +32,8 @@ const { values: options } = parseArgs({
   options: {
     only: { type: "string", default: "rates,start,events,attachments,passwords,graphql" },
     operations: { type: "string", default: "" },
+    lists: { type: "string", default: "" },
+    rows: { type: "string", default: "1000000" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
     starts: { type: "string", default: "5" },
@@ -74,6 +78,7 @@ try {
     scale.boardsPage = await boardsPage(script("app"), { ...where, seconds });
   }
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
+  const growth = parts.includes("growth") ? await growthOfLists() : undefined;
   const figures: Figures = {
     machine: {
       node: process.version,
@@ -87,6 +92,7 @@ try {
     footprint,
     scale,
     passwords: flood,
+    growth,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
@@ -112,6 +118,15 @@ async function seeded() {
       return file;
     },
   };
+}
+
+/** CPU time of lists among a thousand and among a million rows of each kind. */
+async function growthOfLists(): Promise<Growth[]> {
+  const databases = { few: join(folder, "few.db"), many: join(folder, "many.db") };
+  await grow(databases.few, 1000);
+  say(`${options.rows} rows of each kind…`);
+  await grow(databases.many, Number(options.rows));
+  return measureGrowth(databases, { rounds, only: options.lists as string, say });
 }
 
 /** The same comparison for reads among a million events. */

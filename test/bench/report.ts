@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { exceeds, type Growth, lineOf } from "./growth.ts";
 import type { Rate } from "./load.ts";
 import type { PasswordFigures } from "./passwords.ts";
 import type { Scale } from "./scale.ts";
@@ -17,6 +18,7 @@ export interface Figures {
   footprint: Footprint | undefined;
   scale: Scale;
   passwords: PasswordFigures | undefined;
+  growth: Growth[] | undefined;
 }
 
 /** Start-up times in milliseconds, and memory in bytes. */
@@ -45,6 +47,15 @@ const RIVALS: { name: string; title: string; floorOf: (floor: number) => number 
   { name: "fast", title: "the same, fast-fetch", floorOf: () => undefined },
 ];
 
+/** The lists that take longer among a million rows than they may, from the worst. */
+function growthLines(growth: readonly Growth[]): string[] {
+  const over = growth.filter(exceeds).sort((a, b) => b.many - a.many);
+  return [
+    `${over.length} of ${growth.length} lists take longer among many rows than they may (ms of CPU, times):`,
+    ...over.map(lineOf),
+  ];
+}
+
 /** The figures as tables, with their floors. */
 export function printed(figures: Figures): string {
   const { machine, run } = figures;
@@ -57,6 +68,7 @@ export function printed(figures: Figures): string {
     ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
     ...scaleLines(figures.scale),
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
+    ...(figures.growth ? growthLines(figures.growth) : []),
     ...disturbed(figures.rates),
   ].join("\n");
 }

@@ -379,6 +379,25 @@ describe("a check", () => {
     expect(problems[name]).toContainEqual(expect.stringMatching(problem));
   });
 
+  it.runIf(engine === "sqlite").each([
+    ["delete from issue_search_waiting", "row 1 is not indexed as it is"],
+    [
+      "insert into issue_search (rowid, owner, text) values (9, '', 'x')",
+      "row 9 is indexed, but there is none",
+    ],
+  ])("finds a wrong index of texts: %s", async (damage, problem) => {
+    const database = await fresh();
+    const app = await createApp({ database });
+    await app.admin.seed({
+      users: [{ username: "ada" }],
+      groups: [{ path: "g", projects: [{ path: "p", issues: [{ title: "t", author: "ada" }] }] }],
+    });
+    await app.close();
+    expect(await problemsOf(database)).toEqual({});
+    await change(database, (db) => db.run(damage));
+    expect(await problemsOf(database)).toEqual({ "search in issues": [problem] });
+  });
+
   it("finds ids that would be reused", async () => {
     const database = await fresh();
     const app = await createApp({ database });

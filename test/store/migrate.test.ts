@@ -70,6 +70,14 @@ const FROZEN: Record<string, string> = {
   "20261122-60-jobs-error": "93f0db8037ed2d345ffd98f208cde63fbf281370b71105b6e0ee1823a729d132",
   "20261122-70-ghost": "6ca00395c3d3245f9c848bf03bc7b6ccea378d6924f18d724b36adf1f662adba",
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
+  "20261122-85-issue-orders": "e76d753b96b6e7d7b7b18c1a49d11797363d5a9cb69e03cd19ad00ba563c7a4e",
+  "20261122-85-merge-request-orders":
+    "dae526af7320ce13f10676b979aec26ae03e78edc7988db1f781735bd4f0aa3d",
+  "20261122-85-milestones-by-title":
+    "d4a5f61f63aef634b09e34f2d59643a07912d3dc829143de603fbb81238c4651",
+  "20261122-85-issue-search": "2b427d6842f9da931e9e0b99a9928be23d8d1032f6c76058527d076ec256d933",
+  "20261122-85-merge-request-search":
+    "289492087b3587bd4554d2fe4b6b1166a4e37f09ada26a42b5fd1cae2e103aa4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
   "20261122-82-award-emoji-of-snippets":
     "17dc6b0db9d38d5a2aa7d26a5282fe3a8e28b91c70b62a438bd5a933330f81b4",
@@ -191,7 +199,9 @@ describe("released migrations", () => {
   it("are frozen", () => {
     const hashes = released.map(({ id, sql }) => [
       id,
-      createHash("sha256").update(sql).digest("hex"),
+      createHash("sha256")
+        .update(typeof sql === "string" ? sql : JSON.stringify(sql))
+        .digest("hex"),
     ]);
     const added = hashes.filter(([id]) => FROZEN[id as string] === undefined);
     const lines = added.map(([id, hash]) => `  "${id}": "${hash}",\n`).join("");

@@ -26,6 +26,13 @@ export const listInput = {
   sort: param.optional(param.choice(["asc", "desc"])),
 };
 
+/** A filter that only one of the types has. */
+interface OwnFilter {
+  condition: Condition;
+  /** A query for the ids of all rows that match it, if there is an index for that. */
+  ids?: Condition;
+}
+
 /** Filters and order of lists of issuables. */
 export interface Filter {
   projectId?: number | undefined;
@@ -52,8 +59,8 @@ export interface Filter {
   updatedBefore?: number | undefined;
   /** Only those of this milestone, if it belongs to this group or project. */
   ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
-  /** Conditions that only one of the types has. */
-  own?: readonly Condition[];
+  /** Filters that only one of the types has. */
+  own?: readonly OwnFilter[];
   /** Only issues have a `relative_position`. */
   orderBy: "created_at" | "updated_at" | "relative_position";
   sort: "asc" | "desc";

@@ -396,13 +396,14 @@ export function weightOf(text: string): number {
   return Number(text);
 }
 
-/** The condition of a filter on a row of the type. */
+/** The condition of a filter, and of a type's own ones, on a row of the type. */
 export function filtered(
   type: IssuableType,
-  filter: Omit<Filter, "orderBy" | "sort">,
+  { own, ...filter }: Omit<Filter, "orderBy" | "sort" | "own"> & { own: readonly Condition[] },
   { viewer }: GraphContext,
 ): Condition {
-  return all(conditionsOf(type, viewer, { ...filter, orderBy: "created_at", sort: "desc" }));
+  const common = conditionsOf(type, viewer, { ...filter, orderBy: "created_at", sort: "desc" });
+  return all([...common, ...own]);
 }
 
 const LAST_DAY = "'9999-12-31'";

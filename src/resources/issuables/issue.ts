@@ -57,6 +57,12 @@ export const ISSUE: IssuableType = {
   one: "an issue",
   many: "issues",
   whenDisabled: "leave out",
+  search: {
+    name: "issue_search",
+    table: "issues",
+    columns: ["title", "description"],
+    owner: "project_id",
+  },
   from: `issues i join projects p on p.id = i.project_id ${issuableJoins("i")}`,
   visible: visibleIssues,
   listed: presenter(fields),

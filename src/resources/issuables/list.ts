@@ -6,6 +6,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
+import { narrowedBy } from "./narrow.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
 /** A page of the issuables the caller may read. */
@@ -20,42 +21,58 @@ export async function list(
   const projects = all(projectConditions(type, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
+  const { prefix, condition, rare } = await narrowedBy(db, type, viewer, filter);
+  const among = all([condition, wanted]);
+  const narrow: Condition = {
+    sql: `${prefix.sql} ${table} ${alias} join projects p on p.id = ${alias}.project_id where ${among.sql}`,
+    values: [...prefix.values, ...among.values],
+  };
+  if (rare) return listFew(context, type, narrow, filter);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
   const picked =
-    filter.groupId !== undefined && most <= LOOK_AHEAD && !isSelective(filter)
+    filter.groupId !== undefined && most <= LOOK_AHEAD
       ? picking(type, projects, conditions, order, most)
       : wanted;
   const listed = await paginate(db, presenter, page, {
     from: `${type.from} where ${picked.sql}`,
     values: picked.values,
-    countFrom: `${table} ${alias} join projects p on p.id = ${alias}.project_id
-      left join milestones m on m.id = ${alias}.milestone_id where ${wanted.sql}`,
-    countValues: wanted.values,
+    countFrom: narrow.sql,
+    countValues: narrow.values,
     order,
   });
   await embed(context, type, listed.rows);
   return listed;
 }
 
+/** A page of few rows: all of their ids are sorted, which also counts them, and only the page is read. */
+async function listFew(
+  context: Presenting & { page: Page },
+  type: IssuableType,
+  few: Condition,
+  { orderBy, sort }: Filter,
+): Promise<RowPage> {
+  const { db, presenter, page } = context;
+  const { alias } = type;
+  // With a bare column, an index in the order of the list could be scanned.
+  const order = `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`;
+  const ids = await db.rows(`select ${alias}.id from ${few.sql} order by ${order}`, few.values);
+  const start = offsetOf(page);
+  const shown = ids.slice(start, start + page.size + 1).map(([id]) => id as Value);
+  const among = placeholders(shown.length > 0 ? shown : [0]);
+  const from = `${type.from} where ${alias}.id in (${among.sql})`;
+  const listed = await paginate(
+    db,
+    presenter,
+    { ...page, number: 1 },
+    { from, values: among.values, order },
+  );
+  await embed(context, type, listed.rows);
+  return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };
+}
+
 /** The first rows of a group's list, up to this one, are collected from the first rows of each project. */
 const LOOK_AHEAD = 250;
-
-/** Whether a filter leaves so few rows that sorting them is faster than scanning in the order of the list. */
-function isSelective(filter: Filter): boolean {
-  return (
-    filter.iids !== undefined ||
-    filter.labels !== undefined ||
-    filter.milestone !== undefined ||
-    filter.search !== undefined ||
-    filter.authorId !== undefined ||
-    filter.authorUsername !== undefined ||
-    filter.assigneeId !== undefined ||
-    filter.assigneeUsernames !== undefined ||
-    filter.reaction !== undefined ||
-    (filter.own ?? []).length > 0
-  );
-}
 
 /**
  * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects
@@ -102,6 +119,7 @@ function projectConditions(
 export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
   const { alias, column, prefix } = type;
   const conditions: Condition[] = [];
+  const isWithin = filter.projectId !== undefined || filter.groupId !== undefined;
   const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
 
   conditions.push(type.visible(viewer));
@@ -112,33 +130,40 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   if (filter.state) add(`${alias}.state = ?`, filter.state);
   conditions.push(...labelled(type, filter.labels));
   const { milestone } = filter;
-  if (milestone === "none") add(`${alias}.milestone_id is null`);
-  else if (milestone === "any") add(`${alias}.milestone_id is not null`);
-  else if (milestone) add("m.title = ?", milestone.title);
+  // Sums and `exists` keep the engines from starting with a filter: see `narrowedBy`.
+  if (milestone === "none") add(`${alias}.milestone_id + 0 is null`);
+  else if (milestone === "any") add(`${alias}.milestone_id + 0 is not null`);
+  else if (milestone) {
+    add(
+      `exists (select 1 from milestones t where t.id = ${alias}.milestone_id and t.title = ?)`,
+      milestone.title,
+    );
+  }
   if (filter.search) {
     const { searchIn = ["title", "description"] } = filter;
     const columns = searchIn.map((column) => `${alias}.${column}`);
     conditions.push(contains(columns, filter.search));
   }
-  if (filter.authorId !== undefined) add(`${alias}.author_id = ?`, filter.authorId);
+  // The index of authors has the order of a list across projects.
+  const author = isWithin ? `${alias}.author_id + 0` : `${alias}.author_id`;
+  if (filter.authorId !== undefined) add(`${author} = ?`, filter.authorId);
   if (filter.authorUsername !== undefined) {
     add(
-      `${alias}.author_id in (select id from users where lower(username) = lower(?))`,
+      `${author} = (select id from users where lower(username) = lower(?))`,
       filter.authorUsername,
     );
   }
-  const assigned = `select ${column} from ${prefix}_assignees`;
+  const assigned = `exists (select 1 from ${prefix}_assignees a where a.${column} = ${alias}.id`;
   const { assigneeId } = filter;
-  if (assigneeId === "none") add(`${alias}.id not in (${assigned})`);
-  else if (assigneeId === "any") add(`${alias}.id in (${assigned})`);
-  else if (assigneeId !== undefined)
-    add(`${alias}.id in (${assigned} where user_id = ?)`, assigneeId);
+  if (assigneeId === "none") add(`not ${assigned})`);
+  else if (assigneeId === "any") add(`${assigned})`);
+  else if (assigneeId !== undefined) add(`${assigned} and a.user_id = ?)`, assigneeId);
   const usernames = [...new Set(filter.assigneeUsernames?.map((name) => name.toLowerCase()))];
   if (usernames.length > 0) {
     const among = placeholders(usernames);
     add(
-      `${alias}.id in (${assigned} where user_id in (select id from users where lower(username) in (${among.sql}))
-        group by ${column} having count(*) = ?)`,
+      `(select count(*) from ${prefix}_assignees a where a.${column} = ${alias}.id
+        and a.user_id in (select id from users where lower(username) in (${among.sql}))) = ?`,
       ...among.values,
       usernames.length,
     );
@@ -146,44 +171,40 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   if (filter.reaction !== undefined && viewer.caller) {
     const named = typeof filter.reaction === "object" ? [filter.reaction.name] : [];
     add(
-      `${alias}.id ${filter.reaction === "none" ? "not in" : "in"} (select ${column} from award_emoji
-         where user_id = ? and ${column} is not null${named.length > 0 ? " and name = ?" : ""})`,
+      `${filter.reaction === "none" ? "not " : ""}exists (select 1 from award_emoji e
+         where e.${column} = ${alias}.id and e.user_id = ?${named.length > 0 ? " and e.name = ?" : ""})`,
       viewer.caller.id,
       ...named,
     );
   }
-  if (filter.createdAfter !== undefined) add(`${alias}.created_at >= ?`, filter.createdAfter);
-  if (filter.createdBefore !== undefined) add(`${alias}.created_at <= ?`, filter.createdBefore);
-  if (filter.updatedAfter !== undefined) add(`${alias}.updated_at >= ?`, filter.updatedAfter);
-  if (filter.updatedBefore !== undefined) add(`${alias}.updated_at <= ?`, filter.updatedBefore);
+  for (const order of ["created", "updated"] as const) {
+    const column = `${alias}.${order}_at${filter.orderBy === `${order}_at` ? "" : " + 0"}`;
+    const [after, before] = [filter[`${order}After`], filter[`${order}Before`]];
+    if (after !== undefined) add(`${column} >= ?`, after);
+    if (before !== undefined) add(`${column} <= ?`, before);
+  }
   const { ofMilestone } = filter;
   if (ofMilestone) {
     const { id, owner } = ofMilestone;
     add(
-      `${alias}.milestone_id in (select id from milestones where id = ? and ${owner.column} = ?)`,
+      `${alias}.milestone_id = ? and exists (select 1 from milestones where id = ? and ${owner.column} = ?)`,
+      id,
       id,
       owner.id,
     );
   }
-  conditions.push(...(filter.own ?? []));
+  conditions.push(...(filter.own ?? []).map(({ condition }) => condition));
   return conditions;
 }
 
 /** A row must have all of the labels. */
 function labelled({ alias, column, prefix }: IssuableType, wanted: Filter["labels"]): Condition[] {
   if (wanted === undefined) return [];
-  const having = `select ${column} from ${prefix}_labels`;
-  if (wanted === "none") return [{ sql: `${alias}.id not in (${having})`, values: [] }];
-  if (wanted === "any") return [{ sql: `${alias}.id in (${having})`, values: [] }];
-  if (wanted.length === 0) return [];
-  const among = placeholders(wanted);
-  return [
-    {
-      sql: `${alias}.id in (select x.${column} from ${prefix}_labels x
-        join labels l on l.id = x.label_id
-        where x.label_id in (select id from labels where name in (${among.sql}))
-        group by x.${column} having count(distinct l.name) = ?)`,
-      values: [...among.values, wanted.length],
-    },
-  ];
+  const having = `exists (select 1 from ${prefix}_labels x where x.${column} = ${alias}.id`;
+  if (wanted === "none") return [{ sql: `not ${having})`, values: [] }];
+  if (wanted === "any") return [{ sql: `${having})`, values: [] }];
+  return [...new Set(wanted)].map((name) => ({
+    sql: `${having} and x.label_id in (select id from labels where name = ?))`,
+    values: [name],
+  }));
 }

@@ -5,6 +5,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import type { SearchIndex } from "../../store/search.ts";
 
 /** A type of record that notes are written on: how its table and its words differ from those of the others. */
 export interface NoteableType {
@@ -51,6 +52,8 @@ export interface IssuableType extends NoteableType {
   readonly many: string;
   /** Whether reading routes accept CI job tokens. */
   readonly jobTokens?: true;
+  /** The index of their titles and descriptions. */
+  readonly search: SearchIndex;
   /** The tables a row is presented from. */
   readonly from: string;
   /** One of them in a list. */

@@ -34,7 +34,8 @@ const lists = listRoutes(ISSUE, {
     own:
       confidential === undefined
         ? []
-        : [{ sql: "i.confidential = ?", values: [Number(confidential)] }],
+        : // No placeholder: the indexes of confidential issues are for this condition.
+          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }],
   }),
 });
 

@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { ISSUE } from "../issuables/issue.ts";
 
 /**
  * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
@@ -82,6 +84,17 @@ update issue_labels set (project_id, open_position) = (
   where i.id = issue_labels.issue_id);
 create index issue_labels_open on issue_labels (label_id, project_id, open_position, issue_id)
   where open_position is not null;
+`,
+  },
+  searchMigration("20261122-85-issue-search", ISSUE.search),
+  {
+    id: "20261122-85-issue-orders",
+    sql: `
+create index issues_by_change on issues (updated_at, id);
+create index issues_of_milestone on issues (milestone_id, created_at, id);
+drop index issues_by_milestone;
+create index issues_confidential on issues (project_id, created_at, id) where confidential = 1;
+create index issues_confidential_by_age on issues (created_at, id) where confidential = 1;
 `,
   },
 ];

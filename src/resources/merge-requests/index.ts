@@ -36,7 +36,15 @@ const lists = listRoutes(MERGE_REQUEST, {
     ...filterOf(input, caller, scope),
     own: (["source_branch", "target_branch"] as const).flatMap((column) => {
       const value = input[column];
-      return value === undefined ? [] : [{ sql: `mr.${column} = ?`, values: [value] }];
+      if (value === undefined) return [];
+      const values = [value];
+      return [
+        {
+          // Not a bare column: an engine should not start with a branch that most merge requests have.
+          condition: { sql: `mr.${column} || '' = ?`, values },
+          ids: { sql: `select id from merge_requests where ${column} = ?`, values },
+        },
+      ];
     }),
   }),
   presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),

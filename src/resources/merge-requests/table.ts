@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 
 /**
  * Merge requests as metadata: source and target branches, without a repository behind them; and the issues their titles
@@ -80,6 +82,17 @@ create table merge_request_issues (
   primary key (issue_id, merge_request_id)
 );
 create index merge_request_issues_by_request on merge_request_issues (merge_request_id, issue_id);
+`,
+  },
+  searchMigration("20261122-85-merge-request-search", MERGE_REQUEST.search),
+  {
+    id: "20261122-85-merge-request-orders",
+    sql: `
+create index merge_requests_by_change on merge_requests (updated_at, id);
+create index merge_requests_of_milestone on merge_requests (milestone_id, created_at, id);
+drop index merge_requests_by_milestone;
+create index merge_requests_by_source_branch on merge_requests (source_branch);
+create index merge_requests_by_target_branch on merge_requests (target_branch);
 `,
   },
 ];

@@ -25,4 +25,8 @@ create unique index milestone_titles_of_namespace on milestones (namespace_id, t
 create unique index milestone_titles_of_project on milestones (project_id, title) where project_id is not null;
 `,
   },
+  {
+    id: "20261122-85-milestones-by-title",
+    sql: "create index milestones_by_title on milestones (title);\n",
+  },
 ];

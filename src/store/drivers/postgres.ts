@@ -141,7 +141,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   };
 
   return {
-    dialect: "postgres",
     ...reads,
     reader: () => cachedReader(reads, cache),
     transaction: (work, { shared = false, unlimited = false } = {}) => {
@@ -332,6 +331,7 @@ function reading(send: Send): Reader {
     return at < 0 ? { rows, more: false } : { rows: rows.slice(0, at), more: true };
   };
   return {
+    dialect: "postgres",
     all,
     async one<Row extends object>(sql: string, values?: readonly Value[]) {
       const [first] = await all<Row>(sql, values);

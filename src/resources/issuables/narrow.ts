@@ -1,0 +1,106 @@
+import type { Viewer } from "../../core/access/visibility.ts";
+import type { Condition } from "../../store/conditions.ts";
+import { type Narrowing, NOT_NARROWED, startingFrom } from "../../store/narrowing.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
+import type { Filter } from "./filters.ts";
+import type { IssuableType } from "./type.ts";
+
+/**
+ * Finds the filter of a list to start from: one that few rows match, if there is one. Otherwise rows are come across
+ * soon in the order of the list, and only counting starts from a filter.
+ */
+export async function narrowedBy(
+  db: Reader,
+  type: IssuableType,
+  viewer: Viewer,
+  filter: Filter,
+): Promise<Narrowing> {
+  const { search, projectId } = filter;
+  let counting = await narrowing(db, type.search, type.alias, search, projectId);
+  if (counting.rare) return counting;
+  for (const { ids, selective } of startsOf(type, viewer, filter)) {
+    const found = await startingFrom(db, type.alias, ids);
+    if (found.rare) return found;
+    if (selective && counting === NOT_NARROWED) counting = found;
+  }
+  return counting;
+}
+
+interface Start {
+  /** The ids of the rows that match a filter. */
+  ids: Condition;
+  /** Whether most rows may not match it. */
+  selective: boolean;
+}
+
+/** The filters that have an index, as queries for ids. */
+function startsOf(type: IssuableType, viewer: Viewer, filter: Filter): Start[] {
+  const { table, column, prefix } = type;
+  const starts: Start[] = [];
+  const add = (selective: boolean, sql: string, ...values: Value[]) =>
+    starts.push({ selective, ids: { sql, values } });
+
+  if (filter.authorId !== undefined) {
+    add(true, `select id from ${table} where author_id = ?`, filter.authorId);
+  }
+  if (filter.authorUsername !== undefined) {
+    add(
+      true,
+      `select id from ${table} where author_id = (select id from users where lower(username) = lower(?))`,
+      filter.authorUsername,
+    );
+  }
+  const assigned = `select distinct ${column} as id from ${prefix}_assignees`;
+  const { assigneeId, milestone, labels, ofMilestone, reaction } = filter;
+  if (assigneeId === "any") add(false, assigned);
+  else if (typeof assigneeId === "number") add(true, `${assigned} where user_id = ?`, assigneeId);
+  if (filter.assigneeUsernames && filter.assigneeUsernames.length > 0) {
+    const names = placeholders(filter.assigneeUsernames.map((name) => name.toLowerCase()));
+    add(
+      true,
+      `${assigned} where user_id in (select id from users where lower(username) in (${names.sql}))`,
+      ...names.values,
+    );
+  }
+  const ofMilestones = `select id from ${table} where milestone_id`;
+  if (ofMilestone) add(true, `${ofMilestones} = ?`, ofMilestone.id);
+  if (typeof milestone === "object") {
+    add(true, `${ofMilestones} in (select id from milestones where title = ?)`, milestone.title);
+  } else if (milestone === "any") add(false, `${ofMilestones} is not null`);
+  const labelled = `select distinct ${column} as id from ${prefix}_labels x`;
+  const named = "x.label_id in (select id from labels where name = ?)";
+  if (labels === "any") add(false, labelled);
+  else if (Array.isArray(labels)) {
+    const names = [...new Set(labels as readonly string[])];
+    for (const name of names) add(true, `${labelled} where ${named}`, name);
+    const others = names
+      .slice(1)
+      .map(
+        () =>
+          ` and exists (select 1 from ${prefix}_labels y where y.${column} = x.${column} and ${named.replace("x.", "y.")})`,
+      );
+    if (names.length > 1) add(true, `${labelled} where ${named}${others.join("")}`, ...names);
+  }
+  if (reaction !== undefined && reaction !== "none" && viewer.caller) {
+    add(
+      true,
+      `select distinct ${column} as id from award_emoji where user_id = ? and ${column} is not null`,
+      viewer.caller.id,
+    );
+  }
+  for (const order of ["created", "updated"] as const) {
+    const [after, before] = [filter[`${order}After`], filter[`${order}Before`]];
+    if (after === undefined && before === undefined) continue;
+    const all = { after: Number.MIN_SAFE_INTEGER, before: Number.MAX_SAFE_INTEGER };
+    add(
+      false,
+      `select id from ${table} where ${order}_at >= ? and ${order}_at <= ?`,
+      after ?? all.after,
+      before ?? all.before,
+    );
+  }
+  for (const { ids } of filter.own ?? []) if (ids) starts.push({ selective: true, ids });
+  return starts;
+}

@@ -1,0 +1,52 @@
+import type { Condition } from "./conditions.ts";
+import type { Reader, Value } from "./port.ts";
+
+/** How a list is narrowed down to the rows that an index finds for one of its filters. */
+export interface Narrowing {
+  /** Precedes the table of the list in a `from` clause. */
+  prefix: Condition;
+  /** A further condition. */
+  condition: Condition | undefined;
+  /** Whether they are so few that they are better sorted than come across in the order of the list. */
+  rare: boolean;
+}
+
+/** Nothing is known about a list's filters. */
+export const NOT_NARROWED: Narrowing = {
+  prefix: { sql: "", values: [] },
+  condition: undefined,
+  rare: false,
+};
+
+/** Maximum rows that are sorted: counting comes across as many. */
+export const MAX_RARE = 10_000;
+
+/**
+ * Narrows a list down to the rows with some ids.
+ *
+ * @param alias of the list's table
+ * @param ids a query for different numbers, as `id`
+ */
+export async function startingFrom(db: Reader, alias: string, ids: Condition): Promise<Narrowing> {
+  const rare = await isRare(db, `(${ids.sql} limit ${MAX_RARE + 1}) as found`, ids.values);
+  return {
+    prefix: { sql: `(${ids.sql}) as found cross join`, values: ids.values },
+    condition: { sql: `${alias}.id = found.id`, values: [] },
+    rare,
+  };
+}
+
+/** Whether a query finds few rows. @param found after `from`, limited to one more than {@link MAX_RARE} */
+export async function isRare(
+  db: Reader,
+  found: string,
+  values: readonly Value[],
+): Promise<boolean> {
+  return (await countOf(db, found, values)) <= MAX_RARE;
+}
+
+/** Counts rows. @param from everything after `from` */
+export async function countOf(db: Reader, from: string, values: readonly Value[]): Promise<number> {
+  const counted = await db.one<{ found: number }>(`select count(*) as found from ${from}`, values);
+  return (counted as { found: number }).found;
+}
