@@ -34,7 +34,7 @@ export type Proof =
       readonly projectPath: string;
     }
   | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
-  | { readonly kind: "host" };
+  | { readonly kind: "host" | "password" };
 
 /**
  * Checks that a token has a scope the route accepts.
