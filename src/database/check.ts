@@ -1,3 +1,4 @@
+import { verifyRepositories } from "../git/verify.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";
@@ -95,6 +96,8 @@ export async function check(store: Store): Promise<Check[]> {
   return store.snapshot(async (db) => {
     const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
+    const git = await verifyRepositories(db, MAX_PROBLEMS);
+    checks.push({ name: "Git repositories", problems: git });
     for (const { name, sql } of INVARIANTS) {
       const found = await db.rows(`${sql} limit ${MAX_PROBLEMS}`);
       checks.push({ name, problems: found.map(([text]) => String(text)) });

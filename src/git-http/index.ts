@@ -183,7 +183,9 @@ const gitRoutes = [
       const row = await repositories.find(store, project.id, "code");
       if (!row) throw new ApiError(409, { message: "409 Conflict" });
       const opened = await repositories.open(store, row);
-      const push = await understood(receivePush(new Input(body), row, opened, now));
+      const push = await understood(
+        receivePush(new Input(body), row, opened, Packs.of(store), now),
+      );
       if (!push) return undefined;
       const events = await eventsOf(push, refs);
       return { push, row, project, authorId: caller.id, refs, events };

@@ -1,4 +1,4 @@
-import type { Store, Value } from "../store/port.ts";
+import type { Reader, Store, Value } from "../store/port.ts";
 import { applyDelta, OFS_DELTA, REF_DELTA, readHeader } from "./entries.ts";
 import { inflate } from "./inflate.ts";
 import { Lru } from "./lru.ts";
@@ -9,6 +9,8 @@ import { Pack, type PackContents, writeIndex } from "./pack.ts";
 const PIECE = 64 * 1024;
 /** Pieces written by one transaction. */
 const BATCH = 16;
+/** Pieces deleted by one transaction. */
+const DELETED = 256;
 /** Bytes of a piece of an index. */
 const INDEX_PIECE = 256 * 1024;
 const MEBIBYTE = 1024 * 1024;
@@ -25,33 +27,26 @@ const APPEND_BATCH = `${APPEND} ${Array(BATCH).fill("(?, ?, ?)").join(", ")}`;
 
 const stores = new WeakMap<Store, Packs>();
 
-/** The packs in a database, and a cache of them for the process. Packs never change, so nothing in it becomes outdated. */
-export class Packs {
-  readonly store: Store;
+/** Reads the packs in a database, with a cache. Packs never change, so nothing in it becomes outdated. */
+export class PackReader {
+  readonly #db: Reader;
   readonly #pieces = new Lru<number, Buffer>(CACHE);
   readonly #objects = new Lru<number, GitObject>(CACHE);
   readonly #indexes = new Lru<number, Pack>(INDEX_CACHE);
 
-  private constructor(store: Store) {
-    this.store = store;
-  }
-
-  /** The packs in a database. */
-  static of(store: Store): Packs {
-    const known = stores.get(store) ?? new Packs(store);
-    stores.set(store, known);
-    return known;
+  constructor(db: Reader) {
+    this.#db = db;
   }
 
   /** A pack with its index. */
   async open(id: number): Promise<Pack> {
     const known = this.#indexes.get(id);
     if (known) return known;
-    const rows = await this.store.rows(
+    const rows = await this.#db.rows(
       "select bytes from git_pack_indexes where pack_id = ? order by number",
       [id],
     );
-    return this.#keep(
+    return this.keep(
       new Pack(
         id,
         rows.map(([bytes]) => bytes as Uint8Array),
@@ -59,7 +54,8 @@ export class Packs {
     );
   }
 
-  #keep(pack: Pack): Pack {
+  /** Keeps a pack in the cache. */
+  protected keep(pack: Pack): Pack {
     this.#indexes.set(pack.id, pack, pack.memory);
     return pack;
   }
@@ -127,24 +123,42 @@ export class Packs {
   }
 
   async #load(packId: number, number: number): Promise<Buffer> {
-    const [row] = await this.store.rows(
+    const [row] = await this.#db.rows(
       "select bytes from git_pack_pieces where pack_id = ? and number = ?",
       [packId, number],
     );
     if (!row) throw new Error(`pack ${packId} has no piece ${number}`);
     const { buffer, byteOffset, byteLength } = row[0] as Uint8Array;
-    return this.#keepPiece(packId, number, Buffer.from(buffer, byteOffset, byteLength));
+    return this.keepPiece(packId, number, Buffer.from(buffer, byteOffset, byteLength));
   }
 
-  #keepPiece(packId: number, number: number, bytes: Buffer): Buffer {
+  /** Keeps a piece in the cache. */
+  protected keepPiece(packId: number, number: number, bytes: Buffer): Buffer {
     this.#pieces.set(packId * KEYS_PER_PACK + number, bytes, bytes.length + OVERHEAD);
     return bytes;
+  }
+}
+
+/** The packs in a database, for a whole process. */
+export class Packs extends PackReader {
+  readonly #store: Store;
+
+  private constructor(store: Store) {
+    super(store);
+    this.#store = store;
+  }
+
+  /** The packs in a database. */
+  static of(store: Store): Packs {
+    const known = stores.get(store) ?? new Packs(store);
+    stores.set(store, known);
+    return known;
   }
 
   /** Begins a pack, which belongs to no repository yet. */
   async begin(now: number): Promise<PackWriter> {
-    const rows = await this.store.transaction(
-      (db) => db.rows("insert into git_packs (created_at) values (?) returning id", [now]),
+    const rows = await this.#store.transaction(
+      (db) => db.rows("insert into git_packs (unused_since) values (?) returning id", [now]),
       { shared: true },
     );
     return new PackWriter(this, rows[0]?.[0] as number);
@@ -157,8 +171,23 @@ export class Packs {
       pieces.length === BATCH
         ? APPEND_BATCH
         : `${APPEND} ${pieces.map(() => "(?, ?, ?)").join(", ")}`;
-    await this.store.transaction((db) => db.run(sql, values), { shared: true });
-    for (const [index, bytes] of pieces.entries()) this.#keepPiece(packId, first + index, bytes);
+    await this.#store.transaction((db) => db.run(sql, values), { shared: true });
+    for (const [index, bytes] of pieces.entries()) this.keepPiece(packId, first + index, bytes);
+  }
+
+  /** Deletes a pack that belongs to no repository, some pieces at a time: it may be large. */
+  async discard(packId: number): Promise<void> {
+    const sql = "delete from git_pack_pieces where pack_id = ? and number < ?";
+    const [last] = await this.#store.rows(
+      "select max(number) from git_pack_pieces where pack_id = ?",
+      [packId],
+    );
+    for (let number = DELETED; number < ((last?.[0] ?? 0) as number); number += DELETED) {
+      await this.#store.transaction((db) => db.run(sql, [packId, number]), { shared: true });
+    }
+    await this.#store.transaction((db) => db.run("delete from git_packs where id = ?", [packId]), {
+      shared: true,
+    });
   }
 
   /** Stores the index of a pack, which is complete now. */
@@ -169,7 +198,7 @@ export class Packs {
       pieces.push(index.subarray(at, at + INDEX_PIECE));
     }
     for (const [number, piece] of pieces.entries()) {
-      await this.store.transaction(
+      await this.#store.transaction(
         (db) =>
           db.run("insert into git_pack_indexes (pack_id, number, bytes) values (?, ?, ?)", [
             packId,
@@ -179,7 +208,7 @@ export class Packs {
         { shared: true },
       );
     }
-    await this.store.transaction(
+    await this.#store.transaction(
       (db) =>
         db.run("update git_packs set objects = ?, bytes = ? where id = ?", [
           contents.types.length,
@@ -188,7 +217,7 @@ export class Packs {
         ]),
       { shared: true },
     );
-    return this.#keep(new Pack(packId, pieces));
+    return this.keep(new Pack(packId, pieces));
   }
 }
 
@@ -267,12 +296,7 @@ export class PackWriter {
   }
 
   /** Deletes what was stored. */
-  async discard(): Promise<void> {
-    await this.#packs.store.transaction(
-      (db) => db.run("delete from git_packs where id = ?", [this.id]),
-      {
-        shared: true,
-      },
-    );
+  discard(): Promise<void> {
+    return this.#packs.discard(this.id);
   }
 }

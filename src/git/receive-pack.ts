@@ -2,6 +2,7 @@ import type { Database } from "../store/port.ts";
 import { RefusedError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { COMMIT, titleOf } from "./objects.ts";
+import type { Packs } from "./packs.ts";
 import { band, FLUSH, type Input, PACK_BAND, PROGRESS_BAND, pkt } from "./pkt-line.ts";
 import { receivePack, type StagedPack } from "./receive.ts";
 import { BRANCHES, isRefName, isReserved, type Refs } from "./refs.ts";
@@ -76,6 +77,7 @@ interface Commands {
  * Receives a push: its commands and its pack.
  *
  * @param row the record of the repository, which `repository` is opened from
+ * @param packs where the pack is stored
  * @param now epoch milliseconds
  * @returns `undefined` if it is none: clients send an empty one to find out whether they must sign in
  * @throws RefusedError if the commands are malformed
@@ -84,6 +86,7 @@ export async function receivePush(
   input: Input,
   { version }: RepositoryRow,
   repository: Repository,
+  packs: Packs,
   now: number,
 ): Promise<Push | undefined> {
   const { changes, capabilities } = await readCommands(input);
@@ -96,7 +99,7 @@ export async function receivePush(
   };
   let staged: StagedPack | undefined;
   try {
-    if (changes.some(({ to }) => to)) staged = await receivePack(input, repository, now);
+    if (changes.some(({ to }) => to)) staged = await receivePack(input, repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
     const checked: Push["changes"][number][] = [];
     for (const change of changes) checked.push(await checkChange(after, change));

@@ -22,7 +22,7 @@ import {
 import { OID_BYTES, OidTable } from "./oid-table.ts";
 import { Pace } from "./pace.ts";
 import { entryAt, type Pack } from "./pack.ts";
-import type { PackWriter } from "./packs.ts";
+import type { Packs, PackWriter } from "./packs.ts";
 import type { Input } from "./pkt-line.ts";
 import type { Repository } from "./repository.ts";
 
@@ -46,6 +46,7 @@ export interface StagedPack {
  * Receives a pack: stores its entries as they arrive, finds out what objects they are, and checks all of them, and that
  * everything they refer to is in the pack or in the repository. Of the pack, memory holds some 100 bytes per object.
  *
+ * @param packs where it is stored
  * @param now epoch milliseconds
  * @returns `undefined` if the pack is empty
  * @throws RefusedError if it is not valid or exceeds a limit; nothing of it is left then
@@ -53,6 +54,7 @@ export interface StagedPack {
 export async function receivePack(
   input: Input,
   repository: Repository,
+  packs: Packs,
   now: number,
 ): Promise<StagedPack | undefined> {
   if (!(await input.fill(HEAD_BYTES))) throw cutShort();
@@ -64,7 +66,7 @@ export async function receivePack(
   if (count > LIMITS.objects) {
     throw new RefusedError(`the pack has more than ${LIMITS.objects} objects`);
   }
-  const writer = await repository.packs.begin(now);
+  const writer = await packs.begin(now);
   try {
     const pack = await new Receiver(input, repository, writer, count).receive();
     if (pack) return { pack, discard: () => writer.discard() };

@@ -1,9 +1,9 @@
-import type { Database, Store } from "../store/port.ts";
+import type { Database, Reader, Store } from "../store/port.ts";
 import { Graph } from "./graph.ts";
 import { Lru } from "./lru.ts";
 import { type GitObject, TAG, tagLinkOf } from "./objects.ts";
 import type { Pack } from "./pack.ts";
-import { Packs } from "./packs.ts";
+import { type PackReader, Packs } from "./packs.ts";
 
 /** What a repository of a project is for. */
 export type RepositoryKind = "code";
@@ -30,7 +30,7 @@ const opened = new WeakMap<Store, Lru<string, Repository>>();
  * received; a number is only valid here.
  */
 export class Repository {
-  readonly packs: Packs;
+  readonly packs: PackReader;
   readonly list: readonly Pack[];
   /** How many objects there are; those in several packs count several times. */
   readonly count: number;
@@ -38,7 +38,7 @@ export class Repository {
   #graph: Graph | undefined;
 
   /** @param list its packs, the oldest first */
-  constructor(packs: Packs, list: readonly Pack[]) {
+  constructor(packs: PackReader, list: readonly Pack[]) {
     this.packs = packs;
     this.list = list;
     let count = 0;
@@ -167,20 +167,20 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const known = cache.get(key);
   if (known) return known;
   cache.delete(`${id} ${version - 1}`);
-  const rows = await store.rows(
-    "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
-    [id],
-  );
-  const packs = Packs.of(store);
-  const list: Pack[] = [];
-  let commits = 0;
-  for (const [packId] of rows) {
-    const pack = await packs.open(packId as number);
-    list.push(pack);
-    commits += pack.commits.length;
-  }
-  const repository = new Repository(packs, list);
+  const repository = await load(store, Packs.of(store), id);
+  const commits = repository.list.reduce((sum, pack) => sum + pack.commits.length, 0);
   const bytes = COMMIT_BYTES * commits + OBJECT_BYTES * repository.count + 1000;
   cache.set(key, repository, bytes);
   return repository;
+}
+
+/** Loads a repository with the packs it has in a database. */
+export async function load(db: Reader, packs: PackReader, id: number): Promise<Repository> {
+  const rows = await db.rows(
+    "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
+    [id],
+  );
+  const list: Pack[] = [];
+  for (const [packId] of rows) list.push(await packs.open(packId as number));
+  return new Repository(packs, list);
 }

@@ -3,8 +3,8 @@ import type { Migration } from "../store/migrate.ts";
 /**
  * Git repositories: sets of references and of packs, which never change. `version` grows whenever the set of packs does;
  * `repacked` is the version that last dropped objects; `has_garbage` says that references were deleted or replaced since.
- * A pack's pieces have its entries as they were pushed; its index says what they are. Packs of no repository are still
- * being received, or garbage.
+ * A pack's pieces have its entries as they were pushed; its index says what they are. A pack of no repository is being
+ * received, or was left behind by a push that failed or by packing again: it is deleted some time after `unused_since`.
  */
 export const migrations: Migration[] = [
   {
@@ -30,7 +30,7 @@ create table git_packs (
   id $id,
   objects $int not null default 0,
   bytes $int not null default 0,
-  created_at $int not null
+  unused_since $int not null
 );
 create table git_repository_packs (
   repository_id $int not null references git_repositories (id) on delete cascade,

@@ -3,11 +3,12 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type App, createApp } from "../../src/index.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
+import { measureGit } from "./git.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
@@ -31,6 +32,8 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
     starts: { type: "string", default: "5" },
+    // Of `--only git`: a repository, by default this one.
+    repository: { type: "string", default: "." },
     json: { type: "string" },
   },
 });
@@ -67,6 +70,13 @@ try {
     scale.attachments = await attachments(script("app"), copy("attachments"), where);
   }
   const flood = parts.includes("passwords") ? await passwords(copy("passwords")) : undefined;
+  const git = parts.includes("git")
+    ? await measureGit(
+        resolve(options.repository as string),
+        { app: script("app"), git: script("git") },
+        where,
+      )
+    : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const figures: Figures = {
     machine: {
@@ -81,6 +91,7 @@ try {
     footprint,
     scale,
     passwords: flood,
+    git,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);

@@ -71,7 +71,7 @@ const FROZEN: Record<string, string> = {
   "20261122-70-ghost": "6ca00395c3d3245f9c848bf03bc7b6ccea378d6924f18d724b36adf1f662adba",
   "20261122-70-star-counts": "fca85b303c2136b2833043a6d23d58062a2da98a712c6750580861b1db6100b4",
   "20261122-80-outbox-order": "c9619ba11423167e7cd3afec01a56f7474540926fcc4bd3d7aaf0214e8004257",
-  "20261122-86-git": "6139d69014ff496439d8f1768abdbd16b05e61fb38215c5e00afa31e2fa21eb6",
+  "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
