@@ -3,11 +3,15 @@ type Numbers = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Arra
 /** Numbers in a typed array that grows: a tenth of the memory of objects. */
 export class Column<A extends Numbers> {
   #array: A;
-  #length = 0;
+  #length: number;
 
-  /** @param empty an array of the type, of any length */
-  constructor(empty: A) {
-    this.#array = empty;
+  /**
+   * @param array of the type; it is copied before more is added than fits
+   * @param length how many of its numbers are taken over
+   */
+  constructor(array: A, length = 0) {
+    this.#array = array;
+    this.#length = length;
   }
 
   get length(): number {

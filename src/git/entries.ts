@@ -99,7 +99,7 @@ function readDeltaSize(delta: Uint8Array, start: number): [size: number, end: nu
 const badDelta = (problem: string) => new RefusedError(`a delta ${problem}`);
 
 /** Longer copies, in bytes, are faster by a call of the runtime. */
-const LONG = 24;
+const LONG = 128;
 
 /**
  * Applies a delta to its base.

@@ -1,67 +1,85 @@
-import { OID_BYTES } from "./oid-table.ts";
+import { Column } from "./columns.ts";
+import { OID_BYTES, OidTable } from "./oid-table.ts";
 import type { Pack } from "./pack.ts";
 
-/** The commits of a repository, as numbers, and their parents. */
+/** Where the parents of the first commit begin. */
+const START = new Int32Array(1);
+const NOBODY = new Int32Array();
+
+/** The commits of a repository, as numbers, and their parents. Those in several packs have one number. */
 export class Graph {
-  /** How many commits there are. */
-  readonly count: number;
-  /** The object of each commit. */
+  /** An object that is each commit. */
   readonly objects: Int32Array;
   /** When each commit was committed, in seconds of the epoch. */
   readonly times: Float64Array;
   /** The name of each commit's tree. */
-  readonly trees: Buffer;
+  readonly trees: Uint8Array;
   /** One more than the highest generation of a commit's parents. */
   readonly generations: Int32Array;
+  readonly #names: OidTable;
+  /** The commit that each object is; -1 if it is none. */
   readonly #commits: Int32Array;
   readonly #starts: Int32Array;
   readonly #parents: Int32Array;
 
   /**
-   * @param packs those of the repository
+   * @param packs those of the repository; each refers only to itself and those before
    * @param starts the number of each pack's first object
-   * @param objects how many objects there are
-   * @param find an object's number by its name
+   * @param total how many objects there are
+   * @param base the graph of the first of these packs, which is continued
+   * @param known how many packs those are
    */
   constructor(
     packs: readonly Pack[],
     starts: readonly number[],
-    objects: number,
-    find: (bytes: Uint8Array, at: number) => number,
+    total: number,
+    base: Graph | undefined,
+    known: number,
   ) {
-    this.count = packs.reduce((sum, { commits }) => sum + commits.length, 0);
-    this.objects = new Int32Array(this.count);
-    this.times = new Float64Array(this.count);
-    this.trees = Buffer.alloc(OID_BYTES * this.count);
-    this.#commits = new Int32Array(objects).fill(-1);
-    let commit = 0;
-    let edges = 0;
+    this.#names = base ? base.#names.copy() : new OidTable(64);
+    this.#commits = new Int32Array(total).fill(-1);
+    if (base) this.#commits.set(base.#commits);
+    const objects = new Column(base?.objects ?? new Int32Array(), base?.count);
+    const times = new Column(base?.times ?? new Float64Array(), base?.count);
+    const trees = new Column(base?.trees ?? new Uint8Array(), base?.trees.length);
+    const ends = base ? new Column(base.#starts, base.#starts.length) : new Column(START, 1);
+    const parents = base ? new Column(base.#parents, base.#parents.length) : new Column(NOBODY);
     for (const [index, pack] of packs.entries()) {
-      this.times.set(pack.times, commit);
-      this.trees.set(pack.trees, OID_BYTES * commit);
-      for (const entry of pack.commits) {
+      if (index < known) continue;
+      let from = 0;
+      const added: [parents: number, count: number][] = [];
+      for (const [at, entry] of pack.commits.entries()) {
         const object = (starts[index] as number) + entry;
-        this.objects[commit] = object;
+        const commit = this.#names.add(pack.oids.bytesOf(entry));
+        const count = pack.parentCounts[at] as number;
         this.#commits[object] = commit;
-        commit += 1;
-      }
-      edges += pack.parents.length / OID_BYTES;
-    }
-    this.#starts = new Int32Array(this.count + 1);
-    this.#parents = new Int32Array(edges);
-    commit = 0;
-    let edge = 0;
-    for (const pack of packs) {
-      let at = 0;
-      for (const count of pack.parentCounts) {
-        for (let end = edge + count; edge < end; edge += 1, at += OID_BYTES) {
-          this.#parents[edge] = this.#commits[find(pack.parents, at)] as number;
+        if (commit === objects.length) {
+          objects.push(object);
+          times.push(pack.times[at] as number);
+          trees.append(pack.trees.subarray(OID_BYTES * at, OID_BYTES * (at + 1)));
+          added.push([from, count]);
         }
-        commit += 1;
-        this.#starts[commit] = edge;
+        from += OID_BYTES * count;
+      }
+      // Parents may follow their children.
+      for (const [first, count] of added) {
+        for (let parent = 0; parent < count; parent += 1) {
+          parents.push(this.#names.find(pack.parents, first + OID_BYTES * parent));
+        }
+        ends.push(parents.length);
       }
     }
-    this.generations = this.#findGenerations();
+    this.objects = objects.array;
+    this.times = times.array;
+    this.trees = trees.array;
+    this.#starts = ends.array;
+    this.#parents = parents.array;
+    this.generations = this.#findGenerations(base);
+  }
+
+  /** How many commits there are. */
+  get count(): number {
+    return this.objects.length;
   }
 
   /** The commit that an object is; -1 if it is none. */
@@ -130,10 +148,11 @@ export class Graph {
     return commits.every(reaches);
   }
 
-  #findGenerations(): Int32Array {
+  #findGenerations(base: Graph | undefined): Int32Array {
     const generations = new Int32Array(this.count);
+    if (base) generations.set(base.generations);
     const open: number[] = [];
-    for (let start = 0; start < this.count; start += 1) {
+    for (let start = base?.count ?? 0; start < this.count; start += 1) {
       if (generations[start] !== 0) continue;
       open.push(start);
       for (let commit = open.at(-1); commit !== undefined; commit = open.at(-1)) {

@@ -110,14 +110,16 @@ export function tagLinkOf(tag: Buffer): TagLink {
 }
 
 /**
- * Visits the entries of a tree.
+ * Visits an entry of a tree.
  *
- * @param visit gets the mode, where the name begins and ends, and where the object's name begins
+ * @param from where its name begins in the tree
+ * @param to where its name ends
+ * @param oid where its object's name begins
  */
-export function eachEntry(
-  tree: Uint8Array,
-  visit: (mode: number, from: number, to: number, oid: number) => void,
-): void {
+type VisitEntry = (mode: number, from: number, to: number, oid: number) => void;
+
+/** Visits the entries of a tree that was checked. */
+export function eachEntry(tree: Uint8Array, visit: VisitEntry): void {
   for (let at = 0; at < tree.length; ) {
     let mode = 0;
     for (; tree[at] !== SPACE && at < tree.length; at += 1) {
@@ -126,7 +128,7 @@ export function eachEntry(
     const from = at + 1;
     at = from;
     while (at < tree.length && tree[at] !== 0) at += 1;
-    if (at + 1 + OID_BYTES > tree.length) throw new RefusedError("a tree is cut short");
+    if (at + 1 + OID_BYTES > tree.length) throw badTree("is cut short");
     visit(mode, from, at, at + 1);
     at += 1 + OID_BYTES;
   }
@@ -141,44 +143,54 @@ interface Name {
 
 /**
  * Checks a tree like `git fsck --strict`: nothing in it may lead a checkout astray, or be refused by other clients.
+ * It reads byte by byte: most of what is pushed are trees, and names are too short for the functions of buffers.
  *
+ * @param visit called for each entry
  * @throws RefusedError
  */
-export function checkTree(tree: Buffer): void {
+export function checkTree(tree: Buffer, visit: VisitEntry): void {
   let last: Name | undefined;
   /** Files whose names the next name may begin with: `a`, then `a.b`, then a folder `a` are in order. */
   const files: Name[] = [];
-  for (let at = 0; at < tree.length; ) {
-    const space = tree.indexOf(SPACE, at);
-    const mode = modeAt(tree, at, space);
-    const from = space + 1;
-    const to = tree.indexOf(0, from);
-    if (to < 0 || to + 1 + OID_BYTES > tree.length) throw badTree("is cut short");
+  eachEntry(tree, (mode, from, to, oid) => {
+    const start = last ? last.to + 1 + OID_BYTES : 0;
+    if (!MODES.has(mode) || !isOctal(tree, start, from - 1)) {
+      throw badTree("has an entry with an unknown mode");
+    }
     checkName(tree, from, to, mode);
     const name = { from, to, isFolder: mode === FOLDER };
-    if (last && compareNames(tree, last, name) >= 0) {
-      throw badTree("is not sorted, or has a name twice");
+    if (last) {
+      const common = commonLength(tree, last, name);
+      if (order(tree, last, name, common) >= 0) {
+        throw badTree("is not sorted, or has a name twice");
+      }
+      if (!last.isFolder) files.push(last);
     }
-    if (last && !last.isFolder) files.push(last);
-    for (let file = files.at(-1); file && !beginsWith(tree, name, file); file = files.at(-1)) {
+    for (let file = files.at(-1); file; file = files.at(-1)) {
+      const length = file.to - file.from;
+      if (commonLength(tree, file, name) === length) {
+        if (name.isFolder && length === to - from) {
+          throw badTree("has a file and a folder of one name");
+        }
+        break;
+      }
       files.pop();
     }
-    const file = files.at(-1);
-    if (name.isFolder && file && file.to - file.from === to - from) {
-      throw badTree("has a file and a folder of one name");
-    }
     last = name;
-    at = to + 1 + OID_BYTES;
-  }
+    visit(mode, from, to, oid);
+  });
 }
 
 const badTree = (problem: string) => new RefusedError(`a tree ${problem}`);
 
-function modeAt(tree: Buffer, at: number, space: number): number {
-  const text = space < 0 ? "" : tree.toString("latin1", at, Math.min(space, at + 8));
-  const mode = /^[1-7][0-7]{4,5}$/.test(text) ? Number.parseInt(text, 8) : 0;
-  if (!MODES.has(mode)) throw badTree("has an entry with an unknown mode");
-  return mode;
+/** Whether a number is written in octal digits, the first of which is not zero. */
+function isOctal(tree: Buffer, from: number, to: number): boolean {
+  if (tree[from] === ZERO) return false;
+  for (let at = from; at < to; at += 1) {
+    const digit = (tree[at] as number) - ZERO;
+    if (digit < 0 || digit > 7) return false;
+  }
+  return true;
 }
 
 function checkName(tree: Buffer, from: number, to: number, mode: number): void {
@@ -208,19 +220,16 @@ function plainName(name: string): string {
   return base.slice(0, end);
 }
 
-function beginsWith(tree: Buffer, name: Name, start: Name): boolean {
-  const length = start.to - start.from;
-  return (
-    length <= name.to - name.from &&
-    tree.compare(tree, name.from, name.from + length, start.from, start.to) === 0
-  );
+/** How many bytes two names begin with in common. */
+function commonLength(tree: Buffer, a: Name, b: Name): number {
+  const most = Math.min(a.to - a.from, b.to - b.from);
+  let length = 0;
+  while (length < most && tree[a.from + length] === tree[b.from + length]) length += 1;
+  return length;
 }
 
 /** Compares names as trees are sorted: folders as if their names ended with a slash. */
-function compareNames(tree: Buffer, a: Name, b: Name): number {
-  const common = Math.min(a.to - a.from, b.to - b.from);
-  const order = tree.compare(tree, b.from, b.from + common, a.from, a.from + common);
-  if (order !== 0) return order;
+function order(tree: Buffer, a: Name, b: Name, common: number): number {
   const next = ({ from, to, isFolder }: Name) =>
     from + common < to ? (tree[from + common] as number) : isFolder ? SLASH : 0;
   return next(a) - next(b);

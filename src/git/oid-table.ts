@@ -33,6 +33,16 @@ export class OidTable {
     return table;
   }
 
+  /** A copy, to which further names can be added. */
+  copy(): OidTable {
+    const table = new OidTable(0);
+    table.#words = this.#words.slice();
+    table.#slots = this.#slots.slice();
+    table.#mask = this.#mask;
+    table.#size = this.#size;
+    return table;
+  }
+
   /** How many names there are. */
   get size(): number {
     return this.#size;

@@ -10,7 +10,6 @@ import {
   BLOB,
   COMMIT,
   checkTree,
-  eachEntry,
   FOLDER,
   linksOf,
   oidOf,
@@ -289,8 +288,7 @@ class Receiver {
     const oid = oidOf(type, data);
     this.#name(entry, type, data.length, oid);
     if (type === TREE) {
-      checkTree(data);
-      eachEntry(data, (mode, _from, _to, at) => {
+      checkTree(data, (mode, _from, _to, at) => {
         if (mode !== SUBMODULE) this.#refer(data, at, mode === FOLDER ? TREE : BLOB);
       });
     } else if (type === COMMIT) this.#addCommit(entry, data);

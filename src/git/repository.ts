@@ -36,11 +36,17 @@ export class Repository {
   readonly count: number;
   readonly #starts: number[] = [];
   #graph: Graph | undefined;
+  /** One with fewer packs, whose graph is continued. */
+  #base: Repository | undefined;
 
-  /** @param list its packs, the oldest first */
-  constructor(packs: PackReader, list: readonly Pack[]) {
+  /**
+   * @param list its packs, the oldest first
+   * @param base the repository with the first of these packs, if it is in memory
+   */
+  constructor(packs: PackReader, list: readonly Pack[], base?: Repository) {
     this.packs = packs;
     this.list = list;
+    this.#base = base && !base.#graph ? base.#base : base;
     let count = 0;
     for (const pack of list) {
       this.#starts.push(count);
@@ -51,7 +57,7 @@ export class Repository {
 
   /** The same with one more pack, which must not belong to it yet. */
   with(pack: Pack): Repository {
-    return new Repository(this.packs, [...this.list, pack]);
+    return new Repository(this.packs, [...this.list, pack], this);
   }
 
   /** The number of the first object of a pack, by its place in {@link list}. */
@@ -118,7 +124,14 @@ export class Repository {
 
   /** Its commits. */
   get graph(): Graph {
-    this.#graph ??= new Graph(this.list, this.#starts, this.count, (oid, at) => this.find(oid, at));
+    this.#graph ??= new Graph(
+      this.list,
+      this.#starts,
+      this.count,
+      this.#base?.graph,
+      this.#base?.list.length ?? 0,
+    );
+    this.#base = undefined;
     return this.#graph;
   }
 
@@ -166,21 +179,32 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const key = `${id} ${version}`;
   const known = cache.get(key);
   if (known) return known;
-  cache.delete(`${id} ${version - 1}`);
-  const repository = await load(store, Packs.of(store), id);
+  const previous = `${id} ${version - 1}`;
+  const repository = await load(store, Packs.of(store), id, cache.get(previous));
+  cache.delete(previous);
   const commits = repository.list.reduce((sum, pack) => sum + pack.commits.length, 0);
   const bytes = COMMIT_BYTES * commits + OBJECT_BYTES * repository.count + 1000;
   cache.set(key, repository, bytes);
   return repository;
 }
 
-/** Loads a repository with the packs it has in a database. */
-export async function load(db: Reader, packs: PackReader, id: number): Promise<Repository> {
+/**
+ * Loads a repository with the packs it has in a database.
+ *
+ * @param before an earlier version of it, of which as much as possible is kept
+ */
+export async function load(
+  db: Reader,
+  packs: PackReader,
+  id: number,
+  before?: Repository,
+): Promise<Repository> {
   const rows = await db.rows(
     "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
     [id],
   );
   const list: Pack[] = [];
   for (const [packId] of rows) list.push(await packs.open(packId as number));
-  return new Repository(packs, list);
+  const isContinued = before?.list.every((pack, at) => list[at]?.id === pack.id);
+  return new Repository(packs, list, isContinued ? before : undefined);
 }

@@ -139,7 +139,8 @@ describe("a tree", () => {
   it.each([
     ["an unknown mode", entry("100666", "a", blobOid), "unknown mode"],
     ["a mode that begins with a zero", entry("040000", "a", blobOid), "unknown mode"],
-    ["a mode without end", Buffer.alloc(100, "7"), "unknown mode"],
+    ["a mode without end", Buffer.alloc(100, "7"), "cut short"],
+    ["a mode of other digits", entry("10063<", "a", blobOid), "unknown mode"],
     ["a name twice", Buffer.concat([a, a]), "has a name twice"],
     ["a wrong order", Buffer.concat([entry("100644", "b", blobOid), a]), "not sorted"],
     [
