@@ -6,6 +6,9 @@ import { BRANCHES, type Ref, type Refs, TAGS } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { Selection } from "./select.ts";
 
+/** The depth that clients send to get all of a history. */
+const INFINITE = 2 ** 31 - 1;
+
 /** Works out what a client that asks for something lacks. */
 export class FetchPlan {
   readonly #repository: Repository;
@@ -20,6 +23,8 @@ export class FetchPlan {
   #ends: ReadonlySet<number>;
   /** Marks for the commits that may be sent, if they are limited. */
   #within: Uint8Array | undefined;
+  /** Parents of commits at which it ended before, but no longer does. */
+  readonly #revealed: number[] = [];
   /** The names of commits at which the history begins to end. */
   readonly shallow: string[] = [];
   /** The names of those at which it no longer ends. */
@@ -59,7 +64,8 @@ export class FetchPlan {
    * @param hasGarbage whether the repository may have objects that no reference reaches
    */
   async select(haves: readonly string[], hasGarbage: boolean, pace: Pace): Promise<Selection> {
-    const { wants, filter, includeTags } = this.#request;
+    const { wants, filter, includeTags, deepening } = this.#request;
+    const isRelative = deepening?.isRelative === true;
     const selection = new Selection(this.#repository, filter, pace);
     const graph = this.#graph;
     const common = this.#commitsOf(haves);
@@ -76,12 +82,12 @@ export class FetchPlan {
     const had = graph.reach(common, this.#oldEnds);
     // What deepens a history lies behind what the client has.
     const wanted = this.#within
-      ? graph.reach(this.#tips, this.#ends)
+      ? graph.reach([...this.#tips, ...this.#revealed], this.#ends)
       : graph.reach(starts, this.#ends, had);
     const commits: number[] = [];
     for (let commit = 0; commit < graph.count; commit += 1) {
       if (!wanted[commit] || had[commit]) continue;
-      if (!this.#within || this.#within[commit]) commits.push(commit);
+      if (!this.#within || isRelative || this.#within[commit]) commits.push(commit);
     }
     const { generations } = graph;
     commits.sort((a, b) => (generations[a] as number) - (generations[b] as number));
@@ -128,11 +134,18 @@ export class FetchPlan {
     const excluded = graph.reach(this.#commitsOf(not.map((name) => this.#oidOf(name))));
     const isInside = (commit: number) =>
       !excluded[commit] && (since === 0 || (graph.times[commit] as number) >= since);
+    const isEndless = depth >= INFINITE;
     let level = isRelative ? [...this.#oldEnds] : this.#tips.filter(isInside);
+    if (isEndless) level = [...this.#tips, ...this.#oldEnds];
+    const levels = depth === 0 || isEndless ? INFINITE : isRelative ? depth + 1 : depth;
     const within = new Uint8Array(graph.count);
     for (const commit of level) within[commit] = 1;
-    const levels = depth === 0 ? Number.POSITIVE_INFINITY : isRelative ? depth + 1 : depth;
-    for (let count = 1; level.length > 0 && count < levels; count += 1) {
+    let last: readonly number[] = [];
+    for (let count = 1; level.length > 0; count += 1) {
+      if (count === levels) {
+        last = level;
+        break;
+      }
       const next: number[] = [];
       for (const commit of level) {
         for (const parent of graph.parentsOf(commit)) {
@@ -144,17 +157,17 @@ export class FetchPlan {
       level = next;
     }
     if (!within.includes(1)) throw new RefusedError("no commits selected for shallow requests");
-    this.#setEnds(within);
-  }
-
-  #setEnds(within: Uint8Array): void {
-    const graph = this.#graph;
-    const ends = new Set<number>();
-    for (let commit = 0; commit < graph.count; commit += 1) {
+    const ends = new Set(last);
+    for (let commit = 0; commit < graph.count && depth === 0; commit += 1) {
       if (within[commit] && graph.parentsOf(commit).some((parent) => !within[parent])) {
         ends.add(commit);
       }
     }
+    this.#setEnds(ends, within);
+  }
+
+  #setEnds(ends: Set<number>, within: Uint8Array): void {
+    const graph = this.#graph;
     const hex = (commit: number) =>
       this.#repository.oidOf(graph.objects[commit] as number).toString("hex");
     for (const commit of ends) {
@@ -162,7 +175,10 @@ export class FetchPlan {
     }
     for (const commit of this.#oldEnds) {
       if (!within[commit]) ends.add(commit);
-      else if (!ends.has(commit)) this.unshallow.push(hex(commit));
+      else if (!ends.has(commit)) {
+        this.unshallow.push(hex(commit));
+        this.#revealed.push(...graph.parentsOf(commit));
+      }
     }
     this.#ends = ends;
     this.#within = within;
