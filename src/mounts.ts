@@ -3,6 +3,7 @@ import { personalToken } from "./auth/authenticators/personal.ts";
 import { migrations } from "./auth/table.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
+import { GIT } from "./git-http/index.ts";
 import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
 import { metricsResource, type ReadMetrics } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
@@ -58,6 +59,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
+    GIT,
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
 }

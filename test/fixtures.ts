@@ -405,6 +405,7 @@ const FIXTURES: Record<string, Fixture> = {
       "projects topic_id": listed("/projects/:project/topics"),
     },
   },
+  "Git over HTTP": { params: { repository: async () => "acme/site.git" } },
   "Audit events": { params: { audit_event_id: listed("/audit_events") } },
 };
 

@@ -35,5 +35,6 @@ export const TAGS: Readonly<Record<string, string>> = {
   "OAuth2 tokens": "The OAuth2 token endpoint.",
   "OAuth2 token inspection": "Introspection and revocation of tokens.",
   "OAuth2 metadata": "The OAuth2 provider's endpoints and capabilities.",
+  "Git over HTTP": "Projects' repositories, for Git's own client and others.",
   Applications: "Applications that sign users in by OAuth2.",
 };

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import type { Progress } from "../core/progress.ts";
+import { type Tidied, tidy } from "../git/tidy.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { type Seeded, seed } from "../seed/index.ts";
 import type { Seed } from "../seed/input.ts";
@@ -28,7 +29,12 @@ export interface MaintenanceAdmin {
    */
   removeExpiredMembers(): Promise<{ members: number }>;
   /**
-   * Runs {@link purgeEvents} and {@link removeExpiredMembers}, unless one of the processes that share the database did
+   * Packs Git repositories again that have many packs, or commits that no branch or tag reaches any more, and deletes
+   * what was replaced a day before (docs/git.md).
+   */
+  tidyRepositories(): Promise<Tidied>;
+  /**
+   * Runs {@link purgeEvents}, {@link removeExpiredMembers} and {@link tidyRepositories}, unless one of the processes that share the database did
    * so within a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` if it is not due, or another process is running it
@@ -76,9 +82,11 @@ export function maintenanceAdmin({
     sweepDaily: () =>
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
+        await tidy(store, now());
         return { ...(await purge()), members };
       }),
     runJob,
+    tidyRepositories: () => tidy(store, now()),
     metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
     seed: (data, onProgress) => seed(store, data, now(), onProgress),

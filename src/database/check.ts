@@ -1,3 +1,4 @@
+import { verifyRepositories } from "../git/verify.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
@@ -124,6 +125,8 @@ export async function check(store: Store): Promise<Check[]> {
   return store.snapshot(async (db) => {
     const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
+    const git = await verifyRepositories(db, MAX_PROBLEMS);
+    checks.push({ name: "Git repositories", problems: git });
     const searches = ISSUABLE_TYPES.map(({ many, search }) => ({
       name: `search in ${many}`,
       sql: searchProblems(search),

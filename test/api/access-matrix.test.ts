@@ -496,9 +496,10 @@ describe("access to SCIM", () => {
 });
 
 /** Mounts with tests of their own. */
-const isOwn = new Set(["REST API", "SCIM"]);
+const isOwn = new Set(["REST API", "SCIM", "Git"]);
 
 describe("access to the other mounts", () => {
+  // Git's depends on what is fetched or pushed: test/api/git-access.test.ts.
   const others = allMounts
     .filter(({ name, authenticators }) => authenticators.length > 0 && !isOwn.has(name))
     .flatMap((mount) =>

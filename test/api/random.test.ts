@@ -162,7 +162,8 @@ describe("random parameters to the other mounts", () => {
         expect(answer.status === 501 ? 0 : answer.status).toBeLessThan(500);
         const type = answer.headers.get("content-type") ?? "";
         if (answer.status >= 400) {
-          expect(type).toMatch(mount.hasForms ? /^text\/html/ : /^application\/(scim\+)?json/);
+          const form = { Git: /^text\/plain/ }[mount.name] ?? /^application\/(scim\+)?json/;
+          expect(type).toMatch(mount.hasForms ? /^text\/html/ : form);
           expect(answer.text).not.toBe("");
         }
       });

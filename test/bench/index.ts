@@ -3,11 +3,12 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type App, createApp } from "../../src/index.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
+import { measureGit } from "./git.ts";
 import { boardsPage } from "./graphql.ts";
 import { grow } from "./grown.ts";
 import { type Growth, measureGrowth } from "./growth.ts";
@@ -37,6 +38,8 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
     starts: { type: "string", default: "5" },
+    // Of `--only git`: a repository, by default this one.
+    repository: { type: "string", default: "." },
     json: { type: "string" },
   },
 });
@@ -77,6 +80,13 @@ try {
   if (parts.includes("graphql")) {
     scale.boardsPage = await boardsPage(script("app"), { ...where, seconds });
   }
+  const git = parts.includes("git")
+    ? await measureGit(
+        resolve(options.repository as string),
+        { app: script("app"), git: script("git") },
+        where,
+      )
+    : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const growth = parts.includes("growth") ? await growthOfLists() : undefined;
   const figures: Figures = {
@@ -93,6 +103,7 @@ try {
     scale,
     passwords: flood,
     growth,
+    git,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);

@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import type { GitFigures } from "./git.ts";
 import { exceeds, type Growth, lineOf } from "./growth.ts";
 import type { Rate } from "./load.ts";
 import type { PasswordFigures } from "./passwords.ts";
@@ -19,6 +20,7 @@ export interface Figures {
   scale: Scale;
   passwords: PasswordFigures | undefined;
   growth: Growth[] | undefined;
+  git: GitFigures | undefined;
 }
 
 /** Start-up times in milliseconds, and memory in bytes. */
@@ -69,6 +71,7 @@ export function printed(figures: Figures): string {
     ...scaleLines(figures.scale),
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
+    ...(figures.git ? [gitTable(figures.git)] : []),
     ...disturbed(figures.rates),
   ].join("\n");
 }
@@ -82,6 +85,27 @@ function passwordsTable({ people, idle, flooded, signInsPerSecond }: PasswordFig
     table.push([name, middle.toFixed(2), p99.toFixed(2), reads]);
   }
   return table.toString();
+}
+
+/** The most of git's CPU time that each kind of work may need. */
+const GIT_CEILINGS = { push: 1.3, clone: 0.7, small: 0.4 };
+
+function gitTable({ commits, ours, gits, pushed, memory }: GitFigures): string {
+  const table = new Table({
+    head: [`git, ${commits} commits`, "s of CPU", "git", "ratio", "ceiling", ""],
+  });
+  for (const [name, work] of [
+    ["push", "push"],
+    ["clone", "clone"],
+    ["a small push", "small"],
+  ] as const) {
+    const ratio = ours[work] / gits[work];
+    const ceiling = GIT_CEILINGS[work];
+    const row = [ours[work].toFixed(3), gits[work].toFixed(3), ratio.toFixed(2), ceiling];
+    table.push([name, ...row, verdict(ratio <= ceiling)]);
+  }
+  const [first, last] = [pushed, memory].map((bytes) => Math.round(bytes / MEGABYTE));
+  return `${table}\nMemory after the first push ${first} MB, at the end ${last} MB.`;
 }
 
 function ratesTable(rates: Figures["rates"]): string {

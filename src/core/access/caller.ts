@@ -44,7 +44,7 @@ export type Proof =
       /** The access level of the people it adds. */
       readonly accessLevel: number;
     }
-  | { readonly kind: "host" };
+  | { readonly kind: "host" | "password" };
 
 /**
  * Checks that a token has a scope the route accepts.

@@ -6,16 +6,21 @@ import { createInterface } from "node:readline";
  *
  * @param {string} url
  * @param {() => Promise<{ events: number }>} [purge]
+ * @param {() => number} [cpu] if it is not only this process's
  */
-export function ready(url, purge) {
+export function ready(url, purge, cpu = ownCpu) {
   const say = (/** @type {unknown} */ message) =>
     process.stdout.write(`${JSON.stringify(message)}\n`);
   createInterface({ input: process.stdin })
     .on("line", async (line) => {
       if (line === "purge") return say({ purged: (await purge?.())?.events });
-      const { user, system } = process.cpuUsage();
-      say({ cpu: user + system });
+      say({ cpu: cpu() });
     })
     .on("close", () => process.exit());
   say({ url });
+}
+
+function ownCpu() {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }

@@ -1,0 +1,47 @@
+import type { Authenticator } from "../../core/http/authenticator.ts";
+import type { Incoming } from "../../core/http/incoming.ts";
+import { jobToken } from "./job.ts";
+import { accessToken } from "./oauth.ts";
+import { personalToken } from "./personal.ts";
+
+/** A user name and a password, which may be a token. */
+export interface BasicCredentials {
+  readonly login: string;
+  readonly password: string;
+}
+
+/** The credentials of `Authorization: Basic` (RFC 7617); `undefined` if it isn't sent, or malformed. */
+export function basicOf({ header }: Pick<Incoming, "header">): BasicCredentials | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header("authorization") ?? "")?.[1];
+  if (encoded === undefined) return undefined;
+  const pair = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  // Texts with a NUL can't be looked up.
+  if (colon < 0 || pair.includes("\0")) return undefined;
+  return { login: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+/** The user name with which CI jobs send their token. */
+const JOB_LOGIN = "gitlab-ci-token";
+
+/** A token that is sent as the password of `Authorization: Basic`, which may also be a real password. */
+function asPassword(
+  { callerOf }: Authenticator,
+  accepts: (login: string) => boolean = () => true,
+): Authenticator {
+  return {
+    refusesUnknown: false,
+    credential: ({ incoming }) => {
+      const sent = basicOf(incoming);
+      return sent && sent.password !== "" && accepts(sent.login) ? sent.password : undefined;
+    },
+    callerOf,
+  };
+}
+
+/** Personal, OAuth2 and job tokens sent as passwords, as Git sends them. The user name matters only for jobs. */
+export const tokensAsPasswords: readonly Authenticator[] = [
+  asPassword(personalToken),
+  asPassword(accessToken),
+  asPassword(jobToken, (login) => login === JOB_LOGIN),
+];

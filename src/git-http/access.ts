@@ -1,0 +1,116 @@
+import { basicOf } from "../auth/authenticators/basic.ts";
+import {
+  callerOf,
+  SESSION_SCOPES,
+  USER_COLUMNS,
+  type UserRow,
+} from "../auth/authenticators/user-row.ts";
+import { checkPassword } from "../auth/sign-in.ts";
+import * as twoFactor from "../auth/two-factor.ts";
+import type { Caller } from "../core/access/caller.ts";
+import { ROLES } from "../core/access/roles.ts";
+import { findSource, type Source } from "../core/access/source.ts";
+import { isOpenTo } from "../core/access/visibility.ts";
+import { ApiError } from "../core/errors.ts";
+import type { PrepareContext } from "../core/resource.ts";
+import type { Scope } from "../core/scopes.ts";
+import { dayOf } from "../core/time.ts";
+
+/** What clients can ask for, as they name it. */
+export const SERVICES = ["git-upload-pack", "git-receive-pack"] as const;
+export type Service = (typeof SERVICES)[number];
+
+/** A project whose repository the caller may use. */
+export interface Admitted {
+  readonly caller: Caller | undefined;
+  readonly project: Source;
+}
+
+/** Scopes that allow fetching. */
+export const FETCHING: readonly Scope[] = ["api", "read_api"];
+/** Scopes that allow pushing. */
+export const PUSHING: readonly Scope[] = ["api"];
+
+const refusal = (status: number, message: string) => new ApiError(status, { message });
+
+/** 401, whatever exists: clients then ask their user for a name and a password. */
+export const denied = () => refusal(401, "HTTP Basic: Access denied");
+
+/** 404, also for projects that the caller must not know of. */
+const unknownProject = () => refusal(404, "The project you were looking for could not be found.");
+
+/**
+ * Decides whether the caller may fetch from or push to a project.
+ *
+ * @param path the project's full path
+ * @throws ApiError 401 for anonymous callers who may not, and for wrong credentials; otherwise 403 or 404
+ */
+export async function admit(
+  preparing: PrepareContext,
+  path: string,
+  service: Service,
+): Promise<Admitted> {
+  const caller = await identify(preparing);
+  const viewer = { caller, today: dayOf(preparing.now) };
+  const project = await find(preparing, path, viewer);
+  if (!caller) {
+    if (!project || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
+    return { caller, project };
+  }
+  const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
+  if (!project || isElsewhere) throw unknownProject();
+  if (service === "git-upload-pack") requireFetching(project, isOpenTo(viewer, project));
+  else requirePushing(caller, project);
+  return { caller, project };
+}
+
+function requireFetching(project: Source, isOpen: boolean): void {
+  if (!isOpen && project.level < ROLES.reporter) {
+    throw refusal(403, "You are not allowed to download code from this project.");
+  }
+}
+
+function requirePushing(caller: Caller, project: Source): void {
+  if (caller.by.kind === "job" || !PUSHING.some((scope) => caller.scopes.includes(scope))) {
+    throw refusal(403, "You are not allowed to upload code.");
+  }
+  if (project.archived) throw refusal(403, "You can't push code to an archived project.");
+  if (project.level < ROLES.developer) {
+    throw refusal(403, "You are not allowed to push code to this project.");
+  }
+}
+
+/** The project at a path, if there is one that the caller may read. */
+async function find(
+  { store }: PrepareContext,
+  path: string,
+  viewer: Parameters<typeof findSource>[3],
+): Promise<Source | undefined> {
+  // Without a slash it would be taken for an id.
+  if (!path.includes("/")) return undefined;
+  try {
+    return await findSource(store.reader(), "project", path, viewer);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The caller: their token was found before, so what is left is a password.
+ *
+ * @throws ApiError 401 for credentials that are not valid
+ */
+export async function identify(preparing: PrepareContext): Promise<Caller | undefined> {
+  const { caller, request, store } = preparing;
+  if (caller || request.header("authorization") === undefined) return caller;
+  const sent = basicOf(request);
+  if (!sent || sent.login === "" || sent.password === "") throw denied();
+  const account = await checkPassword(preparing, sent.login, sent.password);
+  // Whoever has a second factor needs a token.
+  if (!account || (await twoFactor.isOn(store, account.id))) throw denied();
+  const sql = `select ${USER_COLUMNS} from users u where u.id = ?`;
+  const row = await store.one<UserRow>(sql, [account.id]);
+  if (!row) throw denied();
+  return callerOf(row, SESSION_SCOPES, { kind: "password" });
+}

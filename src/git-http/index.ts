@@ -1,0 +1,229 @@
+import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import { ApiError } from "../core/errors.ts";
+import type { Bytes } from "../core/http/incoming.ts";
+import type { Mount } from "../core/http/mount.ts";
+import * as param from "../core/input.ts";
+import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
+import { RefusedError } from "../git/errors.ts";
+import { LIMITS } from "../git/limits.ts";
+import { Packs } from "../git/packs.ts";
+import { Input } from "../git/pkt-line.ts";
+import { advertiseReceive, receivePush, reportOf } from "../git/receive-pack.ts";
+import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
+import * as repositories from "../git/repository.ts";
+import { migrations } from "../git/table.ts";
+import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import {
+  type Admitted,
+  admit,
+  denied,
+  FETCHING,
+  identify,
+  PUSHING,
+  SERVICES,
+  type Service,
+} from "./access.ts";
+import { apply, eventsOf, type Received, refusalOf } from "./pushes.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** What a client may send to say what it has and wants. */
+const NEGOTIATION_BYTES = 10 * MEBIBYTE;
+
+const UNCACHED = {
+  "cache-control": "no-cache, max-age=0, must-revalidate",
+  pragma: "no-cache",
+  expires: "Fri, 01 Jan 1980 00:00:00 GMT",
+};
+
+/** The path of a repository: that of its project, and `.git`. */
+const repository = { repository: param.anyText({ max: 1024 }) };
+
+const fetching = { access: "anyone", scopes: FETCHING } as const;
+
+const { get, post, query } = routes();
+
+/** A project's repository, as a request finds it. */
+interface Found extends Admitted {
+  /** `undefined` if nothing was pushed yet. */
+  readonly row: repositories.RepositoryRow | undefined;
+  readonly refs: Refs;
+}
+
+/** Finds the repository at a path that ends in `.git`. @throws ApiError as {@link admit} */
+async function findRepository(
+  preparing: PrepareContext,
+  path: string,
+  service: Service,
+): Promise<Found> {
+  const { store } = preparing;
+  const admitted = await admit(preparing, path.replace(/\.git$/, ""), service);
+  const { id } = admitted.project;
+  const branch = await store
+    .reader()
+    .one<{ default_branch: string | null }>("select default_branch from projects where id = ?", [
+      id,
+    ]);
+  const row = await repositories.find(store, id, "code");
+  const head = `${BRANCHES}${branch?.default_branch ?? "main"}`;
+  return { ...admitted, row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
+}
+
+/** Opens a repository, which is empty if nothing was pushed yet. */
+function openRepository({ store }: PrepareContext, row: repositories.RepositoryRow | undefined) {
+  return row ? repositories.open(store, row) : new repositories.Repository(Packs.of(store), []);
+}
+
+/** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
+function requireType({ request }: PrepareContext, path: string, service: Service): void {
+  // Only the address with the ending is the repository's.
+  if (!path.endsWith(".git")) throw new ApiError(404, { message: "404 Not Found" });
+  if (request.header("content-type") !== `application/x-${service}-request`) {
+    throw new ApiError(415, { message: "Unsupported Media Type" });
+  }
+}
+
+/** Turns what Git sent wrongly into an answer. */
+async function understood<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw error instanceof RefusedError ? new ApiError(400, { message: error.message }) : error;
+  }
+}
+
+/** Sends what a generator makes, and ends its work if the client leaves. */
+function cancellable(generate: (signal: AbortSignal) => AsyncGenerator<Buffer>): Bytes {
+  return {
+    chunks: () => ({
+      [Symbol.asyncIterator]: () => {
+        const abort = new AbortController();
+        const source = generate(abort.signal);
+        return {
+          next: () => source.next(),
+          return: () => {
+            abort.abort();
+            return source.return(undefined);
+          },
+        };
+      },
+    }),
+  };
+}
+
+const resultOf = (service: Service, body: Bytes | Buffer) =>
+  new RawReply(200, { "content-type": `application/x-${service}-result`, ...UNCACHED }, body);
+
+const gitRoutes = [
+  get("/:repository*/info/refs", {
+    summary: "What a Git client is told first: the references of a repository",
+    ...fetching,
+    input: { ...repository, service: param.optional(param.anyText()) },
+    prepare: async ({ repository: path, service: asked }, preparing) => {
+      const { request } = preparing;
+      if (request.method === "HEAD") throw new ApiError(403, { message: "403 Forbidden" });
+      const service = SERVICES.find((name) => name === asked);
+      if (!path.endsWith(".git")) {
+        const location = `${request.base}/${encodeURI(path)}.git/info/refs?${request.query}`;
+        return new RawReply(301, { location });
+      }
+      if (!service) {
+        // What clients from before smart HTTP ask for.
+        if (!(await identify(preparing))) throw denied();
+        throw new ApiError(403, { message: "Please upgrade your git client." });
+      }
+      const { refs } = await findRepository(preparing, path, service);
+      const version = versionOf(request.header("git-protocol"));
+      const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
+      const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
+      const headers = { "content-type": `application/x-${service}-advertisement`, ...UNCACHED };
+      return new RawReply(200, headers, Buffer.concat([begun, advertise(refs, version)]));
+    },
+    handle: ({ prepared }) => prepared,
+  }),
+  query("/:repository*/git-upload-pack", {
+    summary: "Fetch from a repository, with a Git client",
+    ...fetching,
+    input: repository,
+    body: "stream",
+    maxBodyBytes: NEGOTIATION_BYTES,
+    prepare: async ({ repository: path }, preparing) => {
+      requireType(preparing, path, "git-upload-pack");
+      const { row, refs } = await findRepository(preparing, path, "git-upload-pack");
+      const packets = await understood(new Input(preparing.body).packets());
+      const version = versionOf(preparing.request.header("git-protocol"));
+      const served = {
+        repository: await openRepository(preparing, row),
+        refs,
+        hasGarbage: row?.has_garbage === 1,
+      };
+      return resultOf(
+        "git-upload-pack",
+        cancellable((signal) => uploadPack(served, packets, version, signal)),
+      );
+    },
+    handle: ({ prepared }) => prepared,
+  }),
+  post("/:repository*/git-receive-pack", {
+    summary: "Push to a repository, with a Git client",
+    access: "anyone",
+    scopes: PUSHING,
+    status: 200,
+    input: repository,
+    body: "stream",
+    maxBodyBytes: LIMITS.packBytes + NEGOTIATION_BYTES,
+    beside: "anybody",
+    prepare: async ({ repository: path }, preparing): Promise<Received | undefined> => {
+      requireType(preparing, path, "git-receive-pack");
+      const { store, now, body } = preparing;
+      const { caller, project, refs } = await findRepository(preparing, path, "git-receive-pack");
+      if (!caller) throw denied();
+      await store.transaction((db) => repositories.create(db, project.id, "code"), {
+        shared: true,
+      });
+      const row = await repositories.find(store, project.id, "code");
+      if (!row) throw new ApiError(409, { message: "409 Conflict" });
+      const opened = await repositories.open(store, row);
+      const push = await understood(
+        receivePush(new Input(body), row, opened, Packs.of(store), now),
+      );
+      if (!push) return undefined;
+      const events = await eventsOf(push, refs);
+      return { push, row, project, authorId: caller.id, refs, events };
+    },
+    handle: async ({ db, prepared, now }) => {
+      if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
+      const outcomes = await apply(db, prepared, now);
+      const refusal = refusalOf(prepared);
+      const messages = refusal ? [`GitLab: ${refusal}`] : [];
+      return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
+    },
+  }),
+];
+
+const lineOf = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
+
+/** Errors as plain text, which Git shows. */
+const showError: NonNullable<Mount["showError"]> = ({ status, headers, body }, { request }) => {
+  const [reason] = Object.values(body);
+  const word = request.path.endsWith("git-receive-pack") ? "upload" : "download";
+  const text =
+    status === 401
+      ? "HTTP Basic: Access denied"
+      : reason === "insufficient_scope"
+        ? `You are not allowed to ${word} code.`
+        : String(reason);
+  const challenge = status === 401 ? { "www-authenticate": 'Basic realm="GitLab"' } : {};
+  const type = { "content-type": "text/plain; charset=utf-8" };
+  return new RawReply(status, { ...headers, ...challenge, ...type }, `${text}\n`);
+};
+
+/** Git over HTTP (gitprotocol-http(5)): `/<path of a project>.git`. */
+export const GIT: Mount = {
+  name: "Git",
+  base: "",
+  owns: (path) => /^\/.+\/(info\/refs|git-upload-pack|git-receive-pack)$/.test(path),
+  authenticators: tokensAsPasswords,
+  countsRequests: true,
+  showError,
+  resources: [{ name: "Git over HTTP", migrations, routes: gitRoutes }],
+};

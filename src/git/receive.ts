@@ -1,0 +1,456 @@
+import { createHash } from "node:crypto";
+import { deflateSync } from "node:zlib";
+import { Column } from "./columns.ts";
+import { applyDelta, type EntryHeader, OFS_DELTA, readHeader, writeHeader } from "./entries.ts";
+import { RefusedError } from "./errors.ts";
+import { inflate } from "./inflate.ts";
+import { LIMITS } from "./limits.ts";
+import { Lru } from "./lru.ts";
+import {
+  BLOB,
+  COMMIT,
+  checkTree,
+  FOLDER,
+  linksOf,
+  oidOf,
+  SUBMODULE,
+  TAG,
+  TREE,
+  tagLinkOf,
+} from "./objects.ts";
+import { OID_BYTES, OidTable } from "./oid-table.ts";
+import { Pace } from "./pace.ts";
+import { entryAt, type Pack } from "./pack.ts";
+import type { Packs, PackWriter } from "./packs.ts";
+import type { Input } from "./pkt-line.ts";
+import type { Repository } from "./repository.ts";
+
+/** Bytes of a pack before its entries: `PACK`, its version, and the number of entries. */
+const HEAD_BYTES = 12;
+/** The checksum after the entries. */
+const CHECKSUM_BYTES = 20;
+/** Objects that deltas were or may be made of are kept up to this size, in bytes. */
+const BASES = 32 * 1024 * 1024;
+/** The smallest amount to read if an entry has not arrived completely, in bytes. */
+const LEAST = 64;
+
+/** A pack that was received, but belongs to no repository yet. */
+export interface StagedPack {
+  readonly pack: Pack;
+  /** Deletes it, if it is not wanted. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Receives a pack: stores its entries as they arrive, finds out what objects they are, and checks all of them, and that
+ * everything they refer to is in the pack or in the repository. Of the pack, memory holds some 100 bytes per object.
+ *
+ * @param packs where it is stored
+ * @param now epoch milliseconds
+ * @returns `undefined` if the pack is empty
+ * @throws RefusedError if it is not valid or exceeds a limit; nothing of it is left then
+ */
+export async function receivePack(
+  input: Input,
+  repository: Repository,
+  packs: Packs,
+  now: number,
+): Promise<StagedPack | undefined> {
+  if (!(await input.fill(HEAD_BYTES))) throw cutShort();
+  const head = input.bytes.subarray(input.position, input.position + HEAD_BYTES);
+  if (head.toString("latin1", 0, 4) !== "PACK" || head.readUInt32BE(4) !== 2) {
+    throw new RefusedError("the pack's format is unknown");
+  }
+  const count = head.readUInt32BE(8);
+  if (count > LIMITS.objects) {
+    throw new RefusedError(`the pack has more than ${LIMITS.objects} objects`);
+  }
+  const writer = await packs.begin(now);
+  try {
+    const pack = await new Receiver(input, repository, writer, count).receive();
+    if (pack) return { pack, discard: () => writer.discard() };
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+  await writer.discard();
+  return undefined;
+}
+
+const cutShort = () => new RefusedError("the pack is cut short");
+const tooLarge = () => new RefusedError(`an object is larger than ${LIMITS.objectBytes} bytes`);
+
+/** An entry as it was read. */
+interface Entry {
+  readonly header: EntryHeader;
+  readonly content: Buffer;
+  /** Its base's name, if that is how it refers to it. */
+  readonly base: Buffer | undefined;
+}
+
+/** Receives one pack. Entries are numbered in their order. */
+class Receiver {
+  readonly #input: Input;
+  readonly #repository: Repository;
+  readonly #writer: PackWriter;
+  readonly #count: number;
+  readonly #hash = createHash("sha1");
+  /** Up to where the input was hashed. */
+  #hashed: number;
+  readonly #pace = new Pace();
+
+  readonly #offsets: Column<Float64Array>;
+  readonly #lengths: Column<Uint32Array>;
+  readonly #sizes: Column<Uint32Array>;
+  readonly #types: Column<Uint8Array>;
+  /** How many deltas lead from each entry to an object that is none. */
+  readonly #depths: Column<Uint16Array>;
+  /** The number of each entry's name in {@link #names}; -1 of those whose base has not arrived. */
+  readonly #nameOf: Column<Int32Array>;
+  readonly #names: OidTable;
+  /** The entry with each name. */
+  readonly #entryOf: Column<Uint32Array>;
+  /** All names that objects refer to, and a bit for each type that is expected of them. */
+  readonly #referred: OidTable;
+  readonly #expected = new Column(new Uint8Array(16));
+
+  readonly #commits = new Column(new Uint32Array(16));
+  readonly #times = new Column(new Float64Array(16));
+  readonly #trees = new Column(new Uint8Array(512));
+  readonly #parents = new Column(new Uint8Array(512));
+  readonly #parentCounts = new Column(new Uint8Array(16));
+
+  readonly #contents = new Lru<number, Buffer>(BASES);
+  /** Deltas by the entry, or by the name of the object, that they are waiting for. */
+  readonly #waiting = new Map<number | string, number[]>();
+  /** Deltas whose base is known now. */
+  readonly #ready: { entry: number; base: number }[] = [];
+  /** Objects of the repository that deltas are of. */
+  readonly #outside = new Set<number>();
+  /** Bytes of all objects. */
+  #expanded = 0;
+  /** Bytes of objects that were unpacked again. */
+  #reworked = 0;
+
+  constructor(input: Input, repository: Repository, writer: PackWriter, count: number) {
+    this.#input = input;
+    this.#repository = repository;
+    this.#writer = writer;
+    this.#count = count;
+    this.#hashed = input.position;
+    input.position += HEAD_BYTES;
+    // The announced count may be wrong: columns grow as entries arrive.
+    const expected = Math.min(count, 10_000);
+    this.#offsets = new Column(new Float64Array(expected));
+    this.#lengths = new Column(new Uint32Array(expected));
+    this.#sizes = new Column(new Uint32Array(expected));
+    this.#types = new Column(new Uint8Array(expected));
+    this.#depths = new Column(new Uint16Array(expected));
+    this.#nameOf = new Column(new Int32Array(expected));
+    this.#entryOf = new Column(new Uint32Array(expected));
+    this.#names = new OidTable(expected);
+    this.#referred = new OidTable(expected);
+  }
+
+  /** Receives the whole pack; `undefined` if it is empty. */
+  async receive(): Promise<Pack | undefined> {
+    for (let entry = 0; entry < this.#count; entry += 1) {
+      await this.#receiveEntry(entry);
+      if (this.#writer.isFull) await this.#writer.store();
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+    await this.#checkEnd();
+    if (this.#count === 0) return undefined;
+    if (this.#waiting.size > 0) throw new RefusedError("a delta has no base");
+    for (const object of this.#outside) await this.#addOutside(object);
+    await this.#checkReferred();
+    const oids = new Uint8Array(OID_BYTES * this.#nameOf.length);
+    for (const [entry, name] of this.#nameOf.array.entries()) {
+      oids.set(this.#names.bytesOf(name), OID_BYTES * entry);
+    }
+    return this.#writer.finish({
+      types: this.#types.array,
+      sizes: this.#sizes.array,
+      lengths: this.#lengths.array,
+      oids,
+      commits: this.#commits.array,
+      times: this.#times.array,
+      trees: this.#trees.array,
+      parentCounts: this.#parentCounts.array,
+      parents: this.#parents.array,
+    });
+  }
+
+  async #receiveEntry(entry: number): Promise<void> {
+    const offset = this.#writer.length;
+    const { header, content, base } = await this.#readEntry();
+    this.#offsets.push(offset);
+    this.#lengths.push(this.#writer.length - offset);
+    this.#types.push(0);
+    this.#sizes.push(0);
+    this.#depths.push(0);
+    this.#nameOf.push(-1);
+    if (base) {
+      const name = this.#names.find(base);
+      if (name >= 0) await this.#settleDelta(entry, this.#entryOf.at(name), content);
+      else await this.#settleOutside(entry, base, content);
+    } else if (header.type === OFS_DELTA) {
+      const at = entryAt(this.#offsets.array, entry, offset - header.distance);
+      if (this.#nameOf.at(at) >= 0) await this.#settleDelta(entry, at, content);
+      else this.#wait(at, entry);
+    } else await this.#settle(entry, header.type, content);
+    // They may be many: each may be a base of others.
+    for (let next = this.#ready.pop(); next; next = this.#ready.pop()) {
+      const delta = await this.#deltaOf(next.entry);
+      await this.#settleDelta(next.entry, next.base, delta);
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+  }
+
+  /** Reads the next entry, waiting until all of it has arrived, and writes it to the pack. */
+  async #readEntry(): Promise<Entry> {
+    const input = this.#input;
+    for (let least = LEAST; ; least = Math.max(LEAST, 2 * input.available)) {
+      const { bytes, position } = input;
+      const header = readHeader(bytes, position);
+      if (header) {
+        if (header.type === 0 || header.type === 5) {
+          throw new RefusedError("the pack has an entry of an unknown type");
+        }
+        if (header.size > LIMITS.objectBytes) throw tooLarge();
+        const inflated = inflate(bytes, header.end, header.size);
+        if (inflated) {
+          const base = header.base
+            ? Buffer.from(bytes.subarray(header.base, header.base + OID_BYTES))
+            : undefined;
+          this.#writer.write(bytes.subarray(position, inflated.end));
+          input.position = inflated.end;
+          if (this.#writer.length > LIMITS.packBytes) {
+            throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
+          }
+          return { header, content: inflated.data, base };
+        }
+      }
+      this.#digest();
+      const before = input.available;
+      await input.fill(Math.max(least, before + 1));
+      this.#hashed = input.position;
+      if (input.available === before) throw cutShort();
+    }
+  }
+
+  /** Adds what was used of the input to the checksum. */
+  #digest(): void {
+    const { bytes, position } = this.#input;
+    this.#hash.update(bytes.subarray(this.#hashed, position));
+    this.#hashed = position;
+  }
+
+  async #checkEnd(): Promise<void> {
+    this.#digest();
+    if (!(await this.#input.fill(CHECKSUM_BYTES))) throw cutShort();
+    if (!this.#hash.digest().equals(this.#input.take(CHECKSUM_BYTES))) {
+      throw new RefusedError("the pack's checksum is wrong");
+    }
+  }
+
+  #wait(base: number | string, entry: number): void {
+    const waiting = this.#waiting.get(base);
+    if (waiting) waiting.push(entry);
+    else this.#waiting.set(base, [entry]);
+  }
+
+  /** Makes an object of a delta of another entry. */
+  async #settleDelta(entry: number, base: number, delta: Buffer): Promise<void> {
+    const depth = this.#depths.at(base) + 1;
+    if (depth > LIMITS.chain) throw new RefusedError("a chain of deltas is too long");
+    this.#depths.set(entry, depth);
+    const data = applyDelta(await this.#contentOf(base), delta, LIMITS.objectBytes);
+    await this.#settle(entry, this.#types.at(base), data);
+  }
+
+  /** Makes an object of a delta whose base may be in the repository, or still to come. */
+  async #settleOutside(entry: number, base: Buffer, delta: Buffer): Promise<void> {
+    const object = this.#repository.find(base);
+    if (object < 0) {
+      this.#wait(base.toString("latin1"), entry);
+      return;
+    }
+    this.#outside.add(object);
+    this.#depths.set(entry, 1);
+    const { type, data } = await this.#repository.read(object);
+    await this.#settle(entry, type, applyDelta(data, delta, LIMITS.objectBytes));
+  }
+
+  /** Checks an object, now that it is known, and notes what it refers to. */
+  async #settle(entry: number, type: number, data: Buffer): Promise<void> {
+    this.#expand(data.length);
+    const oid = oidOf(type, data);
+    this.#name(entry, type, data.length, oid);
+    if (type === TREE) {
+      checkTree(data, (mode, _from, _to, at) => {
+        if (mode !== SUBMODULE) this.#refer(data, at, mode === FOLDER ? TREE : BLOB);
+      });
+    } else if (type === COMMIT) this.#addCommit(entry, data);
+    else if (type === TAG) {
+      const { target, type: expected } = tagLinkOf(data);
+      this.#refer(target, 0, expected);
+    }
+    await this.#checkCollision(oid, type, data);
+    this.#contents.set(entry, data, data.length);
+    this.#wake(entry, entry);
+    this.#wake(oid.toString("latin1"), entry);
+  }
+
+  #wake(base: number | string, entry: number): void {
+    const waiting = this.#waiting.get(base);
+    if (!waiting) return;
+    this.#waiting.delete(base);
+    for (const delta of waiting) this.#ready.push({ entry: delta, base: entry });
+  }
+
+  #expand(bytes: number): void {
+    this.#expanded += bytes;
+    if (bytes > LIMITS.objectBytes) throw tooLarge();
+    if (this.#expanded > this.#expandable()) {
+      throw new RefusedError("the objects of the pack are too large together");
+    }
+  }
+
+  #expandable(): number {
+    return LIMITS.expanded + LIMITS.expansion * this.#writer.length;
+  }
+
+  #name(entry: number, type: number, size: number, oid: Buffer): void {
+    this.#types.set(entry, type);
+    this.#sizes.set(entry, size);
+    const name = this.#names.add(oid);
+    if (name < this.#entryOf.length) {
+      throw new RefusedError(`the object ${oid.toString("hex")} is in the pack twice`);
+    }
+    this.#entryOf.push(entry);
+    this.#nameOf.set(entry, name);
+  }
+
+  #refer(oid: Uint8Array, at: number, type: number): void {
+    const name = this.#referred.add(oid, at);
+    if (name === this.#expected.length) this.#expected.push(1 << type);
+    else this.#expected.set(name, this.#expected.at(name) | (1 << type));
+  }
+
+  #addCommit(entry: number, data: Buffer): void {
+    const { tree, parents, time } = linksOf(data);
+    if (parents.length > LIMITS.parents) {
+      throw new RefusedError(`a commit has more than ${LIMITS.parents} parents`);
+    }
+    this.#refer(tree, 0, TREE);
+    for (const parent of parents) {
+      this.#refer(parent, 0, COMMIT);
+      this.#parents.append(parent);
+    }
+    this.#commits.push(entry);
+    this.#times.push(time);
+    this.#trees.append(tree);
+    this.#parentCounts.push(parents.length);
+  }
+
+  /** Refuses another object with the name of one that is there: SHA-1 makes that possible, at a price. */
+  async #checkCollision(oid: Buffer, type: number, data: Buffer): Promise<void> {
+    const object = this.#repository.find(oid);
+    if (object < 0) return;
+    const known = await this.#repository.read(object);
+    if (known.type !== type || !known.data.equals(data)) {
+      throw new RefusedError(`another object has the name ${oid.toString("hex")}`);
+    }
+  }
+
+  /** The delta that an entry is, read again. */
+  async #deltaOf(entry: number): Promise<Buffer> {
+    return (await this.#reread(entry)).content;
+  }
+
+  async #reread(entry: number): Promise<Entry> {
+    const from = this.#offsets.at(entry);
+    const raw = await this.#writer.range(from, from + this.#lengths.at(entry));
+    const header = readHeader(raw, 0) as EntryHeader;
+    const inflated = inflate(raw, header.end, header.size);
+    if (!inflated) throw new Error("an entry that was received can't be read");
+    const base = header.base ? raw.subarray(header.base, header.base + OID_BYTES) : undefined;
+    return { header, content: inflated.data, base };
+  }
+
+  /** The content of an object of the pack. It is unpacked again if it is no longer in memory. */
+  async #contentOf(entry: number): Promise<Buffer> {
+    const deltas: Buffer[] = [];
+    let at = entry;
+    let data = this.#contents.get(at);
+    while (!data) {
+      const { header, content, base } = await this.#reread(at);
+      if (header.type === OFS_DELTA) {
+        at = entryAt(this.#offsets.array, at, this.#offsets.at(at) - header.distance);
+        deltas.push(content);
+        data = this.#contents.get(at);
+      } else if (base) {
+        const name = this.#names.find(base);
+        deltas.push(content);
+        if (name >= 0) {
+          at = this.#entryOf.at(name);
+          data = this.#contents.get(at);
+        } else data = (await this.#repository.read(this.#repository.find(base))).data;
+      } else data = content;
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+    for (let delta = deltas.pop(); delta; delta = deltas.pop()) {
+      data = applyDelta(data, delta, LIMITS.objectBytes);
+      this.#reworked += data.length;
+      if (this.#reworked > LIMITS.rework * this.#expandable()) {
+        throw new RefusedError("the deltas of the pack take too long");
+      }
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+    this.#contents.set(entry, data, data.length);
+    return data;
+  }
+
+  /** Adds a base that is not in the pack, as `git index-pack --fix-thin` does: packs are complete in themselves. */
+  async #addOutside(object: number): Promise<void> {
+    const oid = this.#repository.oidOf(object);
+    // It may have arrived after its delta.
+    if (this.#names.find(oid) >= 0) return;
+    const { type, data } = await this.#repository.read(object);
+    this.#expand(data.length);
+    const entry = this.#offsets.length;
+    const offset = this.#writer.length;
+    this.#writer.write(writeHeader(type, data.length));
+    this.#writer.write(deflateSync(data));
+    this.#offsets.push(offset);
+    this.#lengths.push(this.#writer.length - offset);
+    this.#types.push(0);
+    this.#sizes.push(0);
+    this.#nameOf.push(-1);
+    this.#name(entry, type, data.length, oid);
+    if (type === COMMIT) this.#addCommit(entry, data);
+    if (this.#writer.isFull) await this.#writer.store();
+    if (this.#pace.isDue) await this.#pace.pause();
+  }
+
+  /** Checks that everything the objects refer to is there. What the repository has is complete, so nothing is walked. */
+  async #checkReferred(): Promise<void> {
+    for (let name = 0; name < this.#referred.size; name += 1) {
+      const oid = this.#referred.bytesOf(name);
+      const own = this.#names.find(oid);
+      const object = own < 0 ? this.#repository.find(oid) : -1;
+      if (own < 0 && object < 0) {
+        throw new RefusedError(`the object ${oid.toString("hex")} is missing`);
+      }
+      const type =
+        own < 0 ? this.#repository.typeOf(object) : this.#types.at(this.#entryOf.at(own));
+      if (this.#expected.at(name) !== 1 << type) {
+        throw new RefusedError(
+          `the object ${oid.toString("hex")} is of another type than expected`,
+        );
+      }
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+  }
+}

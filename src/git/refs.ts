@@ -1,0 +1,58 @@
+import type { Reader } from "../store/port.ts";
+import { LIMITS } from "./limits.ts";
+
+/** The beginning of branches' full names. */
+export const BRANCHES = "refs/heads/";
+/** The beginning of tags' full names. */
+export const TAGS = "refs/tags/";
+
+/** A reference of a repository. */
+export interface Ref {
+  /** In full, such as `refs/heads/main`. */
+  readonly name: string;
+  readonly oid: string;
+  /** What an annotated tag stands for in the end; `null` for other references. */
+  readonly peeled: string | null;
+}
+
+/** What a repository shows to clients. */
+export interface Refs {
+  /** The full name of the default branch, which may not exist. */
+  readonly head: string;
+  /** By name. */
+  readonly list: readonly Ref[];
+}
+
+/** All references of a repository, by name. */
+export async function listRefs(db: Reader, repositoryId: number): Promise<Ref[]> {
+  return db.all<Ref>(
+    "select name, oid, peeled from git_refs where repository_id = ? order by name",
+    [repositoryId],
+  );
+}
+
+/** The beginnings of references that only the server creates. */
+const RESERVED = ["refs/merge-requests/", "refs/keep-around/"];
+
+/** Whether clients may not change a reference. */
+export function isReserved(name: string): boolean {
+  return RESERVED.some((beginning) => name.startsWith(beginning));
+}
+
+/** What no part of a reference's name may contain, or end with. */
+const FORBIDDEN = ["..", "@{", "~", "^", ":", "?", "*", "[", "\\", "\x7f"];
+
+/** Whether a reference may have this full name (git-check-ref-format(1)): clients would refuse any other. */
+export function isRefName(name: string): boolean {
+  const parts = name.split("/");
+  return (
+    Buffer.byteLength(name) <= LIMITS.refName &&
+    name.isWellFormed() &&
+    parts.length >= 3 &&
+    parts[0] === "refs" &&
+    !name.endsWith(".") &&
+    !FORBIDDEN.some((text) => name.includes(text)) &&
+    ![...name].some((character) => character <= " ") &&
+    parts.every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"))
+  );
+}

@@ -1,0 +1,210 @@
+import type { Database, Reader, Store } from "../store/port.ts";
+import { Graph } from "./graph.ts";
+import { Lru } from "./lru.ts";
+import { type GitObject, TAG, tagLinkOf } from "./objects.ts";
+import type { Pack } from "./pack.ts";
+import { type PackReader, Packs } from "./packs.ts";
+
+/** What a repository of a project is for. */
+export type RepositoryKind = "code";
+
+/** A repository's record. */
+export interface RepositoryRow {
+  readonly id: number;
+  /** Grows whenever the set of packs changes. */
+  readonly version: number;
+  /** Whether there may be objects that no reference reaches. */
+  readonly has_garbage: number;
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** What a repository in memory takes at most, for each of its commits and objects. */
+const COMMIT_BYTES = 80;
+const OBJECT_BYTES = 4;
+
+/** Repositories in memory. Each belongs to one version, so none becomes outdated. */
+const opened = new WeakMap<Store, Lru<string, Repository>>();
+
+/**
+ * A repository with one set of packs. Its objects are numbered through all packs, in the order in which the packs were
+ * received; a number is only valid here.
+ */
+export class Repository {
+  readonly packs: PackReader;
+  readonly list: readonly Pack[];
+  /** How many objects there are; those in several packs count several times. */
+  readonly count: number;
+  readonly #starts: number[] = [];
+  #graph: Graph | undefined;
+  /** One with fewer packs, whose graph is continued. */
+  #base: Repository | undefined;
+
+  /**
+   * @param list its packs, the oldest first
+   * @param base the repository with the first of these packs, if it is in memory
+   */
+  constructor(packs: PackReader, list: readonly Pack[], base?: Repository) {
+    this.packs = packs;
+    this.list = list;
+    this.#base = base && !base.#graph ? base.#base : base;
+    let count = 0;
+    for (const pack of list) {
+      this.#starts.push(count);
+      count += pack.count;
+    }
+    this.count = count;
+  }
+
+  /** The same with one more pack, which must not belong to it yet. */
+  with(pack: Pack): Repository {
+    return new Repository(this.packs, [...this.list, pack], this);
+  }
+
+  /** The number of the first object of a pack, by its place in {@link list}. */
+  startOf(place: number): number {
+    return this.#starts[place] as number;
+  }
+
+  /** The number of an object, in the newest pack that has it; -1 if none does. */
+  find(oid: Uint8Array, at = 0): number {
+    for (let place = this.list.length - 1; place >= 0; place -= 1) {
+      const entry = (this.list[place] as Pack).oids.find(oid, at);
+      if (entry >= 0) return this.startOf(place) + entry;
+    }
+    return -1;
+  }
+
+  /** The number of an object by its name in hex; -1 if there is none. */
+  findHex(oid: string): number {
+    return this.find(Buffer.from(oid, "hex"));
+  }
+
+  /**
+   * The number of an object in the oldest pack that has it. There it is as it was pushed first; later copies are whole,
+   * added as bases of deltas.
+   */
+  findOldest(oid: Uint8Array): number {
+    for (const [place, pack] of this.list.entries()) {
+      const entry = pack.oids.find(oid);
+      if (entry >= 0) return this.startOf(place) + entry;
+    }
+    return -1;
+  }
+
+  /** The type of an object. */
+  typeOf(object: number): number {
+    const place = this.#placeOf(object);
+    return (this.list[place] as Pack).types[object - this.startOf(place)] as number;
+  }
+
+  /** The size of an object, in bytes. */
+  sizeOf(object: number): number {
+    const place = this.#placeOf(object);
+    return (this.list[place] as Pack).sizes[object - this.startOf(place)] as number;
+  }
+
+  /** The name of an object. */
+  oidOf(object: number): Buffer {
+    const place = this.#placeOf(object);
+    return (this.list[place] as Pack).oids.bytesOf(object - this.startOf(place));
+  }
+
+  /** The type and content of an object. */
+  read(object: number): Promise<GitObject> {
+    const place = this.#placeOf(object);
+    return this.packs.read(this.list[place] as Pack, object - this.startOf(place));
+  }
+
+  /** What a tag stands for in the end; other objects stand for themselves. */
+  async peel(object: number): Promise<number> {
+    let at = object;
+    while (this.typeOf(at) === TAG) at = this.find(tagLinkOf((await this.read(at)).data).target);
+    return at;
+  }
+
+  /** Its commits. */
+  get graph(): Graph {
+    this.#graph ??= new Graph(
+      this.list,
+      this.#starts,
+      this.count,
+      this.#base?.graph,
+      this.#base?.list.length ?? 0,
+    );
+    this.#base = undefined;
+    return this.#graph;
+  }
+
+  /** The place in {@link list} of the pack with an object. */
+  #placeOf(object: number): number {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#starts[middle] as number) <= object) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/** The record of a project's repository; `undefined` if nothing was pushed yet. */
+export function find(
+  store: Store,
+  projectId: number,
+  kind: RepositoryKind,
+): Promise<RepositoryRow | undefined> {
+  return Promise.resolve(
+    store
+      .reader()
+      .one<RepositoryRow>(
+        "select id, version, has_garbage from git_repositories where project_id = ? and kind = ?",
+        [projectId, kind],
+      ),
+  );
+}
+
+/** Creates a project's repository, if it has none. */
+export async function create(db: Database, projectId: number, kind: RepositoryKind): Promise<void> {
+  await db.run(
+    "insert into git_repositories (project_id, kind) values (?, ?) on conflict (project_id, kind) do nothing",
+    [projectId, kind],
+  );
+}
+
+/** Opens a repository as of its record. */
+export async function open(store: Store, { id, version }: RepositoryRow): Promise<Repository> {
+  const cache = opened.get(store) ?? new Lru<string, Repository>(64 * MEBIBYTE);
+  opened.set(store, cache);
+  const key = `${id} ${version}`;
+  const known = cache.get(key);
+  if (known) return known;
+  const previous = `${id} ${version - 1}`;
+  const repository = await load(store, Packs.of(store), id, cache.get(previous));
+  cache.delete(previous);
+  const commits = repository.list.reduce((sum, pack) => sum + pack.commits.length, 0);
+  const bytes = COMMIT_BYTES * commits + OBJECT_BYTES * repository.count + 1000;
+  cache.set(key, repository, bytes);
+  return repository;
+}
+
+/**
+ * Loads a repository with the packs it has in a database.
+ *
+ * @param before an earlier version of it, of which as much as possible is kept
+ */
+export async function load(
+  db: Reader,
+  packs: PackReader,
+  id: number,
+  before?: Repository,
+): Promise<Repository> {
+  const rows = await db.rows(
+    "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
+    [id],
+  );
+  const list: Pack[] = [];
+  for (const [packId] of rows) list.push(await packs.open(packId as number));
+  const isContinued = before?.list.every((pack, at) => list[at]?.id === pack.id);
+  return new Repository(packs, list, isContinued ? before : undefined);
+}

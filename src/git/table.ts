@@ -1,0 +1,55 @@
+import type { Migration } from "../store/migrate.ts";
+
+/**
+ * Git repositories: sets of references and of packs, which never change. `version` grows whenever the set of packs does;
+ * `repacked` is the version that last dropped objects; `has_garbage` says that references were deleted or replaced since.
+ * A pack's pieces have its entries as they were pushed; its index says what they are. A pack of no repository is being
+ * received, or was left behind by a push that failed or by packing again: it is deleted some time after `unused_since`.
+ */
+export const migrations: Migration[] = [
+  {
+    id: "20261122-86-git",
+    sql: `
+create table git_repositories (
+  id $id,
+  project_id $int not null references projects (id) on delete cascade,
+  kind $text not null,
+  version $int not null default 0,
+  repacked $int not null default 0,
+  has_garbage $int not null default 0
+);
+create unique index git_repositories_of_project on git_repositories (project_id, kind);
+create table git_refs (
+  repository_id $int not null references git_repositories (id) on delete cascade,
+  name $text not null,
+  oid $text not null,
+  peeled $text,
+  primary key (repository_id, name)
+);
+create table git_packs (
+  id $id,
+  objects $int not null default 0,
+  bytes $int not null default 0,
+  unused_since $int not null
+);
+create table git_repository_packs (
+  repository_id $int not null references git_repositories (id) on delete cascade,
+  pack_id $int not null references git_packs (id),
+  primary key (repository_id, pack_id)
+);
+create index git_repository_packs_by_pack on git_repository_packs (pack_id);
+create table git_pack_pieces (
+  pack_id $int not null references git_packs (id) on delete cascade,
+  number $int not null,
+  bytes $bytes not null,
+  primary key (pack_id, number)
+);
+create table git_pack_indexes (
+  pack_id $int not null references git_packs (id) on delete cascade,
+  number $int not null,
+  bytes $bytes not null,
+  primary key (pack_id, number)
+);
+`,
+  },
+];

@@ -1,0 +1,249 @@
+import { RefusedError } from "./errors.ts";
+import { FetchPlan } from "./fetch-plan.ts";
+import {
+  type FetchRequest,
+  readCommand,
+  readFetchRequest,
+  splitCapabilities,
+} from "./fetch-request.ts";
+import { Pace } from "./pace.ts";
+import { band, DELIMITER, FLUSH, PACK_BAND, type Packet, PROGRESS_BAND, pkt } from "./pkt-line.ts";
+import type { Refs } from "./refs.ts";
+import type { Repository } from "./repository.ts";
+import { writePack } from "./send.ts";
+
+/** How this server calls itself. */
+export const AGENT = "agent=pm-api";
+const OBJECT_FORMAT = "object-format=sha1";
+
+/** What this server can do, for versions 0 and 1. */
+const CAPABILITIES = [
+  ...["multi_ack", "thin-pack", "side-band", "side-band-64k", "ofs-delta", "shallow"],
+  ...["deepen-since", "deepen-not", "deepen-relative", "no-progress", "include-tag"],
+  ...["multi_ack_detailed", "no-done", "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want"],
+  "filter",
+];
+
+/** Versions of the protocol (gitprotocol-v2(5)); version 1 is version 0 with a line that says so. */
+export type ProtocolVersion = 0 | 1 | 2;
+
+/** The version that a client's `Git-Protocol` header asks for. */
+export function versionOf(header: string | undefined): ProtocolVersion {
+  const asked = new Set((header ?? "").split(":"));
+  return asked.has("version=2") ? 2 : asked.has("version=1") ? 1 : 0;
+}
+
+/** What a client that wants to fetch is told first. */
+export function advertiseUpload({ head, list }: Refs, version: ProtocolVersion): Buffer {
+  if (version === 2) {
+    return pkt(
+      "version 2",
+      AGENT,
+      "ls-refs=unborn",
+      "fetch=shallow wait-for-done filter",
+      "server-option",
+      OBJECT_FORMAT,
+      FLUSH,
+    );
+  }
+  const target = list.find(({ name }) => name === head);
+  const lines = target ? [`${target.oid} HEAD`] : [];
+  for (const { name, oid, peeled } of list) {
+    lines.push(`${oid} ${name}`);
+    if (peeled !== null) lines.push(`${peeled} ${name}^{}`);
+  }
+  const symref = target ? [`symref=HEAD:${head}`] : [];
+  const capabilities = [...CAPABILITIES, ...symref, OBJECT_FORMAT, AGENT];
+  return advertisement(lines, capabilities, version);
+}
+
+/** The references as versions 0 and 1 list them, the first with the capabilities. */
+export function advertisement(
+  lines: readonly string[],
+  capabilities: readonly string[],
+  version: ProtocolVersion,
+): Buffer {
+  const [first = `${"0".repeat(40)} capabilities^{}`, ...rest] = lines;
+  const begun = version === 1 ? ["version 1"] : [];
+  return pkt(...begun, `${first}\0${capabilities.join(" ")}`, ...rest, FLUSH);
+}
+
+/** What a fetch reads. */
+export interface Served {
+  readonly repository: Repository;
+  readonly refs: Refs;
+  /** Whether there may be objects that no reference reaches. */
+  readonly hasGarbage: boolean;
+}
+
+/**
+ * Answers a request to fetch.
+ *
+ * @param packets the whole request
+ * @param signal ends the work once the client has left
+ */
+export async function* uploadPack(
+  served: Served,
+  packets: readonly Packet[],
+  version: ProtocolVersion,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  try {
+    const pace = new Pace(signal);
+    yield* version === 2 ? answerCommand(served, packets, pace) : answer(served, packets, pace);
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    yield pkt(`ERR ${error.message}`);
+  }
+}
+
+async function* answerCommand(
+  served: Served,
+  packets: readonly Packet[],
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  // What a client sends to find out whether it must sign in.
+  if (packets.every((packet) => packet === FLUSH)) return;
+  const { name, args } = readCommand(packets);
+  if (name === "ls-refs") yield lsRefs(served.refs, args);
+  else if (name === "fetch") yield* fetchObjects(served, readFetchRequest(args, new Set()), pace);
+  else throw new RefusedError(`unknown command '${name.slice(0, 100)}'`);
+}
+
+function lsRefs({ head, list }: Refs, args: readonly string[]): Buffer {
+  const prefixes = args
+    .filter((arg) => arg.startsWith("ref-prefix "))
+    .map((arg) => arg.slice("ref-prefix ".length));
+  const isWanted = (name: string) =>
+    prefixes.length === 0 || prefixes.some((prefix) => name.startsWith(prefix));
+  const symref = args.includes("symrefs") ? ` symref-target:${head}` : "";
+  const isPeeled = args.includes("peel");
+  const lines: string[] = [];
+  if (isWanted("HEAD")) {
+    const target = list.find(({ name }) => name === head);
+    if (target) lines.push(`${target.oid} HEAD${symref}`);
+    else if (args.includes("unborn")) lines.push(`unborn HEAD${symref}`);
+  }
+  for (const { name, oid, peeled } of list) {
+    if (!isWanted(name)) continue;
+    lines.push(`${oid} ${name}${isPeeled && peeled !== null ? ` peeled:${peeled}` : ""}`);
+  }
+  return pkt(...lines, FLUSH);
+}
+
+const isOid = (have: Packet) => typeof have === "string";
+
+async function* fetchObjects(
+  served: Served,
+  request: FetchRequest,
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  const plan = new FetchPlan(served.repository, served.refs, request);
+  const common = request.haves.filter(isOid).filter((oid) => plan.has(oid));
+  if (!request.isDone) {
+    const isReady = !request.waitsForDone && plan.isReady(common);
+    yield pkt(
+      "acknowledgments",
+      ...(common.length === 0 ? ["NAK"] : common.map((oid) => `ACK ${oid}`)),
+      ...(isReady ? ["ready", DELIMITER] : [FLUSH]),
+    );
+    if (!isReady) return;
+  }
+  if (request.deepening) yield pkt("shallow-info", ...endsOf(plan), DELIMITER);
+  yield pkt("packfile");
+  yield* sendPack(served, plan, request, common, MAX_BAND, pace);
+  yield pkt(FLUSH);
+}
+
+const endsOf = ({ shallow, unshallow }: FetchPlan) => [
+  ...shallow.map((oid) => `shallow ${oid}`),
+  ...unshallow.map((oid) => `unshallow ${oid}`),
+];
+
+/** Answers in versions 0 and 1 (gitprotocol-pack(5)). */
+async function* answer(
+  served: Served,
+  sent: readonly Packet[],
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  const { packets, capabilities } = splitCapabilities(sent);
+  const request = readFetchRequest(packets, capabilities);
+  if (request.wants.length === 0) return;
+  const plan = new FetchPlan(served.repository, served.refs, request);
+  if (request.deepening) yield pkt(...endsOf(plan), FLUSH);
+  // The wants end with a flush.
+  const common = yield* negotiate(plan, request, request.haves.slice(1), capabilities);
+  if (!common) return;
+  const most = capabilities.has("side-band-64k")
+    ? MAX_BAND
+    : capabilities.has("side-band")
+      ? SMALL_BAND
+      : undefined;
+  yield* sendPack(served, plan, request, common, most, pace);
+  if (most !== undefined) yield pkt(FLUSH);
+}
+
+/** Bytes of a packet with `side-band-64k`, and with `side-band`. */
+const MAX_BAND = 65_520;
+const SMALL_BAND = 1000;
+
+/** Acknowledges what both have, and returns it; `undefined` if the client will send more of what it has first. */
+function* negotiate(
+  plan: FetchPlan,
+  { isDone }: FetchRequest,
+  haves: readonly Packet[],
+  capabilities: ReadonlySet<string>,
+): Generator<Buffer, string[] | undefined> {
+  const isDetailed = capabilities.has("multi_ack_detailed");
+  const isMulti = isDetailed || capabilities.has("multi_ack");
+  const common: string[] = [];
+  let isReady = false;
+  for (const have of haves) {
+    if (typeof have === "number") {
+      if (isDetailed && !isReady && plan.isReady(common)) {
+        isReady = true;
+        yield pkt(`ACK ${common.at(-1)} ready`);
+      }
+      if (isMulti || common.length === 0) yield pkt("NAK");
+      if (isReady && capabilities.has("no-done")) {
+        yield pkt(`ACK ${common.at(-1)}`);
+        return common;
+      }
+    } else if (plan.has(have)) {
+      common.push(have);
+      if (isDetailed) yield pkt(`ACK ${have} common`);
+      else if (isMulti) yield pkt(`ACK ${have} continue`);
+      else if (common.length === 1) yield pkt(`ACK ${have}`);
+    }
+  }
+  if (!isDone) return undefined;
+  if (common.length === 0) yield pkt("NAK");
+  else if (isMulti) yield pkt(`ACK ${common.at(-1)}`);
+  return common;
+}
+
+/** Sends a pack, and progress if the answer is multiplexed: in packets of at most `most` bytes. */
+async function* sendPack(
+  { hasGarbage }: Served,
+  plan: FetchPlan,
+  { ofsDeltas, thin, filter, progress }: FetchRequest,
+  common: readonly string[],
+  most: number | undefined,
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  const selection = await plan.select(common, hasGarbage, pace);
+  if (most !== undefined && progress) {
+    yield band(
+      PROGRESS_BAND,
+      Buffer.from(`Enumerating objects: ${selection.count}, done.\n`),
+      most,
+    );
+  }
+  // Clients that left out blobs may lack those that a delta would be of.
+  const isFiltered = !filter.trees || filter.blobLimit !== Number.POSITIVE_INFINITY;
+  const options = { ofsDeltas, thin: thin && !isFiltered };
+  for await (const part of writePack(selection, options, pace)) {
+    if (most === undefined) yield part;
+    else yield band(PACK_BAND, part, most);
+  }
+}

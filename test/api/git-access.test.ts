@@ -1,0 +1,165 @@
+// Who may fetch and push, and what Git's client is told, request by request.
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { everyone, givePassword, PASSWORD, type TestApp, testApp, tokenOf } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+  await givePassword(app, "owner");
+  const { json: group } = await app.call("GET /groups/acme", { as: "owner" });
+  const json = { name: "Inside", namespace_id: group.id, visibility: "internal" };
+  const made = await app.call("POST /projects", { as: "owner", json });
+  expect(made.status).toBe(201);
+});
+afterAll(() => app.dispose());
+
+const FETCH = "git-upload-pack";
+const PUSH = "git-receive-pack";
+const basic = (password: string, login = "any") => ({
+  authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`,
+});
+
+const ask = (project: string, service: string, headers: Record<string, string> = {}) =>
+  app.call(`GET http://pm.test/${project}.git/info/refs?service=${service}`, { headers });
+
+/** The statuses that everyone gets, from anonymous callers to administrators. */
+async function statuses(project: string, service: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const person of everyone) {
+    const headers = person === "anonymous" ? {} : basic(tokenOf(person));
+    found.push((await ask(project, service, headers)).status);
+  }
+  return found;
+}
+
+it.each([
+  //                       anonymous stranger guest reporter developer maintainer owner admin
+  ["acme/site", FETCH, [200, 200, 200, 200, 200, 200, 200, 200]],
+  ["acme/site", PUSH, [401, 403, 403, 403, 200, 200, 200, 200]],
+  ["acme/inside", FETCH, [401, 200, 200, 200, 200, 200, 200, 200]],
+  ["acme/inside", PUSH, [401, 403, 403, 403, 200, 200, 200, 200]],
+  ["secret/vault", FETCH, [401, 404, 403, 200, 200, 200, 200, 200]],
+  ["secret/vault", PUSH, [401, 404, 403, 403, 200, 200, 200, 200]],
+  ["secret/nothing", FETCH, [401, 404, 404, 404, 404, 404, 404, 404]],
+  ["nothing", FETCH, [401, 404, 404, 404, 404, 404, 404, 404]],
+])("%s: %s", async (project, service, expected) => {
+  expect(await statuses(project, service)).toEqual(expected);
+});
+
+it("tells why, in plain text", async () => {
+  const said = async (...args: Parameters<typeof ask>) => {
+    const { status, text, headers } = await ask(...args);
+    expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    return [status, text.trim()];
+  };
+  const anonymous = await ask("secret/vault", FETCH);
+  expect(anonymous.headers.get("www-authenticate")).toBe('Basic realm="GitLab"');
+  expect(await said("secret/vault", FETCH)).toEqual([401, "HTTP Basic: Access denied"]);
+  expect(await said("secret/vault", FETCH, basic(tokenOf("stranger")))).toEqual([
+    404,
+    "The project you were looking for could not be found.",
+  ]);
+  expect(await said("secret/vault", FETCH, basic(tokenOf("guest")))).toEqual([
+    403,
+    "You are not allowed to download code from this project.",
+  ]);
+  expect(await said("acme/site", PUSH, basic(tokenOf("guest")))).toEqual([
+    403,
+    "You are not allowed to push code to this project.",
+  ]);
+});
+
+describe("credentials", () => {
+  it("that are wrong are refused, also where none are needed", async () => {
+    for (const headers of [
+      basic("wrong", "owner"),
+      basic("", "owner"),
+      basic(PASSWORD, ""),
+      basic("wrong", "nobody"),
+      { authorization: "Basic ???" },
+      { authorization: "Bearer token-of-owner" },
+    ]) {
+      expect((await ask("acme/site", FETCH, headers)).status).toBe(401);
+    }
+    expect((await ask("acme/site", FETCH, basic(tokenOf("blocked")))).status).toBe(403);
+  });
+
+  it("may be a name or an address and a password, unless there is a second factor", async () => {
+    expect((await ask("secret/vault", PUSH, basic(PASSWORD, "owner"))).status).toBe(200);
+    const { id } = await app.admin.getUser("owner");
+    const turnOn =
+      "insert into two_factor (user_id, secret, enabled_at, last_step) values (?, 'x', 0, 0)";
+    await app.store.transaction((db) => db.run(turnOn, [id]));
+    expect((await ask("secret/vault", PUSH, basic(PASSWORD, "owner"))).status).toBe(401);
+    expect((await ask("secret/vault", PUSH, basic(tokenOf("owner")))).status).toBe(200);
+  });
+
+  it("may be tokens with the scope", async () => {
+    const tokenWith = async (...scopes: ("api" | "read_api" | "read_user")[]) => {
+      const { token } = await app.admin.createToken({ user: "developer", name: "t", scopes });
+      return token;
+    };
+    const reading = await tokenWith("read_api");
+    expect((await ask("acme/site", FETCH, basic(reading))).status).toBe(200);
+    const push = await ask("acme/site", PUSH, basic(reading));
+    expect([push.status, push.text]).toEqual([403, "You are not allowed to upload code.\n"]);
+    const other = await ask("acme/site", FETCH, basic(await tokenWith("read_user")));
+    expect([other.status, other.text]).toEqual([403, "You are not allowed to download code.\n"]);
+  });
+
+  it("may be a CI job's token, for fetching from its project", async () => {
+    const made = await app.admin.createJobToken({ user: "developer", project: "secret/vault" });
+    const job = basic(made.token, "gitlab-ci-token");
+    expect((await ask("secret/vault", FETCH, job)).status).toBe(200);
+    expect((await ask("secret/vault", PUSH, job)).status).toBe(403);
+    expect((await ask("acme/inside", FETCH, job)).status).toBe(404);
+    expect((await ask("secret/vault", FETCH, basic(made.token, "other"))).status).toBe(401);
+  });
+});
+
+describe("addresses", () => {
+  const owner = basic(tokenOf("owner"));
+  const status = async (request: string, options: object = {}) =>
+    (await app.call(request.replace(" /", " http://pm.test/"), options)).status;
+
+  it("without .git lead to those with it", async () => {
+    const { status: code, headers } = await app.call(
+      `GET http://pm.test/acme/site/info/refs?service=${FETCH}`,
+    );
+    const location = `http://pm.test/acme/site.git/info/refs?service=${FETCH}`;
+    expect([code, headers.get("location")]).toEqual([301, location]);
+    expect(await status(`POST /acme/site/${FETCH}`, { headers: owner })).toBe(404);
+  });
+
+  it("without a service are for clients that are too old", async () => {
+    expect(await status("GET /acme/site.git/info/refs", { headers: owner })).toBe(403);
+    expect(await status("GET /acme/site.git/info/refs")).toBe(401);
+    expect(await status(`HEAD /acme/site.git/info/refs?service=${FETCH}`)).toBe(403);
+    expect(await status("GET /acme/site.git/HEAD")).toBe(404);
+  });
+
+  it("answer bodies of Git only", async () => {
+    for (const service of [FETCH, PUSH]) {
+      const path = `POST /acme/site.git/${service}`;
+      const type = { "content-type": `application/x-${service}-request` };
+      expect(await status(path, { headers: owner, body: "0000" })).toBe(415);
+      expect(await status(path, { headers: { ...owner, ...type }, body: "0000" })).toBe(200);
+      expect(await status(path, { headers: { ...owner, ...type }, body: "zzzz" })).toBe(400);
+      const gzip = { ...owner, ...type, "content-encoding": "gzip" };
+      expect(await status(path, { headers: gzip, body: gzipSync("0000") })).toBe(200);
+      expect(await status(path, { headers: gzip, body: "0000" })).toBe(400);
+    }
+  });
+
+  it("of archived projects take no push", async () => {
+    const { json } = await app.call("POST /projects", { as: "owner", json: { name: "Old" } });
+    await app.call(`POST /projects/${json.id}/archive`, { as: "owner" });
+    const push = await ask("owner/old", PUSH, owner);
+    expect([push.status, push.text]).toEqual([
+      403,
+      "You can't push code to an archived project.\n",
+    ]);
+    expect((await ask("owner/old", FETCH, owner)).status).toBe(200);
+  });
+});
