@@ -6,6 +6,7 @@ import {
   arg,
   boolean,
   type ChildQuery,
+  computed,
   connection,
   constant,
   enumeration,
@@ -28,6 +29,8 @@ import {
   string,
   time,
   type Values,
+  type ValueType,
+  valueType,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -194,6 +197,30 @@ const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list co
   "issue_weights",
 ]);
 
+// Boards of GitLab's paid tiers have more, which its pages ask for: here there is none.
+
+const iterationCadence = valueType("IterationCadence", "A series of iterations.", {
+  id: required(property("ID")),
+  title: required(property("String")),
+});
+const iteration = valueType("Iteration", "A time in which issues are done.", {
+  id: required(property("ID")),
+  iid: required(property("ID")),
+  title: property("String"),
+  startDate: property("Time"),
+  dueDate: property("Time"),
+  webUrl: required(property("String")),
+  iterationCadence: required(property(iterationCadence)),
+});
+const status = valueType("WorkItemStatus", "How far an issue is.", {
+  id: property("ID"),
+  name: property("String"),
+  iconName: property("String"),
+  color: property("String"),
+  position: property("Int"),
+});
+const none = (type: ValueType) => computed(type, [], () => null);
+
 const boardList = rowType("BoardList", {
   about: "A list of a board.",
   from: `board_lists bl join boards b on b.id = bl.board_id ${OWNER}
@@ -212,6 +239,8 @@ const boardList = rowType("BoardList", {
     label: one("Label", "bl.label_id"),
     assignee: one("UserCore", "null"),
     milestone: one("Milestone", "null"),
+    iteration: none(iteration),
+    status: none(status),
     collapsed: loaded("Boolean", collapsedOf, { empty: false }),
     maxIssueCount: constant("Int", 0),
     maxIssueWeight: constant("Int", 0),
@@ -255,6 +284,8 @@ const board = rowType("Board", {
     weight: int("b.weight"),
     assignee: one("UserCore", "b.assignee_id"),
     milestone: one("Milestone", "b.milestone_id"),
+    iteration: none(iteration),
+    iterationCadence: none(iterationCadence),
     labels: connection("Label", {
       areFew: true,
       query: () => ({
@@ -438,6 +469,7 @@ const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJE
 export const face: Face = {
   types: [board, boardList],
   extend: {
+    Issue: { iteration: none(iteration) },
     Group: boardsOf("b.namespace_id"),
     Project: boardsOf("b.project_id"),
     Query: {
