@@ -180,7 +180,7 @@ export class Answers {
 }
 
 /** 422, as GitLab answers requests that it does not execute. */
-export const unprocessable = (message: string) => new ApiError(422, { message });
+const unprocessable = (message: string) => new ApiError(422, { message });
 
 /**
  * Checks that a request may change something: GET requests may not, nor those of other sites' pages.

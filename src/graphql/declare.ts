@@ -2,7 +2,7 @@ import type { Caller } from "../core/access/caller.ts";
 import type { Viewer } from "../core/access/visibility.ts";
 import type { Field, View } from "../core/field.ts";
 import * as field from "../core/field.ts";
-import type { Called, RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
+import type { RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
 import { isoInstant } from "../core/time.ts";
 import type { Condition } from "../store/conditions.ts";
 import type { Awaitable, Reader, Value } from "../store/port.ts";
@@ -590,9 +590,6 @@ export function routeOf({ name: resource, routes }: Resource, name: string): Rou
   if (!found) throw new TypeError(`${resource} has no route ${name}`);
   return found;
 }
-
-/** What a route that was called gave. */
-export type { Called };
 
 /** An error that a client sees as it is, at the field. */
 export class GraphError extends Error {

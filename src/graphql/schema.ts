@@ -85,7 +85,7 @@ export function typeRef(text: string): TypeRef {
 }
 
 /** The arguments that every connection has. */
-export const PAGE_ARGS = {
+const PAGE_ARGS = {
   first: arg.about("Rows from the beginning.", arg.int),
   last: arg.about("Rows from the end.", arg.int),
   after: arg.about("Only rows after this cursor.", arg.string),

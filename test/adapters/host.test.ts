@@ -114,6 +114,25 @@ describe("an Express app with its own sign-in", () => {
     }
   });
 
+  it("answers GraphQL, with changes from its own pages only", async () => {
+    const send = async (query: string, headers: Record<string, string> = {}) => {
+      const body = JSON.stringify({ query });
+      const type = { "content-type": "application/json", ...headers };
+      const answer = await ask("/api/graphql", "owner", { method: "POST", headers: type, body });
+      return answer.json();
+    };
+    const change =
+      'mutation{createIssue(input:{projectPath:"acme/site" title:"made"}){issue{title}}}';
+    const made = { createIssue: { issue: { title: "made" } } };
+    expect((await send(change, { "sec-fetch-site": "same-origin" })).data).toEqual(made);
+    expect((await send(change, { origin: "https://evil.test" })).data).toEqual({
+      createIssue: null,
+    });
+    expect((await send("{currentUser{username}}")).data).toEqual({
+      currentUser: { username: "owner" },
+    });
+  });
+
   it("ignores our own sessions, and has no page that creates one", async () => {
     expect((await ask("/users/sign_in")).status).toBe(404);
     for (const path of ["active_sessions", "password/edit"]) {
@@ -163,6 +182,35 @@ describe("an Express app with its own sign-in", () => {
   it("answers 500 if the host's own function fails", async () => {
     expect((await ask("/api/v4/user", "broken")).status).toBe(500);
     expect(failures).toEqual(["Error: the host's own"]);
+  });
+});
+
+describe("an Express app that parses bodies", () => {
+  it("passes operations and batches of GraphQL on", async () => {
+    const app = await testApp();
+    const host = express().use(express.json(), express.urlencoded(), createMiddleware(app));
+    const server = createServer(host).listen(0, "127.0.0.1");
+    try {
+      await new Promise((resolve) => server.once("listening", resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/graphql`;
+      const send = async (body: unknown) => {
+        const isForm = body instanceof URLSearchParams;
+        const headers: Record<string, string> = isForm
+          ? {}
+          : { "content-type": "application/json" };
+        const sent = isForm ? body : JSON.stringify(body);
+        return (await fetch(url, { method: "POST", headers, body: sent })).json();
+      };
+      const query = 'query($text: String = "x"){echo(text: $text)}';
+      const says = (text: string) => ({ data: { echo: `null says: ${text}` } });
+      expect(await send({ query, variables: { text: "y" } })).toEqual(says("y"));
+      expect(await send([{ query }, { query }])).toEqual([says("x"), says("x")]);
+      const form = new URLSearchParams({ query, variables: '{"text":"z"}' });
+      expect(await send(form)).toEqual(says("z"));
+    } finally {
+      server.close();
+      await app.dispose();
+    }
   });
 });
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type App, createApp } from "../../src/index.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
+import { boardsPage } from "./graphql.ts";
 import { answerOf, load, measure, type Rate } from "./load.ts";
 import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
@@ -26,7 +27,7 @@ import { mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: "string", default: "rates,start,events,attachments,passwords" },
+    only: { type: "string", default: "rates,start,events,attachments,passwords,graphql" },
     operations: { type: "string", default: "" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
@@ -67,6 +68,9 @@ try {
     scale.attachments = await attachments(script("app"), copy("attachments"), where);
   }
   const flood = parts.includes("passwords") ? await passwords(copy("passwords")) : undefined;
+  if (parts.includes("graphql")) {
+    scale.boardsPage = await boardsPage(script("app"), { ...where, seconds });
+  }
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const figures: Figures = {
     machine: {

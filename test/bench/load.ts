@@ -20,7 +20,7 @@ function requestOf(operation: Operation) {
   const { method, path, token, body } = operation;
   return {
     method,
-    path: `/api/v4${path}`,
+    path: path.startsWith("/api/") ? path : `/api/v4${path}`,
     headers: {
       ...HEADERS,
       ...(token !== undefined && { "private-token": token }),

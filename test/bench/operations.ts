@@ -9,7 +9,7 @@ export const HEADERS = { host: "pm.test", "private-token": CALLER.token };
 export interface Operation {
   name: string;
   method: "GET" | "POST";
-  /** The path below `/api/v4`. */
+  /** The path below `/api/v4`, or one that begins with `/api/`. */
   path: string;
   /** Used instead of the caller's token in {@link HEADERS}. */
   token?: string;

@@ -133,7 +133,10 @@ function footprintTable({ start, memory }: Footprint): string {
 
 const PAGE_CEILING = 1.5;
 
-function scaleLines({ firstPages, attachments, purge }: Scale): string[] {
+/** The least a document's rate may be, as a share of that of the REST requests for the same data. */
+const DOCUMENT_FLOOR = 0.5;
+
+function scaleLines({ firstPages, attachments, purge, boardsPage }: Scale): string[] {
   const ms = (value: number) => `${value.toFixed(2)} ms`;
   const megabytes = (value: number) => `${Math.round(value / MEGABYTE)} MB`;
   const lines: string[] = [];
@@ -153,6 +156,12 @@ function scaleLines({ firstPages, attachments, purge }: Scale): string[] {
     const { removed, seconds, quiet, during } = purge;
     lines.push(
       `Purge of ${removed} of 1,000,000 events: ${seconds.toFixed(1)} s; 99% of reads within ${ms(quiet)} before, ${ms(during)} meanwhile`,
+    );
+  }
+  if (boardsPage) {
+    const { perSecond, ratio, byCpu } = boardsPage;
+    lines.push(
+      `A board's page by GraphQL: ${Math.round(perSecond)} per second; beside five REST requests ${ratio.toFixed(2)}, by CPU ${byCpu.toFixed(2)}, at least ${DOCUMENT_FLOOR}: ${verdict(ratio >= DOCUMENT_FLOOR)}`,
     );
   }
   return lines;

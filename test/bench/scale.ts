@@ -13,6 +13,8 @@ export interface Scale {
   attachments?: { up: number; down: number; before: number; peak: number };
   /** `quiet`, `during`: 99th percentile of read latency in milliseconds. */
   purge?: { removed: number; seconds: number; quiet: number; during: number };
+  /** A document's rate, and its ratio to that of the REST requests for the same data. */
+  boardsPage?: { perSecond: number; ratio: number; byCpu: number };
 }
 
 interface Measuring extends Where {

@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  arg,
+  costing,
+  deprecated,
   type Face,
   first,
   GraphError,
+  inputType,
   int,
   interfaceType,
   list,
+  loaded,
   one,
+  oneOf,
   property,
   required,
   rowType,
@@ -36,6 +42,13 @@ const kinds = ["Cat", "Dog"].map((name) =>
     fields: { [`loud${name}`]: required(string("t.name")) },
   }),
 );
+/** How often the sounds of animals were loaded, and of how many. */
+const loads: number[] = [];
+const choice = inputType("Choice", "What is sent back.", {
+  word: arg.string,
+  number: arg.withDefault(arg.int, 7),
+  more: arg.list(arg.int),
+});
 const stone = valueType("Stone", "A stone.", {
   weight: required(property("Int")),
   parts: property("[Stone!]"),
@@ -78,6 +91,24 @@ const face: Face = {
         }),
       ),
       home: property("Stone", () => ({ weight: 1 })),
+      sent: property("String", (_, __, args) => JSON.stringify(args), {
+        choice: arg.input(choice),
+        choices: arg.list(arg.input(choice)),
+      }),
+    },
+    Cat: {
+      sound: loaded("String", (keys) => {
+        loads.push(keys.length);
+        return new Map(keys.filter((key) => key !== 4).map((key) => [key, `meow ${key}`]));
+      }),
+      friends: costing(
+        5,
+        loaded("[Animal!]!", () => new Map([[1, [2, 4]]]), { empty: [] }),
+      ),
+      home: loaded("Stone", (keys) => new Map(keys.map((key) => [key, { weight: key }])), {
+        key: "t.home",
+      }),
+      best: deprecated("Use friends.", oneOf("Animal", { Cat: "t.home", Dog: "t.friend" })),
     },
     Stone: {
       fails: property("Int", ({ weight }: { weight: number }) => {
@@ -193,6 +224,69 @@ describe("fragments", () => {
       "{...A} fragment A on Query{...B} fragment B on Query{...A}",
     );
     expect([text, errors.length]).toEqual([undefined, 1]);
+  });
+});
+
+describe("fields that are loaded", () => {
+  it("are loaded once for all rows of a level", async () => {
+    loads.length = 0;
+    const { text } = await toy(
+      "{animals2:pair{...on Cat{sound friend{...on Cat{sound}}}} animal{...on Cat{sound}}}",
+    );
+    expect(text).toBe(
+      '{"animals2":[{"sound":"meow 1","friend":{}},{},null,null],"animal":{"sound":null}}',
+    );
+    expect(loads).toEqual([1, 1]);
+  });
+
+  it("give rows, values by other columns, and what is empty", async () => {
+    const { text } = await toy(
+      "{animal{...on Cat{id friends{id} home{weight}}} pair{...on Cat{friends{id name}}}}",
+    );
+    expect(text).toBe(
+      '{"animal":{"id":4,"friends":[],"home":{"weight":9}},"pair":[{"friends":[{"id":2,"name":"Rex"},{"id":4,"name":null}]},{},null,null]}',
+    );
+  });
+});
+
+describe("arguments", () => {
+  const QUERY = "query($c: Choice $l: [Choice!]) {sent(choice: $c choices: $l)}";
+  const sent = async (variables: object, query = QUERY) => {
+    const { json } = await app.call(`POST ${TOY}`, { json: { query, variables } });
+    return json.errors?.[0].message ?? JSON.parse(json.data.sent);
+  };
+
+  it("have their defaults, and no nulls, wherever they are", async () => {
+    expect(await sent({})).toEqual({});
+    expect(await sent({ c: null, l: null })).toEqual({});
+    expect(await sent({ c: { word: null } })).toEqual({ choice: { number: 7 } });
+    expect(await sent({ c: { number: null }, l: [{ word: null }, { word: "a" }] })).toEqual({
+      choice: {},
+      choices: [{ number: 7 }, { word: "a", number: 7 }],
+    });
+    expect(await sent({}, "{sent(choice:{word:null more:[1]} choices:[{number:null}])}")).toEqual({
+      choice: { more: [1], number: 7 },
+      choices: [{}],
+    });
+  });
+
+  it("that are single values make lists of one", async () => {
+    expect(await sent({ c: { more: 1 }, l: { word: "a" } })).toEqual({
+      choice: { more: [1], number: 7 },
+      choices: [{ word: "a", number: 7 }],
+    });
+  });
+
+  it("are not too long lists, wherever they are", async () => {
+    const refused = "A list of an argument has more than 500 values";
+    expect(await sent({ c: { more: Array(501).fill(1) } })).toBe(refused);
+    expect(await sent({ l: [{ more: Array(501).fill(1) }] })).toBe(refused);
+  });
+
+  it("are texts that a database can have", async () => {
+    const refused = "A text of an argument is not valid Unicode, or has a null character";
+    expect(await sent({ c: { word: "a\u0000" } })).toBe(refused);
+    expect(await sent({ l: [{ word: "\ud800" }] })).toBe(refused);
   });
 });
 
