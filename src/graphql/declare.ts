@@ -309,6 +309,7 @@ export interface LoadedField extends FieldCommon {
     keys: readonly Value[],
     context: GraphContext,
     args: Values<Args>,
+    given: Values<Args>,
   ): Awaitable<ReadonlyMap<Value, unknown>>;
   readonly empty?: unknown;
 }
@@ -321,6 +322,18 @@ export interface Order {
   readonly isText?: boolean;
 }
 
+/** The part of a list that a page shows, in its order. */
+export interface PageRange {
+  /** Maximum rows. */
+  readonly size: number;
+  /** Whether they are the last ones of the range, not the first. */
+  readonly isBackward: boolean;
+  /** The values that the row before the range has in the columns of the order. */
+  readonly start: readonly (string | number)[] | undefined;
+  /** Those of the row behind it. */
+  readonly end: readonly (string | number)[] | undefined;
+}
+
 /** Which rows a field gives for its parent. */
 export interface ChildQuery {
   /** Joins to add to the type's tables. */
@@ -328,7 +341,9 @@ export interface ChildQuery {
   /** The column that equals the parent's key. None at the root. */
   readonly parent?: string;
   readonly where?: Condition | undefined;
-  /** Ends in a unique column. Default: the type's key. */
+  /** A condition that holds for the rows of a page and is faster than `where`, which it replaces. */
+  readonly page?: (range: PageRange) => Condition;
+  /** Ends in a unique column. Default: the type's key. It may differ between parents. */
   readonly order?: readonly Order[];
 }
 
@@ -470,13 +485,18 @@ export function property<T, const A extends Args = Record<never, never>>(
 /** Stands for reading the property of the field's name. */
 export const OWN_NAME = () => undefined;
 
-/** A value loaded for all rows of a level in a bounded number of statements. */
+/**
+ * A value loaded for all rows of a level in a bounded number of statements.
+ *
+ * @param load gets the rows' keys, the context, its own arguments and those of the field that gave the rows
+ */
 export function loaded<const A extends Args = Record<never, never>>(
   type: string | ValueType,
   load: (
     keys: readonly Value[],
     context: GraphContext,
     args: Values<A>,
+    given: Values<Args>,
   ) => Awaitable<ReadonlyMap<Value, unknown>>,
   options: { key?: string; args?: A; empty?: unknown } = {},
 ): LoadedField {

@@ -27,6 +27,7 @@ function textsOf(message: unknown, name?: string): string[] {
   }
   const text = String(message).replace(/^\d{3} (?:\(Bad request\) )?(?:Bad request - )?/, "");
   if (name === undefined) return [text];
-  const words = name.replaceAll("_", " ");
+  // As Rails names attributes: `label_id` is "Label".
+  const words = name.replace(/_id$/, "").replaceAll("_", " ");
   return [`${words[0]?.toUpperCase()}${words.slice(1)} ${text}`];
 }

@@ -20,6 +20,7 @@ import {
   type LoadedField,
   type Order,
   type OutputField,
+  type PageRange,
   type PropertyField,
   type Values,
 } from "./declare.ts";
@@ -30,6 +31,7 @@ import { fragmentOf, isIncluded, type Selecting } from "./selections.ts";
 import {
   countsOfParents,
   fewRowsOfParents,
+  type Part,
   type RowReader,
   rowsByKey,
   rowsOfParents,
@@ -64,6 +66,8 @@ interface Path {
 interface Node {
   readonly value: unknown;
   readonly path: Path | undefined;
+  /** The arguments of the field that gave it, if it is a row that belongs to a parent. */
+  readonly given?: Values<Args>;
 }
 
 /** Stands for a null in a place that must not be null: the object around it becomes null. */
@@ -334,7 +338,8 @@ export class Execution {
   ): Promise<unknown[]> {
     const keyAt = layout.get(declared.key ?? (type.rows?.key as string)) as number;
     const keys = nodes.map(({ value }) => (value as Value[])[keyAt] as Value);
-    const found = await declared.load([...new Set(keys)], this.#context, args);
+    const given = nodes[0]?.given ?? NO_ARGS;
+    const found = await declared.load([...new Set(keys)], this.#context, args, given);
     return keys.map((key) => found.get(key) ?? declared.empty ?? null);
   }
 
@@ -505,10 +510,12 @@ export class Execution {
         query: shared ?? (await query(needed)),
       })),
     );
-    const order = arms[0]?.query.order ?? [{ sql: rowsOf.key }];
-    const window = windowOf(declared, args, order);
+    const windowFor = ({ order = [{ sql: rowsOf.key }] }: ChildQuery) =>
+      windowOf(declared, args, order);
+    const sharedWindow = shared && windowFor(shared);
+    const windows = arms.map(({ query }) => sharedWindow ?? windowFor(query));
     const columns = this.#columns(of, rowSets);
-    const part = { columns, order: window.order, limit: window.size + 1, after: window.after };
+    const parts = windows.map((window) => partOf(columns, window));
     const { viewer } = this.#context;
     const wantsRows = !connection || connection.some(({ name }) => name !== "count");
     const isFew = declared.areFew === true && shared !== undefined && type.rows !== undefined;
@@ -520,11 +527,11 @@ export class Execution {
             this.#rows,
             rowsOf,
             { keys: arms.map(({ key }) => key as Value), query: shared },
-            part,
+            parts[0] as Part,
             viewer,
           )
-        : await rowsOfParents(this.#rows, rowsOf, arms, part, viewer);
-    const pages = found.map((rows) => pageOf(rows, window));
+        : await rowsOfParents(this.#rows, rowsOf, arms, parts, viewer);
+    const pages = found.map((rows, at) => pageOf(rows, windows[at] as Window));
     const firstOf = new Map<number, Path | undefined>();
     for (const [index, at] of parents.at.entries()) {
       if (!firstOf.has(at)) firstOf.set(at, { before: nodes[index]?.path, at: field.key });
@@ -533,6 +540,7 @@ export class Execution {
       const children = pages.map(({ rows }, at) =>
         rows.map((value, index) => ({
           value,
+          given: args,
           path:
             declared.shape === "list" ? { before: firstOf.get(at), at: index } : firstOf.get(at),
         })),
@@ -554,7 +562,7 @@ export class Execution {
     const counts = connection.some(({ name }) => name === "count")
       ? await countsOfParents(this.#rows, rowsOf, arms, viewer)
       : [];
-    const written = await this.#connections(of, connection, pages, counts, columns, firstOf);
+    const written = await this.#connections(of, connection, pages, counts, columns, firstOf, args);
     return this.#repeated(written, parents.at);
   }
 
@@ -579,12 +587,14 @@ export class Execution {
     counts: readonly number[],
     columns: readonly string[],
     paths: ReadonlyMap<number, Path | undefined>,
+    given: Values<Args>,
   ): Promise<Text[]> {
     const width = columns.length;
     const nodesOf = (field: Selected) =>
       pages.map(({ rows }, at) =>
         rows.map((value, index) => ({
           value,
+          given,
           path: { before: { before: paths.get(at), at: field.key }, at: index },
         })),
       );
@@ -801,7 +811,7 @@ function parentsOf(
 }
 
 /** Which rows of a list are wanted. */
-interface Window {
+interface Window extends Pick<PageRange, "start" | "end"> {
   readonly size: number;
   /** The order to read in. */
   readonly order: readonly Order[];
@@ -811,6 +821,26 @@ interface Window {
   readonly hasOthers: boolean;
 }
 
+const WHOLE = {
+  start: undefined,
+  end: undefined,
+  after: undefined,
+  isBackward: false,
+  hasOthers: false,
+};
+
+/** The part that a statement reads: a row more than the page has tells whether there are more. */
+const partOf = (
+  columns: readonly string[],
+  { size, order, after, start, end, isBackward }: Window,
+): Part => ({
+  columns,
+  order,
+  limit: size + 1,
+  after,
+  range: { size: size + 1, isBackward, start, end },
+});
+
 function windowOf(
   { shape, maxPage = MAX_PAGE }: ChildrenField,
   args: Values<Args>,
@@ -818,27 +848,26 @@ function windowOf(
 ): Window {
   if (shape !== "connection") {
     const size = shape === "first" ? 1 : maxPage;
-    return { size, order, after: undefined, isBackward: false, hasOthers: false };
+    return { size, order, ...WHOLE };
   }
-  const {
-    first,
-    last,
-    after: start,
-    before: end,
-  } = args as Partial<Record<string, number & string>>;
+  const { first, last, ...cursors } = args as Partial<Record<string, number & string>>;
   if (first !== undefined && last !== undefined) {
     throw new GraphError("Can only provide either first or last, not both");
   }
   const asked = first ?? last ?? maxPage;
   if (asked < 0) throw new GraphError("first and last must not be negative");
   const isBackward = last !== undefined;
-  const places = [
-    start === undefined ? undefined : after(order, placeOf(start, order)),
-    end === undefined ? undefined : after(reversed(order), placeOf(end, order)),
-  ].filter((place) => place !== undefined);
+  const [start, end] = [cursors["after"], cursors["before"]].map((cursor) =>
+    cursor === undefined ? undefined : placeOf(cursor, order),
+  );
+  const places = [start && after(order, start), end && after(reversed(order), end)].filter(
+    (place) => place !== undefined,
+  );
   return {
     size: Math.min(asked, maxPage),
     order: isBackward ? reversed(order) : order,
+    start,
+    end,
     after:
       places.length === 0
         ? undefined

@@ -3,7 +3,7 @@ import { all, type Condition } from "../store/conditions.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Value } from "../store/port.ts";
 import { orderSql } from "./cursor.ts";
-import type { ChildQuery, Order, RowType } from "./declare.ts";
+import type { ChildQuery, Order, PageRange, RowType } from "./declare.ts";
 
 /** Where a type's rows come from, and who may see them. */
 type Rows = Pick<RowType, "from" | "key" | "visible">;
@@ -51,26 +51,32 @@ export interface Arm {
   readonly query: ChildQuery;
 }
 
-/** Which part of the rows of each parent is wanted. */
+/** Which part of the rows of a parent is wanted. */
 export interface Part {
   readonly columns: readonly string[];
   readonly order: readonly Order[];
   readonly limit: number;
   /** The rows after a cursor. */
   readonly after: Condition | undefined;
+  /** The same rows, for {@link ChildQuery.page}. */
+  readonly range: PageRange;
 }
 
-/** The first rows of each parent, in order. Their columns are followed by those of the order. */
+/**
+ * The first rows of each parent, in order. Their columns are followed by those of the order.
+ *
+ * @param parts for each arm
+ */
 export function rowsOfParents(
   read: RowReader,
   type: Rows,
   arms: readonly Arm[],
-  part: Part,
+  parts: readonly Part[],
   viewer: Viewer,
 ): Promise<Value[][][]> {
   return forEach(
     read,
-    arms.map((arm) => selectOf(type, arm, part, viewer)),
+    arms.map((arm, at) => selectOf(type, arm, parts[at] as Part, viewer)),
   );
 }
 
@@ -166,10 +172,12 @@ function wantedBy(
 function selectOf(
   type: Rows,
   { key, query }: Arm,
-  { columns, order, limit, after }: Part,
+  { columns, order, limit, after, range }: Part,
   viewer: Viewer,
 ): Condition {
-  const wanted = all([wantedBy(type, key, query, viewer), after]);
+  const { where, page } = query;
+  const narrowed = { ...query, where: page ? page(range) : where };
+  const wanted = all([wantedBy(type, key, narrowed, viewer), after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
   return {
     sql: `select ${selected} from ${type.from} ${query.join ?? ""}

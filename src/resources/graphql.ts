@@ -1,4 +1,5 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as boards } from "./boards/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -22,4 +23,5 @@ export const faces: readonly Face[] = [
   milestones,
   issues,
   mergeRequests,
+  boards,
 ];

@@ -91,7 +91,8 @@ const typed = { board_id: param.recordId() };
 
 type In = Context<{ board_id: typeof typed.board_id }>;
 
-async function findBoard({ db, source, input }: Pick<In, "db" | "source" | "input">) {
+/** @throws ApiError 404 */
+export async function findBoard({ db, source, input }: Pick<In, "db" | "source" | "input">) {
   const found = await boards.find(db, source, input.board_id);
   if (!found) throw notFound();
   return found;
@@ -117,17 +118,26 @@ async function rowWithLists(
   return row;
 }
 
-const hidden = {
+/** Which lists a board hides, and its scope. */
+export const boardInput = {
   hide_backlog_list: param.optional(param.boolean()),
   hide_closed_list: param.optional(param.boolean()),
+  assignee_id: param.clearable(param.integer()),
+  milestone_id: param.clearable(param.integer()),
+  labels: param.clearable(param.commaSeparated()),
+  weight: param.clearable(param.integer({ min: 0, max: 9 })),
 };
 
-function routesOf(kind: SourceKind) {
-  const { del, get, list, post, put } = routes({
+/** Declares routes on the boards of groups or projects. */
+export const boardRoutes = (kind: SourceKind) =>
+  routes({
     source: kind,
     path: "/boards",
     ...(kind === "project" && { features: ["issues"] as const }),
   });
+
+function routesOf(kind: SourceKind) {
+  const { del, get, list, post, put } = boardRoutes(kind);
   const tier = changes.BOARD_TIERS[kind];
   return [
     list("", {
@@ -164,11 +174,7 @@ function routesOf(kind: SourceKind) {
       input: {
         ...untyped,
         name: param.optional(param.text()),
-        ...hidden,
-        assignee_id: param.clearable(param.integer()),
-        milestone_id: param.clearable(param.integer()),
-        labels: param.clearable(param.commaSeparated()),
-        weight: param.clearable(param.integer({ min: 0, max: 9 })),
+        ...boardInput,
       },
       presenter: changedBoard[kind],
       handle: async (context) => {

@@ -18,21 +18,46 @@ export interface BoardScope {
   readonly listed_label_ids: readonly number[];
 }
 
+const labelIds = (from: string) =>
+  `(select string_agg(cast(s.label_id as text), ',') from ${from} where s.board_id = b.id)`;
+
+/** The columns of boards `b` that {@link scopeOf} reads. */
+const SCOPE_COLUMNS = [
+  "b.id",
+  "b.milestone_id",
+  "b.assignee_id",
+  "b.weight",
+  labelIds("board_labels s"),
+  labelIds("board_lists s"),
+];
+
+function scopeOf(values: readonly Value[]): BoardScope {
+  const [id, milestoneId, assigneeId, weight, labels, listed] = values as [
+    number,
+    ...(number | null)[],
+  ];
+  return {
+    id,
+    milestone_id: milestoneId ?? null,
+    assignee_id: assigneeId ?? null,
+    weight: weight ?? null,
+    label_ids: idsIn(labels),
+    listed_label_ids: idsIn(listed),
+  };
+}
+
+/** The ids of a column of {@link SCOPE_COLUMNS}. */
+function idsIn(column: unknown): number[] {
+  const ids = typeof column === "string" ? column.split(",").map(Number) : [];
+  return ids.sort((one, other) => one - other);
+}
+
 /** The scope of a board, or `undefined` if there is no such board. */
 export async function findScope(db: Reader, boardId: number): Promise<BoardScope | undefined> {
-  const [board, scope, lists] = await Promise.all([
-    db.one<Omit<BoardScope, "label_ids" | "listed_label_ids">>(
-      "select id, milestone_id, assignee_id, weight from boards where id = ?",
-      [boardId],
-    ),
-    db.rows("select label_id from board_labels where board_id = ? order by label_id", [boardId]),
-    db.rows(
-      "select label_id from board_lists where board_id = ? and label_id is not null order by label_id",
-      [boardId],
-    ),
+  const [found] = await db.rows(`select ${SCOPE_COLUMNS.join(", ")} from boards b where b.id = ?`, [
+    boardId,
   ]);
-  const idsOf = (rows: Value[][]) => rows.map(([id]) => id as number);
-  return board && { ...board, label_ids: idsOf(scope), listed_label_ids: idsOf(lists) };
+  return found && scopeOf(found);
 }
 
 /** Who looks at a board, and whose it is. */
@@ -42,6 +67,35 @@ export interface Viewing {
 }
 
 type List = Pick<BoardList, "list_type" | "label_id">;
+
+/** A list, with all that its issues depend on except who looks at it. */
+export interface ShownList {
+  readonly source: Viewing["source"];
+  readonly board: BoardScope;
+  readonly list: List;
+}
+
+/** The columns of lists `bl` of boards `b` that {@link shownList} reads. */
+export const LIST_COLUMNS = [
+  ...SCOPE_COLUMNS,
+  "b.namespace_id",
+  "b.project_id",
+  "bl.list_type",
+  "bl.label_id",
+];
+
+/** A list, given its row of {@link LIST_COLUMNS}. */
+export function shownList(values: readonly Value[]): ShownList {
+  const [namespaceId, projectId, type, labelId] = values.slice(SCOPE_COLUMNS.length);
+  return {
+    source:
+      projectId === null
+        ? { kind: "group", id: namespaceId as number }
+        : { kind: "project", id: projectId as number },
+    board: scopeOf(values),
+    list: { list_type: type as List["list_type"], label_id: labelId as number | null },
+  };
+}
 
 /** An issue's place in a list. */
 export interface Place {
@@ -56,9 +110,11 @@ export interface Selection {
   readonly first: number;
   /** Only those behind this place. */
   readonly after?: Place | undefined;
+  /** Only those ahead of this place. */
+  readonly before?: Place | undefined;
   /** From the end of the list, the last one first. */
   readonly reversed?: boolean | undefined;
-  /** Further conditions on rows `i` of issues, `p` of their projects. */
+  /** Further conditions on rows `i` of issues, `p` of their projects and `m` of their milestones. */
   readonly filter?: Condition | undefined;
 }
 
@@ -74,29 +130,78 @@ export async function listIssues(
   viewing: Viewing,
   board: BoardScope,
   list: List,
-  { first, after, reversed = false, filter }: Selection,
+  selection: Selection,
 ): Promise<Place[]> {
+  const { sql, values } = placesIn(viewing, board, list, selection);
+  const rows = await db.rows(sql, values);
+  return rows.map(([place, issueId]) => ({ at: place as number, id: issueId as number }));
+}
+
+/** The condition under which an issue `i` is among those that {@link listIssues} gives. */
+export function isAmong(
+  viewing: Viewing,
+  { board, list }: ShownList,
+  selection: Selection,
+): Condition {
+  const { sql, values } = placesIn(viewing, board, list, selection);
+  return { sql: `i.id in (select places.id from (${sql}) as places)`, values };
+}
+
+/** The condition under which an issue `i` belongs to a list. */
+export function isInList(
+  viewing: Viewing,
+  { board, list }: ShownList,
+  filter?: Condition,
+): Condition {
+  const { from, id } = readingOf(list);
+  const where = all([projectsOf(viewing), ...conditionsOf(viewing, board, list), filter]);
+  return {
+    sql: `i.id in (select ${id} from projects p cross join ${from} where ${where.sql})`,
+    values: where.values,
+  };
+}
+
+/** The order of a list's issues `i`. */
+export function orderOf(list: List): { sql: string; descending: boolean }[] {
+  const { column, descends } = readingOf(list);
+  return [`i.${column}`, "i.id"].map((sql) => ({ sql, descending: descends }));
+}
+
+function placesIn(
+  viewing: Viewing,
+  board: BoardScope,
+  list: List,
+  { first, after, before, reversed = false, filter }: Selection,
+): Condition {
   const { from, at, id, column, descends } = readingOf(list);
-  const [direction, behind] = descends === reversed ? ["asc", ">"] : ["desc", "<"];
+  const [direction, behind, ahead] = descends === reversed ? ["asc", ">", "<"] : ["desc", "<", ">"];
   const conditions = all([
     ...conditionsOf(viewing, board, list),
     filter,
     after && when(`(${at}, ${id}) ${behind} (?, ?)`, after.at, after.id),
+    before && when(`(${at}, ${id}) ${ahead} (?, ?)`, before.at, before.id),
   ]);
   const projects = projectsOf(viewing);
   const ofProject = `select ${id} from ${from} where ${conditions.sql}
     order by ${at} ${direction}, ${id} ${direction} limit ?`;
   const order = `i.${column} ${direction}, i.id ${direction}`;
-  const rows = await db.rows(
-    `select i.${column}, i.id from (
+  return {
+    sql: `select i.${column}, i.id from (
        select active.id from (
          select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
        join issues i on i.id = active.first_id order by ${order} limit ?) as chosen
      join projects p on p.id = chosen.id
      join issues i on i.id in (${ofProject}) order by ${order} limit ?`,
-    [...conditions.values, 1, ...projects.values, first, ...conditions.values, first, first],
-  );
-  return rows.map(([place, issueId]) => ({ at: place as number, id: issueId as number }));
+    values: [
+      ...conditions.values,
+      1,
+      ...projects.values,
+      first,
+      ...conditions.values,
+      first,
+      first,
+    ],
+  };
 }
 
 /** The number of issues of a list that the caller can read; `undefined` above `PAGE_LIMITS.countedTotal`. */
@@ -128,10 +233,13 @@ export async function isOnBoard(db: Reader, viewing: Viewing, issueId: number): 
   return found.length > 0;
 }
 
+/** For filters. Both engines leave it out of a statement that doesn't use it. */
+const MILESTONE = "left join milestones m on m.id = i.milestone_id";
+
 /** From which tables a list is read, and in which order. */
 function readingOf({ list_type }: List) {
   if (list_type === "label") {
-    const from = "issue_labels x join issues i on i.id = x.issue_id";
+    const from = `issue_labels x join issues i on i.id = x.issue_id ${MILESTONE}`;
     return {
       from,
       at: "x.open_position",
@@ -142,7 +250,7 @@ function readingOf({ list_type }: List) {
   }
   const descends = list_type === "closed";
   const column = descends ? "closed_at" : "relative_position";
-  return { from: "issues i", at: `i.${column}`, id: "i.id", column, descends };
+  return { from: `issues i ${MILESTONE}`, at: `i.${column}`, id: "i.id", column, descends };
 }
 
 /** The projects whose issues a board shows. Boards of groups leave out archived ones, as in GitLab. */

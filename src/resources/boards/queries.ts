@@ -210,6 +210,15 @@ export function findList(
   );
 }
 
+/** The id of a board's open list. */
+export async function backlogOf(db: Reader, boardId: number): Promise<number> {
+  const [found] = await db.rows(
+    "select id from board_lists where board_id = ? and list_type = 'backlog'",
+    [boardId],
+  );
+  return (found as [number])[0];
+}
+
 /** Whether a board has a list for this label. */
 export async function hasListOf(db: Reader, boardId: number, labelId: number): Promise<boolean> {
   const found = await db.rows("select 1 from board_lists where board_id = ? and label_id = ?", [

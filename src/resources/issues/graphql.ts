@@ -69,7 +69,8 @@ const LISTED_STATE = enumeration("IssuableState", "Which states a list shows.", 
   "locked",
   "all",
 ]);
-const TYPE = enumeration("IssueType", "What kind of issue it is.", [
+/** The kinds of issues that GitLab knows. */
+export const TYPE = enumeration("IssueType", "What kind of issue it is.", [
   "ISSUE",
   "INCIDENT",
   "TEST_CASE",
@@ -82,11 +83,33 @@ const TYPE = enumeration("IssueType", "What kind of issue it is.", [
 ]);
 const SEVERITY = enumeration("IssuableSeverity", "How bad an incident is.", ["UNKNOWN"]);
 
-const SORT = sortEnum("IssueSort", "The order of a list of issues.", "i.id", {
-  ...commonOrders(ISSUE),
-  DUE_DATE: both("i.due_date", { last: "day", isText: true }),
-  WEIGHT: both("i.weight", { last: "number" }),
-});
+const SORT = sortEnum(
+  "IssueSort",
+  "The order of a list of issues.",
+  "i.id",
+  {
+    ...commonOrders(ISSUE),
+    DUE_DATE: both("i.due_date", { last: "day", isText: true }),
+    WEIGHT: both("i.weight", { last: "number" }),
+  },
+  { RELATIVE_POSITION_ASC: [{ sql: "i.relative_position" }, { sql: "i.id" }] },
+);
+
+/** The most bits of a position that {@link shortPosition} keeps. */
+const MANTISSA = 2 ** 27;
+
+/**
+ * A position (docs/decisions/0024) as a number of 32 bits, with an exponent as in floating point: in the same order, but
+ * positions that differ by less than one part in 67 million may share one.
+ */
+function shortPosition(position: number): number {
+  let [mantissa, exponent] = [position, 0];
+  while (mantissa >= MANTISSA) {
+    mantissa = Math.floor(mantissa / 2);
+    exponent += 1;
+  }
+  return (exponent * MANTISSA) / 2 + mantissa;
+}
 
 const TASK = /^\s*(?:[-*+]|\d+\.)\s+\[([ xX])\]/;
 
@@ -128,6 +151,9 @@ const issue = rowType("Issue", {
     discussionLocked: required(boolean("i.discussion_locked")),
     dueDate: date("i.due_date", "Time"),
     weight: int("i.weight"),
+    relativePosition: computed("Int", ["i.relative_position"], ([position]) =>
+      position === null ? null : shortPosition(position as number),
+    ),
     createdAt: required(time("i.created_at")),
     updatedAt: required(time("i.updated_at")),
     closedAt: time("i.closed_at"),

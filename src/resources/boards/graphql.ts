@@ -1,0 +1,605 @@
+import { type Viewer, visibleOwner } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import type { SourceKind } from "../../core/resource.ts";
+import {
+  type Args,
+  arg,
+  boolean,
+  type ChildQuery,
+  computed,
+  connection,
+  constant,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  GraphError,
+  gid,
+  inputType,
+  int,
+  loaded,
+  mutation,
+  notAvailable,
+  one,
+  type PageRange,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  type Values,
+  type ValueType,
+  valueType,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import {
+  commonFilters,
+  issueOnlyFilters,
+  labelNames,
+  requireOnlyOne,
+  UNIONED,
+} from "../issuables/graphql.ts";
+import { issueCondition, TYPE } from "../issues/graphql.ts";
+import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
+import { boardResource } from "./index.ts";
+import {
+  countIssues,
+  isAmong,
+  isInList,
+  LIST_COLUMNS,
+  orderOf,
+  type Place,
+  shownList,
+} from "./issues.ts";
+
+const OWNER = `left join namespaces bn on bn.id = b.namespace_id
+  left join projects bp on bp.id = b.project_id`;
+
+/** Boards `b` of groups and projects whose issues the caller may read. */
+const visibleBoards = (viewer: Viewer): Condition =>
+  all([visibleOwner(viewer, "b"), when("coalesce(bp.issues_enabled, 1) = 1")]);
+
+const PATH = `case when bp.id is null then '/groups/' || bn.full_path
+  else '/' || bp.full_path end || '/-/boards/' || b.id`;
+
+const NEGATED = inputType("NegatedBoardIssueInput", "What a list leaves out.", {
+  iids: arg.list(arg.string),
+  labelName: arg.list(arg.string),
+  milestoneTitle: arg.string,
+  authorUsername: arg.string,
+  assigneeUsername: arg.list(arg.string),
+  types: arg.list(arg.choice(TYPE)),
+  weight: arg.string,
+  myReactionEmoji: arg.string,
+});
+
+const FILTER = inputType("BoardIssueInput", "Which issues a list shows.", {
+  iids: commonFilters.iids,
+  labelName: commonFilters.labelName,
+  authorUsername: commonFilters.authorUsername,
+  milestoneTitle: arg.string,
+  milestoneWildcardId: commonFilters.milestoneWildcardId,
+  assigneeUsername: arg.about("All of these assignees.", arg.list(arg.string)),
+  assigneeWildcardId: issueOnlyFilters.assigneeWildcardId,
+  weight: issueOnlyFilters.weight,
+  weightWildcardId: issueOnlyFilters.weightWildcardId,
+  confidential: arg.boolean,
+  search: commonFilters.search,
+  types: arg.list(arg.choice(TYPE)),
+  myReactionEmoji: commonFilters.myReactionEmoji,
+  not: arg.input(NEGATED),
+  or: arg.input(UNIONED),
+});
+
+type Filter = Partial<Values<(typeof FILTER)["fields"]>>;
+
+/** Arguments that hold what is asked of the issues of lists. */
+const issueFilters = { issueFilters: arg.input(FILTER) } satisfies Args;
+
+const listOf = (value: string | undefined) => (value === undefined ? undefined : [value]);
+
+/** The condition of a filter, without arguments that were not sent: those exclude others. */
+function conditionOf(filter: Filter | undefined, context: GraphContext): Condition | undefined {
+  if (!filter) return undefined;
+  const { milestoneTitle, assigneeUsername, not, ...others } = filter;
+  requireOnlyOne(filter, "assigneeUsername", "assigneeWildcardId");
+  return all([
+    issueCondition(
+      {
+        ...others,
+        milestoneTitle: listOf(milestoneTitle),
+        assigneeUsernames: assigneeUsername,
+        not: not && {
+          ...not,
+          milestoneTitle: listOf(not.milestoneTitle),
+          authorUsername: listOf(not.authorUsername),
+          assigneeUsernames: undefined,
+        },
+      },
+      context,
+    ),
+    not?.types?.includes("ISSUE") ? when("1 = 0") : undefined,
+  ]);
+}
+
+/** The issues of a list, given its row of {@link LIST_COLUMNS}. */
+function issuesOf(
+  { filters }: { filters?: Filter | undefined },
+  context: GraphContext,
+  row: readonly Value[],
+): ChildQuery {
+  const shown = shownList(row);
+  const viewing = { source: shown.source, viewer: context.viewer };
+  const filter = conditionOf(filters, context);
+  const placeOf = (place: PageRange["start"]): Place | undefined =>
+    place && { at: place[0] as number, id: place[1] as number };
+  return {
+    where: isInList(viewing, shown, filter),
+    page: ({ size, isBackward, start, end }) =>
+      isAmong(viewing, shown, {
+        first: size,
+        reversed: isBackward,
+        after: placeOf(isBackward ? end : start),
+        before: placeOf(isBackward ? start : end),
+        filter,
+      }),
+    order: orderOf(shown.list),
+  };
+}
+
+/** Lists whose issues one field counts, at most: each may have thousands. */
+const MAX_COUNTED = 200;
+
+/** The numbers of issues of lists, as far as they are counted. */
+async function countsOf(
+  ids: readonly Value[],
+  context: GraphContext,
+  filter: Filter | undefined,
+): Promise<Map<Value, unknown>> {
+  if (ids.length > MAX_COUNTED) {
+    throw new GraphError(`The issues of more than ${MAX_COUNTED} lists are not counted`);
+  }
+  const { db, viewer } = context;
+  const condition = conditionOf(filter, context);
+  const among = placeholders(ids);
+  const rows = await db.rows(
+    `select bl.id, ${LIST_COLUMNS.join(", ")} from board_lists bl
+     join boards b on b.id = bl.board_id where bl.id in (${among.sql})`,
+    among.values,
+  );
+  const counted = rows.map(async ([id, ...row]) => {
+    const { source, board, list } = shownList(row);
+    const count = await countIssues(db, { source, viewer }, board, list, condition);
+    return [id as Value, count] as const;
+  });
+  return new Map(await Promise.all(counted));
+}
+
+/** Which of some lists the caller has collapsed. */
+async function collapsedOf(
+  ids: readonly Value[],
+  { db, caller }: GraphContext,
+): Promise<Map<Value, unknown>> {
+  const among = placeholders(ids);
+  const found = await db.rows(
+    `select list_id from collapsed_board_lists where user_id = ? and list_id in (${among.sql})`,
+    [caller?.id ?? 0, ...among.values],
+  );
+  return new Map(found.map(([id]) => [id as Value, true]));
+}
+
+const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list counts.", [
+  "all_metrics",
+  "issue_count",
+  "issue_weights",
+]);
+
+// Boards of GitLab's paid tiers have more, which its pages ask for: here there is none.
+
+const iterationCadence = valueType("IterationCadence", "A series of iterations.", {
+  id: required(property("ID")),
+  title: required(property("String")),
+});
+const iteration = valueType("Iteration", "A time in which issues are done.", {
+  id: required(property("ID")),
+  iid: required(property("ID")),
+  title: property("String"),
+  startDate: property("Time"),
+  dueDate: property("Time"),
+  webUrl: required(property("String")),
+  iterationCadence: required(property(iterationCadence)),
+});
+const status = valueType("WorkItemStatus", "How far an issue is.", {
+  id: property("ID"),
+  name: property("String"),
+  iconName: property("String"),
+  color: property("String"),
+  position: property("Int"),
+});
+const none = (type: ValueType) => computed(type, [], () => null);
+
+const boardList = rowType("BoardList", {
+  about: "A list of a board.",
+  from: `board_lists bl join boards b on b.id = bl.board_id ${OWNER}
+    left join labels l on l.id = bl.label_id`,
+  key: "bl.id",
+  visible: visibleBoards,
+  fields: {
+    id: gid("List", "bl.id"),
+    title: required(
+      string(
+        "case bl.list_type when 'backlog' then 'Open' when 'closed' then 'Closed' else l.name end",
+      ),
+    ),
+    listType: required(string("bl.list_type")),
+    position: int("bl.position"),
+    label: one("Label", "bl.label_id"),
+    assignee: one("UserCore", "null"),
+    milestone: one("Milestone", "null"),
+    iteration: none(iteration),
+    status: none(status),
+    collapsed: loaded("Boolean", collapsedOf, { empty: false }),
+    maxIssueCount: constant("Int", 0),
+    maxIssueWeight: constant("Int", 0),
+    limitMetric: { ...constant("ListLimitMetric", null), declares: LIMIT_METRIC },
+    issuesCount: loaded("Int", (ids, context, _, given) =>
+      countsOf(ids, context, given["issueFilters"] as Filter | undefined),
+    ),
+    issues: connection("Issue", {
+      args: { filters: arg.input(FILTER) },
+      needs: LIST_COLUMNS,
+      query: issuesOf,
+    }),
+  },
+});
+
+/** The open list comes first, the closed one last. */
+const LIST_ORDER = [
+  {
+    sql: `case bl.list_type when 'backlog' then -1 when 'closed' then 2147483647 else bl.position end`,
+  },
+  { sql: "bl.id" },
+];
+
+const SHOWN_LISTS = when(`(bl.list_type <> 'backlog' or b.hide_backlog_list = 0)
+  and (bl.list_type <> 'closed' or b.hide_closed_list = 0)`);
+
+const board = rowType("Board", {
+  about: "An issue board of a group or project.",
+  from: `boards b ${OWNER}`,
+  key: "b.id",
+  visible: visibleBoards,
+  fields: {
+    id: gid("Board", "b.id"),
+    name: string("b.name"),
+    hideBacklogList: boolean("b.hide_backlog_list"),
+    hideClosedList: boolean("b.hide_closed_list"),
+    createdAt: required(time("b.created_at")),
+    updatedAt: required(time("b.updated_at")),
+    webPath: required(string(PATH)),
+    webUrl: required(string(field.url(PATH, (path) => path))),
+    weight: int("b.weight"),
+    assignee: one("UserCore", "b.assignee_id"),
+    milestone: one("Milestone", "b.milestone_id"),
+    iteration: none(iteration),
+    iterationCadence: none(iterationCadence),
+    labels: connection("Label", {
+      areFew: true,
+      query: () => ({
+        join: "join board_labels x on x.label_id = l.id",
+        parent: "x.board_id",
+        order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
+      }),
+    }),
+    lists: connection("BoardList", {
+      areFew: true,
+      args: { id: arg.gid("List"), ...issueFilters },
+      query: ({ id }) => ({
+        parent: "bl.board_id",
+        where: all([when("bl.id = ?", id), SHOWN_LISTS]),
+        order: LIST_ORDER,
+      }),
+    }),
+  },
+});
+
+const BOARD_ORDER = [{ sql: "lower(b.name)", isText: true }, { sql: "b.id" }];
+
+/** The boards of groups or of projects. */
+const boardsOf = (parent: "b.namespace_id" | "b.project_id") => ({
+  board: first("Board", {
+    args: { id: arg.required(arg.gid("Board")) },
+    query: ({ id }) => ({ parent, where: when("b.id = ?", id) }),
+  }),
+  boards: connection("Board", {
+    args: { id: arg.gid("Board") },
+    query: ({ id }) => ({ parent, where: when("b.id = ?", id), order: BOARD_ORDER }),
+  }),
+  /** Visits of boards are not recorded, so there are none. */
+  recentIssueBoards: connection("Board", {
+    query: () => ({ parent, where: when("1 = 0"), order: BOARD_ORDER }),
+  }),
+});
+
+const CHANGE = {
+  group: routeOf(boardResource, "PUT /groups/:id/boards/:board_id"),
+  project: routeOf(boardResource, "PUT /projects/:id/boards/:board_id"),
+};
+const DESTROY = {
+  group: routeOf(boardResource, "DELETE /groups/:id/boards/:board_id"),
+  project: routeOf(boardResource, "DELETE /projects/:id/boards/:board_id"),
+};
+const MOVE_LIST = {
+  group: routeOf(boardResource, "PUT /groups/:id/boards/:board_id/lists/:list_id"),
+  project: routeOf(boardResource, "PUT /projects/:id/boards/:board_id/lists/:list_id"),
+};
+const DESTROY_LIST = {
+  group: routeOf(boardResource, "DELETE /groups/:id/boards/:board_id/lists/:list_id"),
+  project: routeOf(boardResource, "DELETE /projects/:id/boards/:board_id/lists/:list_id"),
+};
+
+/** Whose board it is. Whether the caller may read it is checked by the routes. */
+interface Owned {
+  readonly kind: SourceKind;
+  readonly ownerId: number;
+  readonly boardId: number;
+}
+
+/** @throws GraphError if there is no such board */
+async function ownerOf(db: Reader, condition: Condition): Promise<Owned> {
+  const [found] = await db.rows(
+    `select b.id, b.namespace_id, b.project_id from boards b
+     left join board_lists bl on bl.board_id = b.id where ${condition.sql} limit 1`,
+    condition.values,
+  );
+  if (!found) throw notAvailable();
+  const [boardId, groupId, projectId] = found as [number, number | null, number];
+  return groupId === null
+    ? { kind: "project", ownerId: projectId, boardId }
+    : { kind: "group", ownerId: groupId, boardId };
+}
+
+const ofBoard = (db: Reader, id: number) => ownerOf(db, { sql: "b.id = ?", values: [id] });
+const ofList = (db: Reader, id: number) => ownerOf(db, { sql: "bl.id = ?", values: [id] });
+
+const boardPayload = { board: property("Board") };
+const listPayload = { list: property("BoardList") };
+
+const labelId = arg.gid("Label", ["Label", "GroupLabel", "ProjectLabel"]);
+
+/** What can be changed of a board. `null` clears the attributes of its scope. */
+const boardInput = {
+  name: arg.string,
+  hideBacklogList: arg.boolean,
+  hideClosedList: arg.boolean,
+  labels: arg.list(arg.string),
+  labelIds: arg.list(labelId),
+  milestoneId: arg.clearable(arg.gid("Milestone")),
+  assigneeId: arg.clearable(arg.gid("User")),
+  weight: arg.clearable(arg.int),
+} satisfies Args;
+
+/** The parameters of the routes that change boards. */
+async function boardParameters(
+  db: Reader,
+  input: Values<typeof boardInput>,
+): Promise<Record<string, unknown>> {
+  requireOnlyOne(input, "labels", "labelIds");
+  const { labels, labelIds } = input;
+  return {
+    name: input.name ?? undefined,
+    hide_backlog_list: input.hideBacklogList ?? undefined,
+    hide_closed_list: input.hideClosedList ?? undefined,
+    labels: labels ?? (labelIds && (await labelNames(db, labelIds))) ?? undefined,
+    milestone_id: input.milestoneId,
+    assignee_id: input.assigneeId,
+    weight: input.weight,
+  };
+}
+
+/** A number or a global id: the pages of GitLab send numbers. */
+function looseId(type: "List" | "Issue", sent: string | null | undefined): number | undefined {
+  if (sent === null || sent === undefined) return undefined;
+  const digits = new RegExp(`^(?:gid://gitlab/${type}/)?(\\d{1,15})$`).exec(sent)?.[1];
+  if (digits === undefined) {
+    throw new GraphError(`"${sent.slice(0, 100)}" does not represent an instance of ${type}`);
+  }
+  return Number(digits);
+}
+
+/** Where issues come to stand if they are moved to the end of a list. */
+const END = -1;
+
+/** An issue's way on a board, as {@link MOVE_ISSUE} takes it. @throws GraphError as in GitLab */
+function moveParameters(sent: {
+  fromListId?: string | undefined;
+  toListId?: string | undefined;
+  moveBeforeId?: string | undefined;
+  moveAfterId?: string | undefined;
+  positionInList?: number | undefined;
+}) {
+  const [from, to] = [looseId("List", sent.fromListId), looseId("List", sent.toListId)];
+  const [before, after] = [looseId("Issue", sent.moveBeforeId), looseId("Issue", sent.moveAfterId)];
+  const position = sent.positionInList ?? undefined;
+  const isBetween = before !== undefined || after !== undefined;
+  if (from === undefined && to === undefined && position === undefined && !isBetween) {
+    throw new GraphError(
+      "At least one of the arguments fromListId, toListId, positionInList, moveAfterId, or moveBeforeId is required",
+    );
+  }
+  if ((from === undefined) !== (to === undefined)) {
+    throw new GraphError("Both fromListId and toListId must be present");
+  }
+  if (position !== undefined) {
+    if (to === undefined) {
+      throw new GraphError(
+        "Both fromListId and toListId are required when positionInList is given",
+      );
+    }
+    if (isBetween) {
+      throw new GraphError(
+        "positionInList is mutually exclusive with any of moveBeforeId or moveAfterId",
+      );
+    }
+    if (position < END) throw new GraphError(`positionInList must be >= 0 or ${END}`);
+  }
+  return {
+    from_list_id: from,
+    to_list_id: to,
+    move_before_id: before,
+    move_after_id: after,
+    position,
+  };
+}
+
+/** What a list may be of, by the argument that tells. */
+const SUBJECTS = {
+  backlog: "backlog",
+  labelId: "label",
+  milestoneId: "milestone",
+  assigneeId: "assignee",
+} as const;
+
+const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJECTS;
+
+/** Boards, their lists, and moves of issues on them. */
+export const face: Face = {
+  types: [board, boardList],
+  extend: {
+    Issue: { iteration: none(iteration) },
+    Group: boardsOf("b.namespace_id"),
+    Project: boardsOf("b.project_id"),
+    Query: {
+      boardList: first("BoardList", {
+        args: { id: arg.required(arg.gid("List")), ...issueFilters },
+        query: ({ id }) => ({ where: when("bl.id = ?", id) }),
+      }),
+    },
+  },
+  mutations: {
+    createBoard: mutation({
+      about: "Create a board.",
+      input: { groupPath: arg.id, projectPath: arg.id, ...boardInput },
+      payload: boardPayload,
+      run: async ({ groupPath, projectPath, ...input }, { call, db }) => {
+        const path = groupPath ?? projectPath;
+        if (path === undefined || (groupPath !== undefined && projectPath !== undefined)) {
+          throw new GraphError("Exactly one of group_path or project_path arguments is required");
+        }
+        const kind = groupPath === undefined ? "project" : "group";
+        const { name = "Development", ...others } = await boardParameters(db, input);
+        return { board: (await call(ACTIONS[kind].create, { id: path, name, ...others }))["id"] };
+      },
+    }),
+    updateBoard: mutation({
+      about: "Change a board's name or scope, or which lists it hides.",
+      input: { id: arg.required(arg.gid("Board")), ...boardInput },
+      payload: boardPayload,
+      run: async ({ id, ...input }, { call, db }) => {
+        const { kind, ownerId } = await ofBoard(db, id);
+        const changed = await boardParameters(db, input);
+        await call(CHANGE[kind], { id: ownerId, board_id: id, ...changed });
+        return { board: id };
+      },
+    }),
+    destroyBoard: mutation({
+      about: "Delete a board.",
+      input: { id: arg.required(arg.gid("Board")) },
+      payload: boardPayload,
+      run: async ({ id }, { call, db }) => {
+        const { kind, ownerId } = await ofBoard(db, id);
+        await call(DESTROY[kind], { id: ownerId, board_id: id });
+        return {};
+      },
+    }),
+    boardListCreate: mutation({
+      about: "Add a list for a label to a board. The open list is always there.",
+      input: {
+        boardId: arg.required(arg.gid("Board")),
+        backlog: arg.boolean,
+        labelId,
+        milestoneId: arg.gid("Milestone"),
+        assigneeId: arg.gid("User"),
+        position: arg.int,
+      },
+      payload: listPayload,
+      run: async (input, { call, db }) => {
+        const given = Object.keys(SUBJECTS).filter(
+          (name) => isSubject(name) && (input[name] ?? false) !== false,
+        );
+        const [name] = given;
+        if (given.length !== 1 || name === undefined || !isSubject(name)) {
+          const names = Object.keys(SUBJECTS).join(" or ");
+          throw new GraphError(`one and only one of ${names} is required`);
+        }
+        const { kind, ownerId, boardId } = await ofBoard(db, input.boardId);
+        const list = await call(ACTIONS[kind].addList, {
+          id: ownerId,
+          board_id: boardId,
+          list_type: SUBJECTS[name],
+          label_id: input.labelId ?? undefined,
+          position: input.position ?? undefined,
+        });
+        return { list: list["id"] };
+      },
+    }),
+    updateBoardList: mutation({
+      about: "Move a list to another position, or collapse or expand it for the caller.",
+      input: {
+        listId: arg.required(arg.gid("List")),
+        position: arg.int,
+        collapsed: arg.boolean,
+      },
+      payload: listPayload,
+      run: async ({ listId, ...input }, { call, db }) => {
+        const { kind, ownerId, boardId } = await ofList(db, listId);
+        const at = { id: ownerId, board_id: boardId, list_id: listId };
+        const collapsed = input.collapsed ?? undefined;
+        const position = input.position ?? undefined;
+        if (collapsed !== undefined) await call(ACTIONS[kind].collapse, { ...at, collapsed });
+        if (position !== undefined) await call(MOVE_LIST[kind], { ...at, position });
+        return { list: listId };
+      },
+    }),
+    destroyBoardList: mutation({
+      about: "Remove a list from its board.",
+      input: { listId: arg.required(arg.gid("List")) },
+      payload: listPayload,
+      run: async ({ listId }, { call, db }) => {
+        const { kind, ownerId, boardId } = await ofList(db, listId);
+        await call(DESTROY_LIST[kind], { id: ownerId, board_id: boardId, list_id: listId });
+        return {};
+      },
+    }),
+    issueMoveList: mutation({
+      about: "Move an issue in a list, or to another list, whose label it takes.",
+      input: {
+        boardId: arg.required(arg.gid("Board")),
+        projectPath: arg.required(arg.id),
+        iid: arg.required(arg.string),
+        fromListId: arg.id,
+        toListId: arg.id,
+        moveBeforeId: arg.about("The issue to stand behind.", arg.id),
+        moveAfterId: arg.about("The issue to stand ahead of.", arg.id),
+        positionInList: arg.about("Its place in the list, from 0; -1 for the end.", arg.int),
+      },
+      payload: { issue: property("Issue") },
+      run: async ({ boardId, projectPath, iid, ...way }, { call, db }) => {
+        const parameters = moveParameters(way);
+        const { kind, ownerId } = await ofBoard(db, boardId);
+        const moved = await call(MOVE_ISSUE, {
+          id: projectPath,
+          issue_iid: iid,
+          board_id: boardId,
+          board_kind: kind,
+          board_owner_id: ownerId,
+          ...parameters,
+        });
+        return { issue: moved["id"] };
+      },
+    }),
+  },
+};
