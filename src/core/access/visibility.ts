@@ -207,11 +207,20 @@ export function memberGroups(viewer: Viewer, role?: Role): Condition {
   };
 }
 
-/** The condition under which the caller may read the group or project that a row with such columns belongs to. */
-export function visibleOwner(viewer: Viewer, alias: string): Condition {
+/**
+ * The condition under which the caller may read the group or project that a row with such columns belongs to.
+ *
+ * @param features of which a project must have one enabled; by default none is needed
+ */
+export function visibleOwner(
+  viewer: Viewer,
+  alias: string,
+  features: readonly ("issues" | "merge_requests")[] = [],
+): Condition {
   const [projects, groups] = [visibleProjects(viewer), visibleGroups(viewer)];
+  const enabled = features.map((feature) => `p.${feature}_enabled = 1`).join(" or ") || "1 = 1";
   return {
-    sql: `(exists (select 1 from projects p where p.id = ${alias}.project_id and ${projects.sql})
+    sql: `(exists (select 1 from projects p where p.id = ${alias}.project_id and (${enabled}) and ${projects.sql})
       or exists (select 1 from namespaces n where n.id = ${alias}.namespace_id and ${groups.sql}))`,
     values: [...projects.values, ...groups.values],
   };

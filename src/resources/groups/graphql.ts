@@ -4,6 +4,7 @@ import { memberGroups, VISIBILITY_WORDS, visibleGroups } from "../../core/access
 import * as field from "../../core/field.ts";
 import {
   type Args,
+  about,
   arg,
   boolean,
   connection,
@@ -218,6 +219,7 @@ export const face: Face = {
       ),
     },
     User: {
+      // As in GitLab, only they and administrators see the groups of users.
       groups: connection("Group", {
         args: { search: arg.string, sort: arg.string, permissionScope: arg.choice(PERMISSION) },
         query: ({ permissionScope, ...args }, context) => ({
@@ -227,23 +229,27 @@ export const face: Face = {
             conditionOf(args, context),
             when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
             permissionScope && when("mu.access_level >= ?", ROLES[permissionScope]),
+            context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),
           order: orderOf(args.sort),
         }),
       }),
-      groupCount: loaded(
-        "Int",
-        async (ids, { db, viewer }) => {
-          const among = placeholders(ids);
-          const visible = visibleGroups(viewer);
+      groupCount: about(
+        "The groups they are direct members of; only they and administrators see it.",
+        loaded("Int", async (ids, { db, caller, viewer }) => {
+          const shown = caller?.admin ? ids : ids.filter((key) => key === caller?.id);
+          if (shown.length === 0) return new Map();
+          const among = placeholders(shown);
           const counted = await db.rows(
-            `select m.user_id, count(*) from members m join namespaces n on n.id = m.namespace_id
-             where m.user_id in (${among.sql}) and ${visible.sql} group by m.user_id`,
-            [...among.values, ...visible.values],
+            `select m.user_id, count(*) from members m
+             where m.user_id in (${among.sql}) and m.namespace_id is not null
+               and (m.expires_at is null or m.expires_at > ?)
+             group by m.user_id`,
+            [...among.values, viewer.today],
           );
-          return new Map(counted.map(([key, count]) => [key as Value, count]));
-        },
-        { empty: 0 },
+          const counts = new Map(counted.map(([key, count]) => [key as Value, count]));
+          return new Map(shown.map((key) => [key, counts.get(key) ?? 0]));
+        }),
       ),
     },
   },

@@ -1,6 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -505,10 +505,20 @@ async function idsNamed(db: Reader, usernames: readonly string[]): Promise<numbe
   return found.map(([id]) => id as number);
 }
 
-/** The names of labels by their ids: the routes take names. */
-export async function labelNames(db: Reader, ids: readonly number[]): Promise<string[]> {
+/** The id of a label: of a group or of a project. */
+export const LABEL_ID = arg.gid("Label", ["Label", "GroupLabel", "ProjectLabel"]);
+
+/** The names of labels by their ids, since the routes take names: without those that the caller may not see. */
+export async function labelNames(
+  { db, viewer }: Pick<GraphContext, "db" | "viewer">,
+  ids: readonly number[],
+): Promise<string[]> {
   if (ids.length === 0) return [];
   const among = placeholders(ids);
-  const found = await db.rows(`select name from labels where id in (${among.sql})`, among.values);
+  const visible = visibleOwner(viewer, "l");
+  const found = await db.rows(
+    `select l.name from labels l where l.id in (${among.sql}) and ${visible.sql}`,
+    [...among.values, ...visible.values],
+  );
   return found.map(([name]) => name as string);
 }

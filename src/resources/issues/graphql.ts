@@ -43,6 +43,7 @@ import {
   filtered,
   issuableFields,
   issueOnlyFilters,
+  LABEL_ID,
   labelNames,
   NEGATED,
   OPERATION,
@@ -353,8 +354,6 @@ const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
   REOPEN: "reopen",
 });
-const LABEL_CLASSES = ["Label", "GroupLabel", "ProjectLabel"];
-const labelId = arg.gid("Label", LABEL_CLASSES);
 /** Numbers or global ids, as GitLab takes them in `updateIssue`. */
 const looseIds = arg.list(arg.id);
 
@@ -366,8 +365,10 @@ function looseIdsOf(ids: readonly string[]): number[] {
   });
 }
 
-const namesOf = async (db: Reader, ids: readonly number[] | undefined) =>
-  ids && (await labelNames(db, ids));
+const namesOf = async (
+  context: Pick<GraphContext, "db" | "viewer">,
+  ids: readonly number[] | undefined,
+) => ids && (await labelNames(context, ids));
 
 /** Issues. */
 export const face: Face = {
@@ -429,7 +430,7 @@ export const face: Face = {
         confidential: arg.boolean,
         dueDate: arg.date,
         labels: arg.list(arg.string),
-        labelIds: arg.list(labelId),
+        labelIds: arg.list(LABEL_ID),
         assigneeIds: arg.list(arg.gid("User")),
         milestoneId: arg.gid("Milestone"),
         weight: arg.int,
@@ -438,7 +439,7 @@ export const face: Face = {
         type: arg.choice(TYPE),
       },
       payload,
-      run: async (input, { call, db }) => {
+      run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
         return idOf(
           await call(CREATE, {
@@ -447,7 +448,7 @@ export const face: Face = {
             description: input.description,
             confidential: input.confidential,
             due_date: input.dueDate,
-            labels: input.labels ?? (await namesOf(db, input.labelIds)),
+            labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
             assignee_ids: input.assigneeIds,
             milestone_id: input.milestoneId,
             weight: input.weight,
@@ -476,14 +477,14 @@ export const face: Face = {
         type: arg.choice(TYPE),
       },
       payload,
-      run: async (input, { call, db }) => {
+      run: async (input, { call, db, viewer }) => {
         if (input.labelIds && (input.addLabelIds || input.removeLabelIds)) {
           throw new GraphError(
             "labelIds is mutually exclusive with any of addLabelIds or removeLabelIds",
           );
         }
         const names = async (ids: readonly string[] | undefined) =>
-          namesOf(db, ids && looseIdsOf(ids));
+          namesOf({ db, viewer }, ids && looseIdsOf(ids));
         const milestone = input.milestoneId && /(\d{1,15})$/.exec(input.milestoneId)?.[1];
         if (milestone === undefined && typeof input.milestoneId === "string") {
           throw new GraphError(`"${input.milestoneId.slice(0, 100)}" is not a milestone's id`);

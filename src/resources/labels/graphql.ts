@@ -40,11 +40,11 @@ const label = rowType("Label", {
   about: "A label.",
   from: "labels l",
   key: "l.id",
-  visible: (viewer) => visibleOwner(viewer, "l"),
+  visible: (viewer) => visibleOwner(viewer, "l", ["issues", "merge_requests"]),
   fields: {
     id: required(
       leaf(
-        "ID",
+        "LabelID",
         field.derived(
           ["l.id", "l.project_id"],
           "string",

@@ -226,7 +226,8 @@ export const face: Face = {
       groupMembersCount: required(
         loaded(
           "Int",
-          async (ids, { db }) => {
+          async (ids, { db, caller }) => {
+            if (!caller) return new Map();
             const groups = placeholders(ids);
             const counted = await db.rows(
               `select namespace_id, count(*) from members where namespace_id in (${groups.sql}) group by namespace_id`,

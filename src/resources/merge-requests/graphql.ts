@@ -1,4 +1,5 @@
 import { visibleMergeRequests, visibleProjects } from "../../core/access/visibility.ts";
+import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -39,6 +40,8 @@ import {
   commonOrders,
   filtered,
   issuableFields,
+  LABEL_ID,
+  labelNames,
   OPERATION,
   sortEnum,
   userIdsNamed,
@@ -277,6 +280,9 @@ const payload = { mergeRequest: property("MergeRequest") };
 
 const idOf = (shown: Record<string, unknown>) => ({ mergeRequest: shown["id"] });
 
+/** The attribute that changes labels in a way. */
+const LABELS = { REPLACE: "labels", APPEND: "add_labels", REMOVE: "remove_labels" } as const;
+
 const STATE_EVENT = enumeration("MergeRequestNewState", "A change of state.", {
   OPEN: "reopen",
   CLOSED: "close",
@@ -426,6 +432,36 @@ export const face: Face = {
         const where = { projectPath, iid };
         const ids = await userIdsNamed(db, MERGE_REQUEST, where, assigneeUsernames, operationMode);
         return idOf(await call(CHANGE, { ...at(input), assignee_ids: ids.length > 0 ? ids : [0] }));
+      },
+    }),
+    mergeRequestSetLabels: mutation({
+      about: "Set, add or remove labels.",
+      input: {
+        ...place,
+        labelIds: arg.required(arg.list(LABEL_ID)),
+        operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
+      },
+      payload,
+      run: async ({ labelIds, operationMode, ...where }, { call, db, viewer }) => {
+        const names = await labelNames({ db, viewer }, labelIds);
+        return idOf(await call(CHANGE, { ...at(where), [LABELS[operationMode]]: names }));
+      },
+    }),
+    mergeRequestSetReviewers: mutation({
+      about: "Take reviewers away. Merge requests have none, so that nobody can be added.",
+      input: {
+        ...place,
+        reviewerUsernames: arg.required(arg.list(arg.string)),
+        operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
+      },
+      payload,
+      run: async (input, { call, db }) => {
+        const stored = await storedAt(db, input);
+        const changed = await call(CHANGE, { ...at(input), title: stored?.title ?? "" });
+        if (input.operationMode !== "REMOVE" && input.reviewerUsernames.length > 0) {
+          throw invalid({ reviewers: ["can't be added"] });
+        }
+        return idOf(changed);
       },
     }),
     mergeRequestSetDraft: mutation({

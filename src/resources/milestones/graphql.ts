@@ -1,5 +1,10 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { type Viewer, visibleIssues, visibleOwner } from "../../core/access/visibility.ts";
+import {
+  type Viewer,
+  visibleIssues,
+  visibleOwner,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -55,7 +60,7 @@ async function countIssues(
   { db, viewer }: { db: Reader; viewer: Viewer },
 ): Promise<Map<Value, object>> {
   const among = placeholders(ids);
-  const visible = visibleIssues(viewer);
+  const visible = all([visibleProjects(viewer), visibleIssues(viewer)]);
   const counted = await db.rows(
     `select i.milestone_id, count(*), sum(case when i.state = 'closed' then 1 else 0 end)
      from issues i join projects p on p.id = i.project_id
@@ -75,7 +80,7 @@ const milestone = rowType("Milestone", {
   from: `milestones m left join namespaces mn on mn.id = m.namespace_id
     left join projects mp on mp.id = m.project_id`,
   key: "m.id",
-  visible: (viewer) => visibleOwner(viewer, "m"),
+  visible: (viewer) => visibleOwner(viewer, "m", ["issues", "merge_requests"]),
   fields: {
     id: gid("Milestone", "m.id"),
     iid: required(

@@ -9,6 +9,7 @@ import {
 import * as field from "../../core/field.ts";
 import {
   type Args,
+  about,
   arg,
   boolean,
   computed,
@@ -89,6 +90,22 @@ async function permissionsOf(
   );
 }
 
+/** As in REST, projects with issues disabled have no count. */
+async function openIssuesOf(
+  ids: readonly Value[],
+  { db }: GraphContext,
+): Promise<Map<Value, number>> {
+  const among = placeholders(ids);
+  const [counts, enabled] = await Promise.all([
+    countOpenIssues(db, ids),
+    db.rows(
+      `select id from projects where id in (${among.sql}) and issues_enabled = 1`,
+      among.values,
+    ),
+  ]);
+  return new Map(enabled.map(([id]) => [id as Value, counts.get(id as Value) ?? 0]));
+}
+
 const repository = valueType("Repository", "The code of a project.", {
   empty: required(property("Boolean", () => true)),
   exists: required(property("Boolean", () => false)),
@@ -120,7 +137,7 @@ const project = rowType("Project", {
       int("(select count(*) from projects f where f.forked_from_project_id = p.id)"),
     ),
     isForked: required(boolean("case when p.forked_from_project_id is null then 0 else 1 end")),
-    openIssuesCount: loaded("Int", (ids, { db }) => countOpenIssues(db, ids), { empty: 0 }),
+    openIssuesCount: loaded("Int", openIssuesOf),
     httpUrlToRepo: string(field.url("p.full_path", (path) => `/${path}.git`)),
     sshUrlToRepo: string(
       field.derived(["p.full_path"], "string", ([path], { host }) => `git@${host}:${path}.git`),
@@ -325,25 +342,38 @@ export const face: Face = {
       starredProjects: connection("Project", {
         args: { search: arg.string, sort: arg.string },
         query: (args, context) => ({
-          join: "join project_stars st on st.project_id = p.id",
+          join: "join project_stars st on st.project_id = p.id join users su on su.id = st.user_id",
           parent: "st.user_id",
-          where: conditionOf(args, context),
+          where: all([
+            conditionOf(args, context),
+            // Private profiles hide what their users like.
+            context.caller?.admin
+              ? undefined
+              : when("(su.private_profile = 0 or su.id = ?)", context.caller?.id ?? 0),
+          ]),
           order: orderOf(args.sort),
         }),
       }),
-      projectCount: loaded(
-        "Int",
-        async (ids, { db, viewer }) => {
-          const users = placeholders(ids);
-          const visible = visibleProjects(viewer);
+      projectCount: about(
+        "Their own projects and those they are direct members of; only they and administrators see it.",
+        loaded("Int", async (ids, { db, caller, viewer }) => {
+          const shown = caller?.admin ? ids : ids.filter((key) => key === caller?.id);
+          if (shown.length === 0) return new Map();
+          const users = placeholders(shown);
           const counted = await db.rows(
-            `select m.user_id, count(*) from members m join projects p on p.id = m.project_id
-           where m.user_id in (${users.sql}) and ${visible.sql} group by m.user_id`,
-            [...users.values, ...visible.values],
+            `select user_id, count(distinct project_id) from (
+               select m.user_id, m.project_id from members m
+               where m.user_id in (${users.sql}) and m.project_id is not null
+                 and (m.expires_at is null or m.expires_at > ?)
+               union all
+               select n.owner_id, p.id from namespaces n join projects p on p.namespace_id = n.id
+               where n.owner_id in (${users.sql})) as theirs
+             group by user_id`,
+            [...users.values, viewer.today, ...users.values],
           );
-          return new Map(counted.map(([key, count]) => [key as Value, count]));
-        },
-        { empty: 0 },
+          const counts = new Map(counted.map(([key, count]) => [key as Value, count]));
+          return new Map(shown.map((key) => [key, counts.get(key) ?? 0]));
+        }),
       ),
     },
   },

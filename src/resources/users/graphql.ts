@@ -1,3 +1,4 @@
+import { type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import {
   about,
   arg,
@@ -5,7 +6,6 @@ import {
   computed,
   connection,
   constant,
-  date,
   deprecated,
   enumeration,
   type Face,
@@ -26,6 +26,7 @@ import {
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
+import type { Reader } from "../../store/port.ts";
 import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
 
@@ -55,7 +56,12 @@ const fields = {
   location: string("u.location"),
   organization: string("u.organization"),
   createdAt: time("case when u.private_profile = 0 then u.created_at end"),
-  lastActivityOn: date("u.last_activity_on"),
+  lastActivityOn: about(
+    "Only they and administrators see it.",
+    computed("Date", ["u.id", "u.last_activity_on"], ([id, day], { caller }) =>
+      caller?.admin || caller?.id === id ? day : null,
+    ),
+  ),
   bot: required(constant("Boolean", false)),
   human: boolean(`case when ${isGhost} then 0 else 1 end`),
   // As GitLab's old name of the public address.
@@ -105,6 +111,16 @@ const among = (column: string, values: readonly (string | number)[]): Condition 
   return { sql: `${column} in (${sql})`, values: given };
 };
 
+/** @throws GraphError if the caller may not see the group */
+async function requireGroup(db: Reader, id: number, viewer: Viewer): Promise<void> {
+  const visible = visibleGroups(viewer);
+  const found = await db.one(
+    `select n.id from namespaces n where n.id = ? and n.kind = 'group' and ${visible.sql}`,
+    [id, ...visible.values],
+  );
+  if (!found) throw notAvailable();
+}
+
 /** Users. */
 export const face: Face = {
   types: [user, userCore, currentUser],
@@ -125,9 +141,10 @@ export const face: Face = {
           groupId: arg.gid("Group"),
           sort: arg.withDefault(arg.choice(ORDER), ORDER.values["CREATED_DESC"]),
         },
-        query: (args, { caller }) => {
+        query: async (args, { caller, db, viewer }) => {
           if (!caller) throw notAvailable();
           const { ids, usernames, search, active, humans, groupId } = args;
+          if (groupId !== undefined) await requireGroup(db, groupId, viewer);
           return {
             where: all([
               when("u.state <> 'ghost'"),

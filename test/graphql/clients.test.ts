@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestApp, testApp } from "../helpers.ts";
+import { send } from "./ask.ts";
+
+// Documents as clients of GitLab send them: one unknown field would fail a whole document.
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await testApp();
+  await app.call("POST /projects/acme%2Fsite/issues", {
+    as: "owner",
+    json: { title: "Plan", labels: "UX", assignee_ids: [2] },
+  });
+  await app.call("POST /projects/acme%2Fsite/merge_requests", {
+    as: "owner",
+    json: { title: "Change", source_branch: "change", target_branch: "main" },
+  });
+});
+afterAll(() => app.dispose());
+
+/** The data of a document that must have no errors. */
+async function answer(query: string, variables: object = {}) {
+  const { data, errors } = await send(app, "owner", query, variables);
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+describe("Backstage", () => {
+  it("reads the groups below a group", async () => {
+    const data = await answer(
+      `query listDescendantGroups($group: ID!, $endCursor: String) {
+        group(fullPath: $group) {
+          descendantGroups(first: 100, after: $endCursor) {
+            nodes { id name description fullPath visibility parent { id } }
+            pageInfo { endCursor hasNextPage }
+          }
+        }
+      }`,
+      { group: "acme", endCursor: null },
+    );
+    const { json: acme } = await app.call("GET /groups/acme", { as: "owner" });
+    expect(data.group.descendantGroups).toMatchObject({
+      nodes: [
+        {
+          name: "Team",
+          description: "",
+          fullPath: "acme/team",
+          visibility: "private",
+          parent: { id: `gid://gitlab/Group/${acme.id}` },
+        },
+      ],
+      pageInfo: { hasNextPage: false },
+    });
+  });
+
+  it("reads the members of a group, whose ids are numbers after a prefix", async () => {
+    const data = await answer(
+      `query getGroupMembers($group: ID!, $relations: [GroupMemberRelation!], $endCursor: String) {
+        group(fullPath: $group) {
+          groupMembers(first: 100, relations: $relations, after: $endCursor) {
+            nodes { user { id username publicEmail name state webUrl avatarUrl } }
+            pageInfo { endCursor hasNextPage }
+          }
+        }
+      }`,
+      { group: "acme/team", relations: ["DIRECT", "DESCENDANTS", "INHERITED"] },
+    );
+    const { json } = await app.call("GET /groups/acme%2Fteam/members/all", { as: "owner" });
+    type Member = { user: { id: string; username: string } };
+    const ids = data.group.groupMembers.nodes.map(({ user }: Member) =>
+      Number(user.id.replace(/^gid:\/\/gitlab\/User\//, "")),
+    );
+    expect(ids.sort()).toEqual(json.map(({ id }: { id: number }) => id).sort());
+  });
+});
+
+describe("Terraform's provider", () => {
+  it("reads who it is", async () => {
+    const data = await answer(
+      "query { currentUser { id username name bot groupCount namespace { id } publicEmail } }",
+    );
+    const { json } = await app.call("GET /user", { as: "owner" });
+    expect(data.currentUser).toEqual({
+      id: `gid://gitlab/User/${json.id}`,
+      username: "owner",
+      name: "The owner",
+      bot: false,
+      groupCount: 2,
+      namespace: { id: expect.stringMatching(/^gid:\/\/gitlab\/Namespaces::UserNamespace\/\d+$/) },
+      publicEmail: json.public_email || null,
+    });
+  });
+});
+
+describe("glab", () => {
+  it("reads all pages of a list", async () => {
+    const query = `query ($endCursor: String) {
+      group(fullPath: "acme") { labels(first: 2, after: $endCursor) { nodes { title }
+        pageInfo { hasNextPage endCursor } } } }`;
+    const titles: string[] = [];
+    let endCursor: string | null = null;
+    for (let pages = 0; pages < 5; pages += 1) {
+      const { labels } = (await answer(query, { endCursor })).group;
+      titles.push(...labels.nodes.map(({ title }: { title: string }) => title));
+      if (!labels.pageInfo.hasNextPage) break;
+      endCursor = labels.pageInfo.endCursor;
+    }
+    expect(titles).toEqual(["Development", "Testing", "UX"]);
+  });
+});
+
+describe("the JetBrains plugin", () => {
+  it("reads the user and the server's version", async () => {
+    const { json } = await app.call("GET /version", { as: "owner" });
+    const data = await answer(
+      `query { currentUser { id username name avatarUrl webUrl }
+        metadata { version revision enterprise } }`,
+    );
+    expect(data.metadata).toMatchObject({ version: json.version, revision: json.revision });
+    expect(data.currentUser.username).toBe("owner");
+  });
+
+  it("reads the caller's groups", async () => {
+    const query = `query ($cursor: String) { groups(allAvailable: false, first: 100, after: $cursor) {
+      pageInfo { startCursor endCursor hasNextPage } nodes { id name fullPath } } }`;
+    const data = await answer(query, { cursor: null });
+    const paths = data.groups.nodes.map(({ fullPath }: { fullPath: string }) => fullPath);
+    expect(paths).toEqual(["acme", "secret", "acme/team"]);
+    const { data: none } = await send(app, "stranger", query, { cursor: null });
+    expect(none.groups.nodes).toEqual([]);
+  });
+
+  it("reads a project with its rules, members and labels", async () => {
+    const data = await answer(
+      `query ($fullPath: ID!, $cursor: String) { project(fullPath: $fullPath) {
+        id name nameWithNamespace fullPath httpUrlToRepo sshUrlToRepo webUrl
+        onlyAllowMergeIfAllDiscussionsAreResolved onlyAllowMergeIfPipelineSucceeds
+        allowsMultipleMergeRequestAssignees allowsMultipleMergeRequestReviewers
+        userPermissions { createSnippet } repository { rootRef }
+        projectMembers(after: $cursor, relations: [DIRECT, INHERITED]) {
+          pageInfo { endCursor hasNextPage }
+          nodes { id accessLevel { integerValue } user { id username name avatarUrl webUrl } } }
+        labels(after: $cursor, includeAncestorGroups: true) {
+          pageInfo { endCursor hasNextPage } nodes { id title color } }
+      } }`,
+      { fullPath: "acme/site" },
+    );
+    expect(data.project).toMatchObject({
+      nameWithNamespace: "Acme / Site",
+      onlyAllowMergeIfPipelineSucceeds: false,
+      userPermissions: { createSnippet: true },
+      repository: { rootRef: null },
+      labels: { nodes: [{ title: "Development" }, { title: "Testing" }, { title: "UX" }] },
+    });
+    expect(data.project.projectMembers.nodes).toHaveLength(5);
+  });
+
+  it("reads merge requests by branch and in detail, and asks for reviews", async () => {
+    const data = await answer(
+      `query ($project: ID!, $source: String!, $target: String!) { project(fullPath: $project) {
+        mergeRequests(sourceBranches: [$source], targetBranches: [$target], state: opened, first: 1) {
+          nodes { id iid title description webUrl createdAt state draft
+            author { ...userFields } mergedAt
+            targetProject { fullPath } sourceProject { fullPath httpUrlToRepo }
+            sourceBranch targetBranch conflicts approvedBy(first: 1000) { nodes { ...userFields } }
+            reviewers { nodes { ...userFields } } assignees { nodes { ...userFields } }
+            diffRefs { baseSha headSha startSha } labels { nodes { title } }
+            shouldRemoveSourceBranch } } } }
+      fragment userFields on User { id username name avatarUrl webUrl state }`,
+      { project: "acme/site", source: "change", target: "main" },
+    );
+    expect(data.project.mergeRequests.nodes).toMatchObject([
+      {
+        iid: "1",
+        state: "opened",
+        draft: false,
+        author: { username: "owner", state: "active" },
+        sourceProject: { fullPath: "acme/site" },
+        approvedBy: { nodes: [] },
+        reviewers: { nodes: [] },
+        diffRefs: null,
+      },
+    ]);
+    const { mergeRequestSetReviewers } = await answer(
+      `mutation ($projectPath: ID!, $iid: String!, $reviewers: [String!]!) {
+        mergeRequestSetReviewers(input: {projectPath: $projectPath, iid: $iid, reviewerUsernames: $reviewers}) {
+          mergeRequest { iid reviewers { nodes { id } } } errors } }`,
+      { projectPath: "acme/site", iid: "1", reviewers: [] },
+    );
+    expect(mergeRequestSetReviewers).toEqual({
+      mergeRequest: { iid: "1", reviewers: { nodes: [] } },
+      errors: [],
+    });
+  });
+});
+
+describe("the extension for VS Code", () => {
+  it("finds the caller's projects", async () => {
+    const data = await answer(
+      `fragment projectDetails on Project { id name description httpUrlToRepo sshUrlToRepo fullPath
+        webUrl wikiEnabled group { id } }
+      query getProjects($search: String, $membership: Boolean, $limit: Int) {
+        projects(search: $search, membership: $membership, first: $limit, searchNamespaces: true) {
+          nodes { ...projectDetails repository { empty } } } }`,
+      { search: "acme", membership: true, limit: 30 },
+    );
+    const { json } = await app.call("GET /projects/acme%2Fsite", { as: "owner" });
+    const found = data.projects.nodes.find(
+      ({ fullPath }: { fullPath: string }) => fullPath === "acme/site",
+    );
+    expect(data.projects.nodes).toHaveLength(2);
+    expect(found).toEqual({
+      id: `gid://gitlab/Project/${json.id}`,
+      name: json.name,
+      description: json.description,
+      httpUrlToRepo: json.http_url_to_repo,
+      sshUrlToRepo: json.ssh_url_to_repo,
+      fullPath: "acme/site",
+      webUrl: json.web_url,
+      wikiEnabled: true,
+      group: { id: `gid://gitlab/Group/${json.namespace.id}` },
+      repository: { empty: true },
+    });
+  });
+});
+
+describe("python-gitlab", () => {
+  it("fetches the schema, and sends any document", async () => {
+    const data = await answer(
+      "{ __schema { queryType { name } mutationType { name } types { name kind fields { name } } } }",
+    );
+    expect(data.__schema.queryType).toEqual({ name: "Query" });
+    expect(await answer('{ echo(text: "hello") }')).toEqual({
+      echo: expect.stringMatching(/hello/),
+    });
+  });
+});
