@@ -1,4 +1,6 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as awardEmoji } from "./award-emoji/graphql.ts";
+import { face as discussions } from "./discussions/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -7,7 +9,9 @@ import { face as mergeRequests } from "./merge-requests/graphql.ts";
 import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
+import { face as notes } from "./notes/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as todos } from "./todos/graphql.ts";
 import { face as users } from "./users/graphql.ts";
 
 /** The GraphQL sides of all resources. */
@@ -22,4 +26,8 @@ export const faces: readonly Face[] = [
   milestones,
   issues,
   mergeRequests,
+  notes,
+  discussions,
+  awardEmoji,
+  todos,
 ];
