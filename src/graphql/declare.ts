@@ -2,6 +2,7 @@ import type { Caller } from "../core/access/caller.ts";
 import type { Viewer } from "../core/access/visibility.ts";
 import type { Field, View } from "../core/field.ts";
 import * as field from "../core/field.ts";
+import { escaped, paragraphs } from "../core/markup.ts";
 import type { RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
 import { isoInstant } from "../core/time.ts";
 import type { Condition } from "../store/conditions.ts";
@@ -90,6 +91,9 @@ export const arg = {
    */
   gidOf: (name: string, types: readonly string[]): Arg<GlobalId | undefined> =>
     optional(name, gidScalar(name.replace(/ID$/, ""), types, true)),
+  /** The id of a record whose id is a text, sent as a global id of this type. */
+  textGid: (type: string, classes: readonly string[] = [type]): Arg<string | undefined> =>
+    optional(`${type}ID`, { ...gidScalar(type, classes), isText: true }),
   /** One of an enumeration's values. */
   choice: <T>(type: EnumType<T>): Arg<T | undefined> => optional(type.name, type),
   /** An object of arguments. */
@@ -165,6 +169,8 @@ export interface GidScalar {
   readonly types: readonly string[];
   /** Whether handlers get the type beside the id. */
   readonly isTyped: boolean;
+  /** Whether ids are texts, not numbers. */
+  readonly isText?: boolean;
 }
 
 function gidScalar(name: string, types: readonly string[], isTyped = false): GidScalar {
@@ -378,6 +384,20 @@ export const digits = (column: string) =>
   leaf(
     "String",
     field.derived([column], "string", ([value]) => (value === null ? null : String(value))),
+  );
+/** A text as HTML: nothing in it is markup, blank lines divide paragraphs. */
+export const html = (column: string) =>
+  leaf(
+    "String",
+    field.derived([column], "string", ([text]) =>
+      text === null ? null : paragraphs(String(text)),
+    ),
+  );
+/** A line of text as HTML: nothing in it is markup. */
+export const htmlLine = (column: string) =>
+  leaf(
+    "String",
+    field.derived([column], "string", ([text]) => (text === null ? null : escaped(String(text)))),
   );
 /** A whole number. */
 export const int = (of: string | Field) => leaf("Int", columnOr(of, field.integer));

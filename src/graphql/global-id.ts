@@ -1,7 +1,7 @@
 import { GraphQLError } from "graphql";
 import type { GlobalId } from "./declare.ts";
 
-const GLOBAL_ID = /^gid:\/\/gitlab\/([A-Za-z:]+)\/(\d{1,15})$/;
+const GLOBAL_ID = /^gid:\/\/gitlab\/([A-Za-z:]+)\/([0-9A-Za-z]{1,40})$/;
 
 /**
  * Reads a global id such as `gid://gitlab/Issue/1`.
@@ -11,13 +11,25 @@ const GLOBAL_ID = /^gid:\/\/gitlab\/([A-Za-z:]+)\/(\d{1,15})$/;
  * @throws GraphQLError if it is malformed or of another type
  */
 export function readGlobalId(value: unknown, expected: string, types: readonly string[]): GlobalId {
+  const { type, id } = readTextId(value, expected, types);
+  if (!/^\d{1,15}$/.test(id)) throw invalid(String(value));
+  return { type, id: Number(id) };
+}
+
+/** Like {@link readGlobalId}, for records whose ids are texts. */
+export function readTextId(
+  value: unknown,
+  expected: string,
+  types: readonly string[],
+): { type: string; id: string } {
   const text = typeof value === "string" ? value : "";
-  const [, type = "", digits] = GLOBAL_ID.exec(text) ?? [];
-  if (digits === undefined) {
-    throw new GraphQLError(`"${text.slice(0, 100)}" is not a valid Global ID`);
-  }
+  const [, type = "", id] = GLOBAL_ID.exec(text) ?? [];
+  if (id === undefined) throw invalid(text);
   if (!types.includes(type)) {
     throw new GraphQLError(`"${text}" does not represent an instance of ${expected}`);
   }
-  return { type, id: Number(digits) };
+  return { type, id };
 }
+
+const invalid = (text: string) =>
+  new GraphQLError(`"${text.slice(0, 100)}" is not a valid Global ID`);

@@ -38,7 +38,7 @@ import {
   required,
   valueType,
 } from "./declare.ts";
-import { readGlobalId } from "./global-id.ts";
+import { readGlobalId, readTextId } from "./global-id.ts";
 
 /** A composite type at run time: objects, interfaces and unions. */
 export interface RuntimeType {
@@ -399,13 +399,15 @@ function isSameScalar(known: NamedType, other: GidScalar): boolean {
   return (
     known.kind === "gid" &&
     known.isTyped === other.isTyped &&
+    known.isText === other.isText &&
     known.types.join() === other.types.join()
   );
 }
 
-function gidType({ name, types, isTyped }: GidScalar): GraphQLScalarType {
+function gidType({ name, types, isTyped, isText }: GidScalar): GraphQLScalarType {
   const what = name.replace(/ID$/, "");
   const read = (value: unknown) => {
+    if (isText) return readTextId(value, what, types).id;
     const found = readGlobalId(value, what, types);
     return isTyped ? found : found.id;
   };

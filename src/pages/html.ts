@@ -1,3 +1,5 @@
+import { escaped } from "../core/markup.ts";
+
 /** Markup that needs no escaping. */
 export class Html {
   constructor(readonly text: string) {}
@@ -5,14 +7,6 @@ export class Html {
 
 /** A template's values: text is escaped, markup and lists of markup are not, `undefined` and `false` are omitted. */
 export type Part = Html | string | number | undefined | false | readonly Html[];
-
-const ENTITIES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
 
 /** A template that escapes its values. Attributes must be quoted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
@@ -23,5 +17,5 @@ function markup(part: Part): string {
   if (part === undefined || part === false) return "";
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return part.map((one: Html) => one.text).join("");
-  return String(part).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+  return escaped(String(part));
 }

@@ -1,5 +1,7 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as awardEmoji } from "./award-emoji/graphql.ts";
 import { face as boards } from "./boards/graphql.ts";
+import { face as discussions } from "./discussions/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -8,7 +10,9 @@ import { face as mergeRequests } from "./merge-requests/graphql.ts";
 import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
+import { face as notes } from "./notes/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as todos } from "./todos/graphql.ts";
 import { face as users } from "./users/graphql.ts";
 
 /** The GraphQL sides of all resources. */
@@ -24,4 +28,8 @@ export const faces: readonly Face[] = [
   issues,
   mergeRequests,
   boards,
+  notes,
+  discussions,
+  awardEmoji,
+  todos,
 ];

@@ -1,9 +1,10 @@
-import { notFound, unauthorized } from "../../core/errors.ts";
+import type { Caller } from "../../core/access/caller.ts";
+import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, type Resource, routes } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import { type Context, Json, type Resource, type Route, routes } from "../../core/resource.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { isLockedOut } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { NoteableType } from "../issuables/type.ts";
@@ -33,6 +34,9 @@ function refused(reason: string) {
   return notFound(`Award Emoji {:name=>["${reason}"]}`);
 }
 
+/** The same error as GraphQL lists it. */
+const refusedChange = (reason: string) => new ApiError(400, { message: { name: [reason] } });
+
 type In = Pick<Context, "source" | "viewer"> & { db: Reader; input: { noteable_id: number } };
 
 /** Finds the path's issue, merge request or snippet or, with a `note_id`, one of its notes. */
@@ -50,19 +54,92 @@ async function findAwardable(
 /** The list of names is long, so it is loaded with the first emoji given. */
 const knownNames = async () => (await import("./names.ts")).NAMES;
 
-function routesOf(type: NoteableType, on: "target" | "note", what: string) {
-  const { del, get, list, post } = routes({
+/** What emoji are given to: an issue, merge request or snippet itself, or one of its notes. */
+type On = "target" | "note";
+
+/** The attributes of a path that name it. */
+const awardableOn = (on: On) => ({
+  noteable_id: param.recordId(),
+  ...((on === "note" ? { note_id: param.recordId() } : {}) as {
+    note_id: param.Attribute<number>;
+  }),
+});
+
+const builderOf = (type: NoteableType, on: On) =>
+  routes({
     source: "project",
     path: `/${type.path}/:noteable_id${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
     features: [type.path],
     whenDisabled: type.whenDisabled,
   });
-  const awardable = {
-    noteable_id: param.recordId(),
-    ...((on === "note" ? { note_id: param.recordId() } : {}) as {
-      note_id: param.Attribute<number>;
-    }),
-  };
+
+type Giving = Pick<Context, "now"> & {
+  db: Database;
+  caller: Caller;
+  prepared: ReadonlySet<string>;
+};
+
+/**
+ * Gives an emoji, and marks the giver's todos on its target as done.
+ *
+ * @param refuse makes the error for an unknown emoji, or one that they already gave
+ * @returns the award's id
+ */
+async function give(
+  { db, caller, prepared, now }: Giving,
+  type: NoteableType,
+  to: awards.Awardable & { targetId: number },
+  name: string,
+  refuse: (reason: string) => ApiError,
+): Promise<number> {
+  if (!prepared.has(name)) throw refuse("is not included in the list");
+  const id = await awards.insert(db, to, { name, user_id: caller.id }, now);
+  if (id === undefined) throw refuse("has already been taken");
+  if (isIssuable(type)) await todos.resolve(db, type, to.targetId, caller.id, now);
+  return id;
+}
+
+const nameOf = (sent: string) => ALIASES[sent] ?? sent;
+
+const changeRoute = (type: NoteableType, on: On) =>
+  builderOf(type, on).post("/change", {
+    summary: "Give an emoji, or take it back",
+    input: {
+      ...awardableOn(on),
+      name: param.anyText(),
+      change: param.choice(["add", "remove", "toggle"]),
+    },
+    prepare: knownNames,
+    handle: async (context) => {
+      const { db, caller, input } = context;
+      const to = await findAwardable(context, type);
+      if (to.lockedOut) throw notFound("Award Emoji");
+      const name = nameOf(input.name);
+      const given = await awards.findNamed(db, to, { name, user_id: caller.id });
+      const isGiven = given !== undefined && input.change !== "add";
+      if (!isGiven && input.change !== "remove") {
+        return new Json({ id: await give(context, type, to, name, refusedChange) });
+      }
+      if (!given) throw refusedChange("was not given");
+      await awards.remove(db, given.id);
+      return new Json({ id: null });
+    },
+  });
+
+const CHANGE = new Map(
+  NOTEABLE_TYPES.map((type) => [
+    type,
+    { target: changeRoute(type, "target"), note: changeRoute(type, "note") },
+  ]),
+);
+
+/** The route that gives an emoji, or takes it back, by its name: for GraphQL. It tells the award's id. */
+export const changeRouteOf = (type: NoteableType, on: On): Route =>
+  (CHANGE.get(type) as Record<On, Route>)[on];
+
+function routesOf(type: NoteableType, on: On, what: string) {
+  const { del, get, list, post } = builderOf(type, on);
+  const awardable = awardableOn(on);
   const one = { ...awardable, award_id: param.recordId() };
   const findAward = async (context: In & { input: { award_id: number; note_id: number } }) => {
     const to = await findAwardable(context, type);
@@ -96,16 +173,14 @@ function routesOf(type: NoteableType, on: "target" | "note", what: string) {
       presenter: awardEmoji,
       prepare: knownNames,
       handle: async (context) => {
-        const { db, presenter, caller, input, prepared, now } = context;
+        const { db, presenter, input } = context;
         const to = await findAwardable(context, type);
         if (to.lockedOut) throw notFound("Award Emoji");
-        const name = ALIASES[input.name] ?? input.name;
-        if (!prepared.has(name)) throw refused("is not included in the list");
-        const userId = caller.id;
-        const id = await awards.insert(db, to, { name, user_id: userId }, now);
-        if (id === undefined) throw refused("has already been taken");
-        if (isIssuable(type)) await todos.resolve(db, type, to.targetId, userId, now);
-        return awards.row(db, presenter, id);
+        return awards.row(
+          db,
+          presenter,
+          await give(context, type, to, nameOf(input.name), refused),
+        );
       },
     }),
     del("/:award_id", {

@@ -45,6 +45,18 @@ export async function find(
   );
 }
 
+/** What a user gave to `to` by this name, or `undefined`. */
+export async function findNamed(
+  db: Reader,
+  to: Awardable,
+  { name, user_id }: { name: string; user_id: number },
+): Promise<{ id: number } | undefined> {
+  return db.one<{ id: number }>(
+    `select id from award_emoji where ${to.column} = ? and name = ? and user_id = ?`,
+    [to.id, name, user_id],
+  );
+}
+
 /** Gives an emoji and returns the award's id, or `undefined` if the user already gave the same one. */
 export async function insert(
   db: Database,

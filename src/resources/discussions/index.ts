@@ -158,6 +158,36 @@ function routesOf(type: NoteableType): Route[] {
   ];
 }
 
+const WRITE = new Map(
+  NOTEABLE_TYPES.map((type) => {
+    const { post } = routes({ source: "project", path: `/${type.path}`, features: [type.path] });
+    const route = post("/:noteable_id/notes", {
+      summary: `Write a note on ${type.one}, or reply in one of its discussions`,
+      input: { ...target, ...written, discussion_id: param.optional(param.anyText()) },
+      presenter: note,
+      handle: async (context) => {
+        const { db, presenter, input } = context;
+        const { body, internal, discussion_id } = input;
+        const noteable = await findNoteable(context, type, input.noteable_id);
+        const id =
+          discussion_id === undefined
+            ? await changes.create(context, noteable, { body, internal }, "individual")
+            : await changes.reply(
+                context,
+                noteable,
+                await findDiscussion(context, noteable, discussion_id),
+                { body },
+              );
+        return notes.row(db, presenter, id);
+      },
+    });
+    return [type, route] as const;
+  }),
+);
+
+/** The route that writes a note, alone or as a reply: GraphQL has one mutation for both. */
+export const writeRouteOf = (type: NoteableType): Route => WRITE.get(type) as Route;
+
 /** Discussions on issues, merge requests and snippets. */
 export const discussionResource: Resource = {
   name: "Discussions",

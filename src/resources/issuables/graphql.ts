@@ -10,6 +10,8 @@ import {
   enumeration,
   type GraphContext,
   GraphError,
+  html,
+  htmlLine,
   inputType,
   loaded,
   type Order,
@@ -17,6 +19,7 @@ import {
   one,
   property,
   required,
+  string,
   type Values,
   valueType,
 } from "../../graphql/declare.ts";
@@ -96,6 +99,9 @@ async function votesOf(
 export function issuableFields(type: IssuableType): OutputFields {
   const { alias, column, prefix } = type;
   return {
+    name: string(`${alias}.title`),
+    titleHtml: htmlLine(`${alias}.title`),
+    descriptionHtml: html(`${alias}.description`),
     author: one("UserCore", `${alias}.author_id`),
     milestone: one("Milestone", `${alias}.milestone_id`),
     labels: connection("Label", {

@@ -1,3 +1,5 @@
+import type { Viewer } from "../../core/access/visibility.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import { ISSUE } from "./issue.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
 import type { IssuableType, NoteableType } from "./type.ts";
@@ -35,6 +37,16 @@ export function targetOf(alias: string, types: readonly NoteableType[] = ISSUABL
     /** With {@link joins}. */
     iid: `coalesce(${numbered.map((type) => `${type.alias}.iid`).join(", ")})`,
     number: `coalesce(${each((type) => `${type.alias}.${type.number}`).join(", ")})`,
+    /** Their path below that of their project, with {@link joins}. */
+    path: `case ${each((type) => `when ${alias}.${type.column} is not null then '${type.path}/' || ${type.alias}.${type.number}`).join(" ")} end`,
+    /** The condition under which the viewer may read it, in a project `p` they can read; with {@link joins}. */
+    visible: (viewer: Viewer): Condition =>
+      all(
+        types.map(({ column, visible }) => {
+          const { sql, values } = visible(viewer);
+          return { sql: `(${alias}.${column} is null or ${sql})`, values };
+        }),
+      ),
     title: `coalesce(${each((type) => `${type.alias}.title`).join(", ")})`,
   };
 }

@@ -137,6 +137,7 @@ const issue = rowType("Issue", {
   from: `issues i join projects p on p.id = i.project_id
     left join milestones m on m.id = i.milestone_id`,
   key: "i.id",
+  implements: ["Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
   fields: {
     id: plainGid("Issue", "i.id"),

@@ -90,6 +90,7 @@ const mergeRequest = rowType("MergeRequest", {
   from: `merge_requests mr join projects p on p.id = mr.project_id
     left join milestones m on m.id = mr.milestone_id`,
   key: "mr.id",
+  implements: ["Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),
   fields: {
     id: plainGid("MergeRequest", "mr.id"),

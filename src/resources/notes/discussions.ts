@@ -11,7 +11,7 @@ import { note, RESOLVABLE } from "./json.ts";
 import { NOTES } from "./queries.ts";
 
 /** The number of the discussion that a row `nt` of notes is in: the id of the note it began with. */
-const NUMBER = "coalesce(nt.thread_id, nt.id)";
+export const NUMBER = "coalesce(nt.thread_id, nt.id)";
 
 /** The 40 hexadecimal digits by which clients know a discussion (docs/decisions/0022). */
 export function idOf(number: number): string {
@@ -19,7 +19,7 @@ export function idOf(number: number): string {
 }
 
 /** The number of a discussion, or `undefined` if no discussion can have this id. */
-function numberOf(id: string): number | undefined {
+export function numberOf(id: string): number | undefined {
   const number = /^[0-9a-f]{40}$/.test(id) ? Number.parseInt(id, 16) : 0;
   return number > 0 && Number.isSafeInteger(number) ? number : undefined;
 }

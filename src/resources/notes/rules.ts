@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import { all, when } from "../../store/conditions.ts";
@@ -87,36 +87,52 @@ export function requireUnlocked({ source }: Pick<Writing, "source">, noteable: N
   if (isLockedOut(source, noteable)) throw forbidden();
 }
 
+/** Who would write, and where. */
+type Writer = Pick<Writing, "source" | "caller">;
+
 /**
- * Checks that the caller may change or delete a note: as its author or a maintainer, unless the discussion is locked for
+ * Whether the caller may change or delete a note: as its author or a maintainer, unless the discussion is locked for
  * them. Nobody changes notes that record actions.
- *
- * @throws ApiError 403
  */
-export function requireWriter(
-  writing: Pick<Writing, "source" | "caller">,
-  noteable: Noteable,
-  note: notes.Note,
-): void {
-  requireUnlocked(writing, noteable);
-  if (note.system === 1) throw forbidden();
-  if (note.author_id !== writing.caller.id) requireRole(writing.source, "maintainer");
+export function mayChange(
+  { source, caller }: Writer,
+  noteable: Pick<Noteable, "discussion_locked">,
+  note: Pick<notes.Note, "author_id" | "system">,
+): boolean {
+  if (isLockedOut(source, noteable) || note.system === 1) return false;
+  return note.author_id === caller.id || source.level >= ROLES.maintainer;
 }
 
 /**
- * Checks that the caller may resolve a discussion, or one note of it: as a developer, or as the author of what it is
- * about or of the note, unless the discussion is locked for them.
+ * Checks {@link mayChange}.
  *
  * @throws ApiError 403
  */
-export function requireResolver(
-  writing: Pick<Writing, "source" | "caller">,
-  noteable: Noteable,
-  note?: notes.Note,
-): void {
-  requireUnlocked(writing, noteable);
+export function requireWriter(writer: Writer, noteable: Noteable, note: notes.Note): void {
+  if (!mayChange(writer, noteable, note)) throw forbidden();
+}
+
+/**
+ * Whether the caller may resolve a discussion, or one note of it: as a developer, or as the author of what it is about
+ * or of the note, unless the discussion is locked for them.
+ */
+export function mayResolve(
+  { source, caller }: Writer,
+  noteable: Pick<Noteable, "author_id" | "discussion_locked">,
+  note?: Pick<notes.Note, "author_id">,
+): boolean {
+  if (isLockedOut(source, noteable)) return false;
   const authors = [noteable.author_id, note?.author_id];
-  if (!authors.includes(writing.caller.id)) requireRole(writing.source, "developer");
+  return authors.includes(caller.id) || source.level >= ROLES.developer;
+}
+
+/**
+ * Checks {@link mayResolve}.
+ *
+ * @throws ApiError 403
+ */
+export function requireResolver(writer: Writer, noteable: Noteable, note?: notes.Note): void {
+  if (!mayResolve(writer, noteable, note)) throw forbidden();
 }
 
 /**

@@ -2,7 +2,7 @@ import { notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, type Resource, routes } from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { rowsOf } from "../issuables/embed.ts";
 import { findIssuable } from "../issuables/rules.ts";
@@ -40,10 +40,7 @@ const todo = presenter({
     { either: ISSUABLE_TYPES.map(({ listed }) => listed.fields) },
   ),
   target_url: field.url(
-    [
-      "p.full_path",
-      `${byType(({ path, alias }) => `'${path}/' || ${alias}.iid`)} || coalesce('#note_' || td.note_id, '')`,
-    ],
+    ["p.full_path", `${target.path} || coalesce('#note_' || td.note_id, '')`],
     (path, rest) => `/${path}/-/${rest}`,
   ),
   body: field.text(`coalesce(nt.body, ${target.title})`),
@@ -95,6 +92,50 @@ const markRoute = (type: IssuableType) =>
 
 const { list, post } = routes();
 
+const oneOrNone = <T>(value: T | undefined) => (value === undefined ? undefined : [value]);
+
+const ids = param.arrayOf(param.recordId(), { max: 500 });
+
+/** Marks those of the caller's todos as done that a filter selects, and tells the newest ones: for GraphQL. */
+export const finishAll = post("/todos/finish", {
+  summary: "Mark some of the caller's todos as done",
+  input: {
+    actions: param.optional(param.arrayOf(param.choice(todos.ACTIONS))),
+    author_ids: param.optional(ids),
+    group_ids: param.optional(ids),
+    project_ids: param.optional(ids),
+    types: param.optional(
+      param.arrayOf(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
+    ),
+  },
+  handle: async ({ db, caller, input, now }) => {
+    const filter = {
+      actions: input.actions,
+      authorIds: input.author_ids,
+      groupIds: input.group_ids,
+      projectIds: input.project_ids,
+      types: input.types && ISSUABLE_TYPES.filter((type) => input.types?.includes(type.className)),
+    };
+    return new Json({ ids: await todos.finishAll(db, caller.id, filter, now) });
+  },
+});
+
+/** Changes the state of some of the caller's todos, all or none: for GraphQL. */
+export const setStates = post("/todos/states", {
+  summary: "Mark some of the caller's todos as done, or as pending",
+  input: {
+    ids: param.arrayOf(param.recordId(), { max: 50 }),
+    state: param.choice(todos.STATES),
+  },
+  handle: async ({ db, viewer, input, now }) => {
+    const ids = [...new Set(input.ids)];
+    if (ids.length === 0) return new Json({ ids });
+    if ((await todos.countReadable(db, ids, viewer)) < ids.length) throw notFound();
+    await todos.setState(db, ids, input.state, now);
+    return new Json({ ids });
+  },
+});
+
 /** The caller's to-do list. */
 export const todoResource: Resource = {
   name: "Todos",
@@ -107,19 +148,19 @@ export const todoResource: Resource = {
         author_id: param.optional(param.integer()),
         project_id: param.optional(param.integer()),
         group_id: param.optional(param.integer()),
-        state: param.optional(param.choice(["pending", "done"])),
+        state: param.optional(param.choice(todos.STATES)),
         type: param.optional(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
       },
       presenter: todo,
       handle: async (context) => {
         const { db, presenter, page, viewer, input } = context;
         const listed = await todos.list(db, presenter, page, viewer, {
-          action: input.action,
-          authorId: input.author_id,
-          projectId: input.project_id,
-          groupId: input.group_id,
-          state: input.state,
-          type: typeNamed(input.type),
+          actions: oneOrNone(input.action),
+          authorIds: oneOrNone(input.author_id),
+          projectIds: oneOrNone(input.project_id),
+          groupIds: oneOrNone(input.group_id),
+          states: [input.state ?? "pending"],
+          types: oneOrNone(typeNamed(input.type)),
         });
         await embedTargets(context, listed.rows);
         return listed;
@@ -129,7 +170,7 @@ export const todoResource: Resource = {
       summary: "Mark all of the caller's todos as done",
       status: 204,
       handle: async ({ db, caller, now }) => {
-        await todos.finishAll(db, caller.id, now);
+        await todos.finishAll(db, caller.id, {}, now);
         return undefined;
       },
     }),

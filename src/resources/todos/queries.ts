@@ -1,10 +1,11 @@
 import { idOf, type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, belowGroup, type Condition } from "../../store/conditions.ts";
+import { all, type Condition } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { IssuableType } from "../issuables/type.ts";
-import { ISSUABLE_TYPES, targetOf } from "../issuables/types.ts";
+import { targetOf } from "../issuables/types.ts";
 
 /** The actions to filter by. Todos here have only some of them: see `Action` in issuables/todos.ts. */
 export const ACTIONS = [
@@ -17,47 +18,62 @@ export const ACTIONS = [
   "directly_addressed",
 ] as const;
 
-const TODOS = `todos td join projects p on p.id = td.project_id ${targetOf("td").joins}
+/** The states of todos. */
+export const STATES = ["pending", "done"] as const;
+
+/** SQL about what a row `td` of todos is about. */
+export const target = targetOf("td");
+
+/** The tables a todo is read from. */
+export const TODOS = `todos td join projects p on p.id = td.project_id ${target.joins}
   left join notes nt on nt.id = td.note_id`;
 
 const PRESENTED = `${TODOS} join namespaces n on n.id = p.namespace_id join users u on u.id = td.author_id`;
 
-/** The filters of a list. */
+/** The filters of a list: one value of each is enough. */
 export interface TodoFilter {
-  action?: string | undefined;
-  authorId?: number | undefined;
-  projectId?: number | undefined;
-  groupId?: number | undefined;
-  state?: "pending" | "done" | undefined;
-  type?: IssuableType | undefined;
+  actions?: readonly string[] | undefined;
+  authorIds?: readonly number[] | undefined;
+  projectIds?: readonly number[] | undefined;
+  /** Also the groups below them. */
+  groupIds?: readonly number[] | undefined;
+  states?: readonly string[] | undefined;
+  types?: readonly IssuableType[] | undefined;
 }
 
 /** The caller's own todos, without those whose target or note they can no longer read. */
-function readable(viewer: Viewer): Condition {
+export function readable(viewer: Viewer): Condition {
   const [caller, note] = [idOf(viewer), visibleNotes(viewer)];
   return all([
     { sql: `td.user_id = ${caller.sql}`, values: caller.values },
     visibleProjects(viewer),
-    ...ISSUABLE_TYPES.map(({ column, visible }) => {
-      const { sql, values } = visible(viewer);
-      return { sql: `(td.${column} is null or ${sql})`, values };
-    }),
+    target.visible(viewer),
     { sql: `(nt.id is null or ${note.sql})`, values: note.values },
   ]);
 }
 
-function conditionsOf(viewer: Viewer, filter: TodoFilter): Condition {
-  const conditions = [readable(viewer)];
-  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
-  add("td.state = ?", filter.state ?? "pending");
-  if (filter.action) add("td.action = ?", filter.action);
-  if (filter.authorId !== undefined) add("td.author_id = ?", filter.authorId);
-  if (filter.projectId !== undefined) add("td.project_id = ?", filter.projectId);
-  if (filter.groupId !== undefined) {
-    conditions.push(belowGroup("p.namespace_id", filter.groupId));
-  }
-  if (filter.type) add(`td.${filter.type.column} is not null`);
-  return all(conditions);
+/** The condition of a filter on a row `td` of todos, in a project `p`. */
+export function filtered(filter: TodoFilter): Condition {
+  const among = (column: string, values: readonly Value[] | undefined, within = "") => {
+    if (!values) return undefined;
+    const { sql, values: given } = placeholders(values.length > 0 ? values : [null]);
+    return { sql: `${column} in (${within}${sql})${within ? ")" : ""}`, values: given };
+  };
+  return all([
+    among("td.state", filter.states),
+    among("td.action", filter.actions),
+    among("td.author_id", filter.authorIds),
+    among("td.project_id", filter.projectIds),
+    among(
+      "p.namespace_id",
+      filter.groupIds,
+      "select namespace_id from namespace_ancestors where ancestor_id in (",
+    ),
+    filter.types && {
+      sql: `(${["1 = 0", ...filter.types.map(({ column }) => `td.${column} is not null`)].join(" or ")})`,
+      values: [],
+    },
+  ]);
 }
 
 /** The caller's todos, newest first. */
@@ -68,7 +84,7 @@ export function list(
   viewer: Viewer,
   filter: TodoFilter,
 ): Promise<RowPage> {
-  const { sql, values } = conditionsOf(viewer, filter);
+  const { sql, values } = all([readable(viewer), filtered(filter)]);
   return paginate(db, presenter, page, {
     from: `${PRESENTED} where ${sql}`,
     countFrom: `${TODOS} where ${sql}`,
@@ -106,10 +122,53 @@ export async function finish(
   ]);
 }
 
-/** Marks all of a user's todos as done. */
-export async function finishAll(db: Database, userId: number, now: number): Promise<void> {
+/** The most todos that {@link finishAll} tells. */
+const MAX_TOLD = 100;
+
+/** Marks a user's pending todos that a filter selects as done, and returns the ids of the newest ones. */
+export async function finishAll(
+  db: Database,
+  userId: number,
+  filter: Omit<TodoFilter, "states">,
+  now: number,
+): Promise<number[]> {
+  const { sql, values } = all([
+    { sql: "td.user_id = ? and td.state = 'pending'", values: [userId] },
+    filtered(filter),
+  ]);
+  const selected = `select td.id from todos td join projects p on p.id = td.project_id where ${sql}`;
+  const newest = await db.rows(`${selected} order by td.id desc limit ${MAX_TOLD}`, values);
+  await db.run(`update todos set state = 'done', updated_at = ? where id in (${selected})`, [
+    now,
+    ...values,
+  ]);
+  return newest.map(([id]) => id as number);
+}
+
+/** How many of these todos are the caller's, and can be read. */
+export async function countReadable(
+  db: Reader,
+  ids: readonly number[],
+  viewer: Viewer,
+): Promise<number> {
+  const [among, own] = [placeholders(ids), readable(viewer)];
+  const [row] = await db.rows(
+    `select count(*) from ${TODOS} where td.id in (${among.sql}) and ${own.sql}`,
+    [...among.values, ...own.values],
+  );
+  return row?.[0] as number;
+}
+
+/** Changes the state of todos. */
+export async function setState(
+  db: Database,
+  ids: readonly number[],
+  state: (typeof STATES)[number],
+  now: number,
+): Promise<void> {
+  const among = placeholders(ids);
   await db.run(
-    "update todos set state = 'done', updated_at = ? where user_id = ? and state = 'pending'",
-    [now, userId],
+    `update todos set state = ?, updated_at = ? where id in (${among.sql}) and state <> ?`,
+    [state, now, ...among.values, state],
   );
 }

@@ -1,0 +1,334 @@
+import { type Source, sourcesById } from "../../core/access/source.ts";
+import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import { escaped } from "../../core/markup.ts";
+import {
+  arg,
+  boolean,
+  computed,
+  connection,
+  deprecated,
+  enumeration,
+  type Face,
+  first,
+  type GraphContext,
+  html,
+  int,
+  leaf,
+  loaded,
+  mutation,
+  type OutputFields,
+  one,
+  oneOf,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  unionType,
+  valueType,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { isLockedOut } from "../issuables/rules.ts";
+import type { NoteableType } from "../issuables/type.ts";
+import { ISSUABLE_TYPES } from "../issuables/types.ts";
+import { idOf, NUMBER } from "./discussions.ts";
+import { noteResource } from "./index.ts";
+import { noteable, RESOLVABLE } from "./json.ts";
+import { NOTE_CLASSES, type Place, placeOfNote } from "./places.ts";
+import { mayChange, mayResolve } from "./rules.ts";
+
+/** The types of records with notes that the schema has. */
+const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
+
+const permissions = valueType(
+  "NotePermissions",
+  "What the caller may do with a note, or with a discussion.",
+  {
+    readNote: required(property("Boolean")),
+    createNote: required(property("Boolean")),
+    awardEmoji: required(property("Boolean")),
+    adminNote: required(property("Boolean")),
+    resolveNote: required(property("Boolean")),
+    repositionNote: required(property("Boolean")),
+  },
+);
+
+/** The values of {@link permissions} by the ids of notes, or of the first notes of discussions. */
+async function permissionsOf(
+  what: "note" | "discussion",
+  ids: readonly Value[],
+  { db, viewer, caller }: GraphContext,
+): Promise<Map<Value, object>> {
+  const among = placeholders(ids);
+  const found = await db.all<{
+    id: number;
+    project_id: number;
+    author_id: number | null;
+    system: number;
+    discussion_locked: number;
+    noteable_author_id: number | null;
+  }>(
+    `select nt.id, nt.project_id, nt.author_id, nt.system,
+       coalesce(i.discussion_locked, mr.discussion_locked, 0) as discussion_locked,
+       coalesce(i.author_id, mr.author_id, s.author_id) as noteable_author_id
+     from notes nt ${noteable.joins} where nt.id in (${among.sql})`,
+    among.values,
+  );
+  const projects = [...new Set(found.map(({ project_id }) => project_id))];
+  const sources = await sourcesById(db, "project", projects, viewer);
+  return new Map(
+    found.map((note) => {
+      const source = sources.get(note.project_id) as Source;
+      const on = {
+        author_id: note.noteable_author_id,
+        discussion_locked: note.discussion_locked,
+      };
+      const writer = caller && !source.archived ? { source, caller } : undefined;
+      const mayWrite = writer !== undefined && !isLockedOut(source, on);
+      const mayAdmin = writer !== undefined && mayChange(writer, on, note);
+      const values = {
+        readNote: true,
+        createNote: mayWrite,
+        awardEmoji: mayWrite,
+        adminNote: mayAdmin,
+        repositionNote: mayAdmin,
+        resolveNote:
+          writer !== undefined && mayResolve(writer, on, what === "note" ? note : undefined),
+      };
+      return [note.id, values];
+    }),
+  );
+}
+
+const rows = {
+  from: `notes nt join projects p on p.id = nt.project_id ${noteable.joins}`,
+  key: "nt.id",
+};
+
+const readable = (viewer: GraphContext["viewer"]): Condition =>
+  all([visibleProjects(viewer), noteable.visible(viewer), visibleNotes(viewer)]);
+
+const position = valueType("DiffPosition", "The place in a diff that a note is about.", {
+  diffRefs: property("DiffRefs"),
+  filePath: property("String"),
+  newLine: property("Int"),
+  newPath: property("String"),
+  oldLine: property("Int"),
+  oldPath: property("String"),
+  positionType: property("String"),
+});
+
+/** The first note of the discussion of a row `nt`, by which the schema knows discussions. */
+const FIRST = `case when nt.reply = 0 then nt.id
+  else (select f.id from notes f where f.thread_id = nt.thread_id and f.reply = 0 limit 1) end`;
+
+const note = rowType("Note", {
+  about: "A note: a comment, or the record of an action.",
+  ...rows,
+  visible: readable,
+  fields: {
+    id: required(
+      leaf(
+        "NoteID",
+        field.derived(
+          ["nt.id", "nt.thread_id"],
+          "string",
+          ([id, threadId]) => `gid://gitlab/${threadId === null ? "Note" : "DiscussionNote"}/${id}`,
+        ),
+      ),
+    ),
+    body: required(string("nt.body")),
+    bodyHtml: html("nt.body"),
+    bodyFirstLineHtml: required(
+      computed("String", ["nt.body"], ([body]) => {
+        const [line = ""] = String(body).trimStart().split("\n", 1);
+        return escaped(line.trimEnd());
+      }),
+    ),
+    system: required(boolean("nt.system")),
+    internal: boolean("nt.internal"),
+    confidential: deprecated("Use `internal`.", boolean("nt.internal")),
+    author: one("UserCore", "nt.author_id"),
+    project: one("Project", "nt.project_id"),
+    createdAt: required(time("nt.created_at")),
+    updatedAt: required(time("nt.updated_at")),
+    lastEditedAt: time("case when nt.updated_at > nt.created_at then nt.updated_at end"),
+    url: string(
+      field.url(
+        ["p.full_path", `${noteable.path} || '#note_' || nt.id`],
+        (path, rest) => `/${path}/-/${rest}`,
+      ),
+    ),
+    noteableType: string(noteable.className),
+    noteableId: int(noteable.id),
+    resolvable: required(boolean(`case when ${RESOLVABLE} then 1 else 0 end`)),
+    resolved: required(
+      boolean(`case when ${RESOLVABLE} and nt.resolved_at is not null then 1 else 0 end`),
+    ),
+    resolvedAt: time(`case when ${RESOLVABLE} then nt.resolved_at end`),
+    resolvedBy: one("UserCore", `case when ${RESOLVABLE} then nt.resolved_by_id end`),
+    discussion: one("Discussion", FIRST),
+    // Merge requests have no diffs to comment on.
+    position: computed(position, [], () => null),
+    userPermissions: required(
+      loaded(permissions, (ids, context) => permissionsOf("note", ids, context)),
+    ),
+  },
+});
+
+/** Whether all notes of a discussion, of which `nt` is the first one, are resolved. */
+const RESOLVED = `${RESOLVABLE} and not exists (
+  select 1 from notes o where o.thread_id = nt.thread_id and o.resolved_at is null)`;
+const discussionId = required(
+  leaf(
+    "DiscussionID",
+    field.derived(
+      [NUMBER],
+      "string",
+      ([number]) => `gid://gitlab/Discussion/${idOf(Number(number))}`,
+    ),
+  ),
+);
+
+/** Notes in the order in which they were written; in a discussion, its first note comes first. */
+const WRITTEN = [{ sql: "nt.created_at" }, { sql: "nt.id" }];
+
+const discussion = rowType("Discussion", {
+  about: "A note that stands alone, or a thread: a note with its replies.",
+  ...rows,
+  visible: (viewer) => all([readable(viewer), when("nt.reply = 0")]),
+  fields: {
+    id: discussionId,
+    replyId: discussionId,
+    createdAt: required(time("nt.created_at")),
+    resolvable: required(boolean(`case when ${RESOLVABLE} then 1 else 0 end`)),
+    resolved: required(boolean(`case when ${RESOLVED} then 1 else 0 end`)),
+    resolvedAt: time(
+      `case when ${RESOLVED} then (select max(o.resolved_at) from notes o where o.thread_id = nt.thread_id) end`,
+    ),
+    resolvedBy: one(
+      "UserCore",
+      `case when ${RESOLVED} then (select o.resolved_by_id from notes o where o.thread_id = nt.thread_id
+         order by o.resolved_at desc, o.id desc limit 1) end`,
+    ),
+    noteable: oneOf(
+      "NoteableType",
+      Object.fromEntries(SHOWN.map(({ className, column }) => [className, `nt.${column}`])),
+    ),
+    notes: required(
+      connection("Note", {
+        needs: ["nt.thread_id", "nt.id"],
+        maxPage: 200,
+        query: (_, __, [threadId, id]) => ({
+          where: threadId === null ? when("nt.id = ?", id) : when("nt.thread_id = ?", threadId),
+          order: [{ sql: "nt.reply" }, ...WRITTEN],
+        }),
+      }),
+    ),
+    userPermissions: required(
+      loaded(permissions, (ids, context) => permissionsOf("discussion", ids, context)),
+    ),
+  },
+});
+
+const FILTER = enumeration<Condition>("NotesFilterType", "Which notes a list has.", {
+  ALL_NOTES: { sql: "1 = 1", values: [] },
+  ONLY_COMMENTS: { sql: "nt.system = 0", values: [] },
+  ONLY_ACTIVITY: { sql: "nt.system = 1", values: [] },
+});
+
+/** How many comments, or how many discussions that begin with one, each record has. */
+async function countsOf(
+  { column }: NoteableType,
+  ids: readonly Value[],
+  { db, viewer }: GraphContext,
+  where = "1 = 1",
+): Promise<Map<Value, unknown>> {
+  const [among, visible] = [placeholders(ids), visibleNotes(viewer)];
+  const counted = await db.rows(
+    `select nt.${column}, count(*) from notes nt
+     where nt.${column} in (${among.sql}) and nt.system = 0 and ${where} and ${visible.sql} group by nt.${column}`,
+    [...among.values, ...visible.values],
+  );
+  return new Map(counted.map(([id, count]) => [id as Value, count]));
+}
+
+/** What records with notes have. */
+const noteableFields = (type: NoteableType): OutputFields => ({
+  notes: required(
+    connection("Note", {
+      args: { filter: arg.choice(FILTER) },
+      query: ({ filter }) => ({
+        parent: `nt.${type.column}`,
+        where: filter,
+        order: WRITTEN,
+      }),
+    }),
+  ),
+  discussions: required(
+    connection("Discussion", {
+      query: () => ({ parent: `nt.${type.column}`, order: WRITTEN }),
+    }),
+  ),
+  userNotesCount: required(
+    loaded("Int", (ids, context) => countsOf(type, ids, context), { empty: 0 }),
+  ),
+  userDiscussionsCount: required(
+    loaded("Int", (ids, context) => countsOf(type, ids, context, "nt.reply = 0"), { empty: 0 }),
+  ),
+});
+
+const noteId = arg.gid("Note", NOTE_CLASSES);
+
+const routeAt = (method: string, { type }: Place) =>
+  routeOf(noteResource, `${method} /projects/:id/${type.path}/:noteable_id/notes/:note_id`);
+
+const payload = { note: property("Note") };
+
+/** Notes and the discussions they are in. */
+export const face: Face = {
+  types: [
+    note,
+    discussion,
+    unionType(
+      "NoteableType",
+      "What notes are written on.",
+      SHOWN.map(({ className }) => className),
+    ),
+  ],
+  extend: {
+    ...Object.fromEntries(SHOWN.map((type) => [type.className, noteableFields(type)])),
+    Query: {
+      note: first("Note", {
+        args: { id: arg.required(noteId) },
+        query: ({ id }) => ({ where: when("nt.id = ?", id) }),
+      }),
+    },
+  },
+  mutations: {
+    updateNote: mutation({
+      about: "Change the text of a note.",
+      input: { id: arg.required(noteId), body: arg.string },
+      payload,
+      run: async ({ id, body }, { call, db }) => {
+        const place = await placeOfNote(db, id);
+        await call(routeAt("PUT", place), { ...place.at, note_id: id, body });
+        return { note: id };
+      },
+    }),
+    destroyNote: mutation({
+      about: "Delete a note; its replies stay.",
+      input: { id: arg.required(noteId) },
+      payload,
+      run: async ({ id }, { call, db }) => {
+        const place = await placeOfNote(db, id);
+        await call(routeAt("DELETE", place), { ...place.at, note_id: id });
+        return { note: null };
+      },
+    }),
+  },
+};

@@ -1,0 +1,74 @@
+import { type GlobalId, notAvailable } from "../../graphql/declare.ts";
+import type { Reader } from "../../store/port.ts";
+import type { NoteableType } from "../issuables/type.ts";
+import { numberOf } from "./discussions.ts";
+import { noteable } from "./json.ts";
+import { NOTEABLE_TYPES } from "./noteables.ts";
+
+/** Where routes find a record with notes. Whether the caller may see it is for them to check. */
+export interface Place {
+  readonly type: NoteableType;
+  /** Path parameters: its project, and its number there. */
+  readonly at: { readonly id: number; readonly noteable_id: number };
+}
+
+/** The names that records with notes have in global ids. */
+export const NOTEABLE_CLASSES = [
+  ...NOTEABLE_TYPES.map(({ className }) => className),
+  "ProjectSnippet",
+];
+
+/** The names that notes have in global ids. */
+export const NOTE_CLASSES = ["Note", "DiscussionNote", "DiffNote"];
+
+const typeOf = (className: unknown) =>
+  NOTEABLE_TYPES.find((type) => type.className === className) as NoteableType;
+
+/**
+ * The place of a record with notes.
+ *
+ * @throws GraphError if there is none
+ */
+export async function placeOfNoteable(db: Reader, { type: name, id }: GlobalId): Promise<Place> {
+  const type = typeOf(name === "ProjectSnippet" ? "Snippet" : name);
+  const found = await db.one<{ project_id: number; number: number }>(
+    `select project_id, ${type.number} as number from ${type.table} where id = ?`,
+    [id],
+  );
+  if (!found) throw notAvailable();
+  return { type, at: { id: found.project_id, noteable_id: found.number } };
+}
+
+/**
+ * The place of what a note is written on.
+ *
+ * @throws GraphError if there is none
+ */
+export async function placeOfNote(db: Reader, noteId: number): Promise<Place> {
+  const found = await db.one<{ project_id: number; name: string; number: number }>(
+    `select nt.project_id, ${noteable.className} as name, ${noteable.number} as number
+     from notes nt ${noteable.joins} where nt.id = ?`,
+    [noteId],
+  );
+  if (!found) throw notAvailable();
+  return {
+    type: typeOf(found.name),
+    at: { id: found.project_id, noteable_id: found.number },
+  };
+}
+
+/**
+ * The first note of the discussion that clients know by this id.
+ *
+ * @throws GraphError if there is none
+ */
+export async function firstNoteOf(db: Reader, discussionId: string): Promise<number> {
+  const number = numberOf(discussionId) ?? 0;
+  const found = await db.one<{ id: number }>(
+    `select id from notes where thread_id = ? and reply = 0
+     union all select id from notes where id = ? and thread_id is null`,
+    [number, number],
+  );
+  if (!found) throw notAvailable();
+  return found.id;
+}

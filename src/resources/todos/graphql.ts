@@ -1,0 +1,226 @@
+import * as field from "../../core/field.ts";
+import {
+  type Args,
+  arg,
+  connection,
+  deprecated,
+  enumeration,
+  type Face,
+  first,
+  GraphError,
+  gid,
+  interfaceType,
+  mutation,
+  type Order,
+  type OutputFields,
+  one,
+  oneOf,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  type Values,
+  word,
+} from "../../graphql/declare.ts";
+import { all, when } from "../../store/conditions.ts";
+import type { IssuableType } from "../issuables/type.ts";
+import { ISSUABLE_TYPES } from "../issuables/types.ts";
+import { placeOfNoteable } from "../notes/places.ts";
+import { finishAll, setStates, todoResource } from "./index.ts";
+import { ACTIONS, filtered, readable, STATES, TODOS, type TodoFilter, target } from "./queries.ts";
+
+const ACTION = enumeration("TodoActionEnum", "Why a todo was created.", ACTIONS);
+const STATE = enumeration("TodoStateEnum", "Whether a todo is done.", STATES);
+const TARGET = enumeration<IssuableType>(
+  "TodoTargetEnum",
+  "What a todo is about.",
+  Object.fromEntries(ISSUABLE_TYPES.map((type) => [type.className.toUpperCase(), type])),
+);
+const SORT = enumeration<readonly Order[]>("TodoSort", "The order of a list of todos.", {
+  CREATED_ASC: [{ sql: "td.id" }],
+  CREATED_DESC: [{ sql: "td.id", descending: true }],
+  UPDATED_ASC: [{ sql: "td.updated_at" }, { sql: "td.id" }],
+  UPDATED_DESC: [
+    { sql: "td.updated_at", descending: true },
+    { sql: "td.id", descending: true },
+  ],
+});
+
+/** The column of a todo with its target, by the target's type. */
+const TARGETS = Object.fromEntries(
+  ISSUABLE_TYPES.map(({ className, column }) => [className, `td.${column}`]),
+);
+
+const todo = rowType("Todo", {
+  about: "Something to do for the caller.",
+  from: TODOS,
+  key: "td.id",
+  visible: readable,
+  fields: {
+    id: gid("Todo", "td.id"),
+    action: required(word(ACTION, "td.action")),
+    state: required(word(STATE, "td.state")),
+    author: required(one("UserCore", "td.author_id")),
+    body: required(string(`coalesce(nt.body, ${target.title})`)),
+    targetType: required(word(TARGET, `upper(${target.className})`)),
+    targetEntity: oneOf("Todoable", TARGETS),
+    target: deprecated("Use `targetEntity`.", required(oneOf("Todoable", TARGETS))),
+    targetUrl: string(
+      field.url(
+        ["p.full_path", `${target.path} || coalesce('#note_' || td.note_id, '')`],
+        (path, rest) => `/${path}/-/${rest}`,
+      ),
+    ),
+    project: one("Project", "td.project_id"),
+    group: one("Group", "null"),
+    note: one("Note", "td.note_id"),
+    createdAt: required(time("td.created_at")),
+  },
+});
+
+const filters = {
+  action: arg.list(arg.choice(ACTION)),
+  authorId: arg.list(arg.id),
+  groupId: arg.list(arg.id),
+  projectId: arg.list(arg.id),
+  type: arg.list(arg.choice(TARGET)),
+} satisfies Args;
+
+/** Ids sent as numbers or global ids. @throws GraphError for anything else */
+function idsOf(type: string, ids: readonly string[] | undefined): number[] | undefined {
+  return ids?.map((sent) => {
+    const [, name = type, digits] =
+      /^(?:gid:\/\/gitlab\/([A-Za-z]+)\/)?(\d{1,15})$/.exec(sent) ?? [];
+    if (digits === undefined || name !== type) {
+      throw new GraphError(`"${sent.slice(0, 100)}" is not the id of a ${type}`);
+    }
+    return Number(digits);
+  });
+}
+
+const filterOf = (args: Partial<Values<typeof filters>>): TodoFilter => ({
+  actions: args.action,
+  authorIds: idsOf("User", args.authorId),
+  groupIds: idsOf("Group", args.groupId),
+  projectIds: idsOf("Project", args.projectId),
+  types: args.type,
+});
+
+/** The caller's todos on an issue or merge request. */
+const onTarget = ({ column }: IssuableType): OutputFields => ({
+  currentUserTodos: required(
+    connection("Todo", {
+      args: { state: arg.choice(STATE) },
+      query: ({ state }) => ({ parent: `td.${column}`, where: when("td.state = ?", state) }),
+    }),
+  ),
+});
+
+const FINISH = routeOf(todoResource, "POST /todos/:todo_id/mark_as_done");
+const markOn = ({ path }: { path: string }) =>
+  routeOf(todoResource, `POST /projects/:id/${path}/:target_iid/todo`);
+
+const todoId = arg.gid("Todo");
+const oneTodo = { id: arg.required(todoId) } satisfies Args;
+const many = { ids: arg.required(arg.list(todoId)) } satisfies Args;
+const payload = { todo: property("Todo") };
+const payloadOfMany = {
+  todos: required(property("[Todo!]", ({ todos = [] }: { todos?: readonly number[] }) => todos)),
+};
+
+/** Todos. */
+export const face: Face = {
+  types: [
+    todo,
+    interfaceType("Todoable", "What a todo can be about.", {
+      name: property("String"),
+      webUrl: property("String"),
+    }),
+  ],
+  extend: {
+    ...Object.fromEntries(ISSUABLE_TYPES.map((type) => [type.className, onTarget(type)])),
+    User: {
+      todos: required(
+        connection("Todo", {
+          args: {
+            ...filters,
+            state: arg.list(arg.choice(STATE)),
+            sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
+          },
+          query: ({ state = ["pending"], sort, ...args }) => ({
+            parent: "td.user_id",
+            where: all([filtered({ ...filterOf(args), states: state })]),
+            order: sort,
+          }),
+        }),
+      ),
+    },
+    Query: {
+      todo: first("Todo", {
+        args: oneTodo,
+        query: ({ id }) => ({ where: when("td.id = ?", id) }),
+      }),
+    },
+  },
+  mutations: {
+    todoCreate: mutation({
+      about: "Create a todo for the caller; null if a pending one exists.",
+      input: { targetId: arg.required(arg.gidOf("TodoableID", Object.keys(TARGETS))) },
+      payload,
+      run: async ({ targetId }, { call, db }) => {
+        const { type, at } = await placeOfNoteable(db, targetId);
+        const marked = await call(markOn(type), { id: at.id, target_iid: at.noteable_id });
+        return { todo: marked["id"] };
+      },
+    }),
+    todoMarkDone: mutation({
+      about: "Mark one of the caller's todos as done.",
+      input: oneTodo,
+      payload,
+      run: async ({ id }, { call }) => ({ todo: (await call(FINISH, { todo_id: id }))["id"] }),
+    }),
+    todoRestore: mutation({
+      about: "Mark one of the caller's todos as pending.",
+      input: oneTodo,
+      payload,
+      run: async ({ id }, { call }) => {
+        await call(setStates, { ids: [id], state: "pending" });
+        return { todo: id };
+      },
+    }),
+    todoRestoreMany: mutation({
+      about: "Mark at most 50 of the caller's todos as pending.",
+      input: many,
+      payload: payloadOfMany,
+      run: async ({ ids }, { call }) => ({
+        todos: (await call(setStates, { ids, state: "pending" }))["ids"],
+      }),
+    }),
+    todoResolveMany: mutation({
+      about: "Mark at most 50 of the caller's todos as done.",
+      input: many,
+      payload: payloadOfMany,
+      run: async ({ ids }, { call }) => ({
+        todos: (await call(setStates, { ids, state: "done" }))["ids"],
+      }),
+    }),
+    todosMarkAllDone: mutation({
+      about: "Mark the caller's pending todos as done; gives the newest hundred of them.",
+      input: filters,
+      payload: payloadOfMany,
+      run: async (input, { call }) => {
+        const { actions, authorIds, groupIds, projectIds, types } = filterOf(input);
+        const done = await call(finishAll, {
+          actions,
+          author_ids: authorIds,
+          group_ids: groupIds,
+          project_ids: projectIds,
+          types: types?.map(({ className }) => className),
+        });
+        return { todos: done["ids"] };
+      },
+    }),
+  },
+};
