@@ -8,6 +8,7 @@ import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as timelogs } from "./time-tracking/graphql.ts";
 import { face as users } from "./users/graphql.ts";
 
 /** The GraphQL sides of all resources. */
@@ -22,4 +23,5 @@ export const faces: readonly Face[] = [
   milestones,
   issues,
   mergeRequests,
+  timelogs,
 ];
