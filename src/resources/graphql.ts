@@ -1,4 +1,5 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as dependencies } from "./dependencies/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -8,7 +9,9 @@ import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
+import { face as tokens } from "./tokens/graphql.ts";
 import { face as users } from "./users/graphql.ts";
 
 /** The GraphQL sides of all resources. */
@@ -24,4 +27,7 @@ export const faces: readonly Face[] = [
   issues,
   mergeRequests,
   timelogs,
+  snippets,
+  dependencies,
+  tokens,
 ];
