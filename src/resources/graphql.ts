@@ -1,4 +1,5 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as badges } from "./badges/graphql.ts";
 import { face as dependencies } from "./dependencies/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
@@ -13,6 +14,7 @@ import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
 import { face as tokens } from "./tokens/graphql.ts";
 import { face as users } from "./users/graphql.ts";
+import { face as wikis } from "./wikis/graphql.ts";
 
 /** The GraphQL sides of all resources. */
 export const faces: readonly Face[] = [
@@ -30,4 +32,6 @@ export const faces: readonly Face[] = [
   snippets,
   dependencies,
   tokens,
+  badges,
+  wikis,
 ];

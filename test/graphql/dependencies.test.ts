@@ -1,20 +1,24 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Seed } from "../../src/seed/input.ts";
 import { baseSeed, type Person, type TestApp, testApp } from "../helpers.ts";
 import { ask } from "./ask.ts";
 
-const rails = {
+type Project = NonNullable<NonNullable<Seed["groups"]>[number]["projects"]>[number];
+type Dependency = NonNullable<Project["dependencies"]>[number];
+
+const rails: Dependency = {
   name: "rails",
   version: "7.1.0",
   package_manager: "bundler",
   dependency_file_path: "Gemfile.lock",
   vulnerabilities: [{ name: "DDoS", severity: "unknown" }],
-} as const;
-const express = {
+};
+const express: Dependency = {
   name: "express",
   version: "4.0.0",
   package_manager: "npm",
   dependency_file_path: "package-lock.json",
-} as const;
+};
 const seed = {
   ...baseSeed,
   groups: (baseSeed.groups ?? []).map((group) => ({
