@@ -1,6 +1,8 @@
 import type { Face } from "../graphql/declare.ts";
 import { face as awardEmoji } from "./award-emoji/graphql.ts";
+import { face as badges } from "./badges/graphql.ts";
 import { face as boards } from "./boards/graphql.ts";
+import { face as dependencies } from "./dependencies/graphql.ts";
 import { face as discussions } from "./discussions/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
@@ -12,8 +14,12 @@ import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
 import { face as notes } from "./notes/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as snippets } from "./snippets/graphql.ts";
+import { face as timelogs } from "./time-tracking/graphql.ts";
 import { face as todos } from "./todos/graphql.ts";
+import { face as tokens } from "./tokens/graphql.ts";
 import { face as users } from "./users/graphql.ts";
+import { face as wikis } from "./wikis/graphql.ts";
 
 /** The GraphQL sides of all resources. */
 export const faces: readonly Face[] = [
@@ -32,4 +38,10 @@ export const faces: readonly Face[] = [
   discussions,
   awardEmoji,
   todos,
+  timelogs,
+  snippets,
+  dependencies,
+  tokens,
+  badges,
+  wikis,
 ];

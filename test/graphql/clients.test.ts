@@ -93,6 +93,12 @@ describe("Terraform's provider", () => {
   });
 });
 
+/** A page of labels. */
+interface Page {
+  nodes: { title: string }[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
 describe("glab", () => {
   it("reads all pages of a list", async () => {
     const query = `query ($endCursor: String) {
@@ -101,8 +107,8 @@ describe("glab", () => {
     const titles: string[] = [];
     let endCursor: string | null = null;
     for (let pages = 0; pages < 5; pages += 1) {
-      const { labels } = (await answer(query, { endCursor })).group;
-      titles.push(...labels.nodes.map(({ title }: { title: string }) => title));
+      const labels: Page = (await answer(query, { endCursor })).group.labels;
+      titles.push(...labels.nodes.map(({ title }) => title));
       if (!labels.pageInfo.hasNextPage) break;
       endCursor = labels.pageInfo.endCursor;
     }

@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as badges from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -21,22 +21,21 @@ function render(url: string, project: badges.PlaceholderValues | undefined): str
   );
 }
 
+/** A badge's URL, given with the full path, id and default branch of the project that shows it, or nulls. */
+export function renderedUrl([url, path, id, default_branch]: readonly unknown[]): string {
+  const project =
+    id === null
+      ? undefined
+      : {
+          path: String(path),
+          id: Number(id),
+          default_branch: default_branch as string | null,
+        };
+  return render(String(url), project);
+}
+
 const rendered = (column: string) =>
-  field.derived(
-    [column, "p.full_path", "p.id", "p.default_branch"],
-    "string",
-    ([url, path, id, default_branch]: readonly Value[]) =>
-      render(
-        String(url),
-        id === null
-          ? undefined
-          : {
-              path: String(path),
-              id: Number(id),
-              default_branch: default_branch as string | null,
-            },
-      ),
-  );
+  field.derived([column, "p.full_path", "p.id", "p.default_branch"], "string", renderedUrl);
 
 const badge = presenter({
   id: field.integer("b.id"),

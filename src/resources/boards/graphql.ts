@@ -384,7 +384,7 @@ const boardInput = {
 
 /** The parameters of the routes that change boards. */
 async function boardParameters(
-  db: Reader,
+  context: Pick<GraphContext, "db" | "viewer">,
   input: Values<typeof boardInput>,
 ): Promise<Record<string, unknown>> {
   requireOnlyOne(input, "labels", "labelIds");
@@ -393,7 +393,7 @@ async function boardParameters(
     name: input.name ?? undefined,
     hide_backlog_list: input.hideBacklogList ?? undefined,
     hide_closed_list: input.hideClosedList ?? undefined,
-    labels: labels ?? (labelIds && (await labelNames(db, labelIds))) ?? undefined,
+    labels: labels ?? (labelIds && (await labelNames(context, labelIds))) ?? undefined,
     milestone_id: input.milestoneId,
     assignee_id: input.assigneeId,
     weight: input.weight,
@@ -484,24 +484,25 @@ export const face: Face = {
       about: "Create a board.",
       input: { groupPath: arg.id, projectPath: arg.id, ...boardInput },
       payload: boardPayload,
-      run: async ({ groupPath, projectPath, ...input }, { call, db }) => {
+      run: async ({ groupPath, projectPath, ...input }, context) => {
         const path = groupPath ?? projectPath;
         if (path === undefined || (groupPath !== undefined && projectPath !== undefined)) {
           throw new GraphError("Exactly one of group_path or project_path arguments is required");
         }
         const kind = groupPath === undefined ? "project" : "group";
-        const { name = "Development", ...others } = await boardParameters(db, input);
-        return { board: (await call(ACTIONS[kind].create, { id: path, name, ...others }))["id"] };
+        const { name = "Development", ...others } = await boardParameters(context, input);
+        const created = { id: path, name, ...others };
+        return { board: (await context.call(ACTIONS[kind].create, created))["id"] };
       },
     }),
     updateBoard: mutation({
       about: "Change a board's name or scope, or which lists it hides.",
       input: { id: arg.required(arg.gid("Board")), ...boardInput },
       payload: boardPayload,
-      run: async ({ id, ...input }, { call, db }) => {
-        const { kind, ownerId } = await ofBoard(db, id);
-        const changed = await boardParameters(db, input);
-        await call(CHANGE[kind], { id: ownerId, board_id: id, ...changed });
+      run: async ({ id, ...input }, context) => {
+        const { kind, ownerId } = await ofBoard(context.db, id);
+        const changed = await boardParameters(context, input);
+        await context.call(CHANGE[kind], { id: ownerId, board_id: id, ...changed });
         return { board: id };
       },
     }),

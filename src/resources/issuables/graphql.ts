@@ -13,6 +13,7 @@ import {
   html,
   htmlLine,
   inputType,
+  int,
   loaded,
   type Order,
   type OutputFields,
@@ -26,9 +27,10 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf } from "./list.ts";
-import { subscriptionsOf } from "./queries.ts";
+import { participating, subscriptionsOf } from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
 /** What the caller may do with one of them. */
@@ -95,6 +97,17 @@ async function votesOf(
   return new Map(counted.map(([id, count]) => [id as Value, count]));
 }
 
+/** The estimated and the spent time, in seconds and in words. */
+function timeFields({ alias }: IssuableType): OutputFields {
+  const stats = timeStats(alias);
+  return {
+    timeEstimate: required(int(stats.time_estimate)),
+    totalTimeSpent: required(int(stats.total_time_spent)),
+    humanTimeEstimate: string(stats.human_time_estimate),
+    humanTotalTimeSpent: string(stats.human_total_time_spent),
+  };
+}
+
 /** The fields that all types of issuables have. */
 export function issuableFields(type: IssuableType): OutputFields {
   const { alias, column, prefix } = type;
@@ -119,6 +132,17 @@ export function issuableFields(type: IssuableType): OutputFields {
         parent: `x.${column}`,
       }),
     }),
+    participants: costing(
+      5,
+      connection("UserCore", {
+        needs: [`${alias}.id`],
+        query: (_, { viewer }, [id]) => {
+          const { join, ...where } = participating(type, id as number, viewer);
+          return { join: `join users v on v.id = u.id ${join}`, where };
+        },
+      }),
+    ),
+    ...timeFields(type),
     upvotes: required(
       loaded("Int", (ids, { db }) => votesOf(type, db, ids, "thumbsup"), { empty: 0 }),
     ),

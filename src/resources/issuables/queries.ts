@@ -1,7 +1,7 @@
 import { type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import { paginate, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { IssuableType, NoteableType } from "./type.ts";
@@ -87,6 +87,34 @@ function visibleNote(noteId: number, { sql, values }: Condition): Condition {
   };
 }
 
+/** Users `v` who participate in an issuable, if they may read it: with joins of it and its project, and the condition. */
+export function participating(
+  { table, alias, column, prefix, visible }: IssuableType,
+  id: number,
+  viewer: Viewer,
+): Condition & { join: string } {
+  const each = { each: "v", today: viewer.today } as const;
+  const notes = visibleNotes(viewer);
+  const { sql, values } = all([
+    when(`${alias}.id = ?`, id),
+    {
+      sql: `v.id in (
+        select author_id from ${table} where id = ?
+        union select user_id from ${prefix}_assignees where ${column} = ?
+        union select nt.author_id from notes nt where nt.${column} = ? and nt.system = 0 and ${notes.sql}
+        union select user_id from todos where ${column} = ?
+          and action in ('mentioned', 'directly_addressed'))`,
+      values: [id, id, id, ...notes.values, id],
+    },
+    when("v.state = 'active'"),
+    visibleProjects(each),
+    visible(each),
+  ]);
+  // The condition names the one row: there is nothing of the users to join it by.
+  const join = `join ${table} ${alias} on 1 = 1 join projects p on p.id = ${alias}.project_id`;
+  return { join, sql, values };
+}
+
 /**
  * A page of the participants of an issuable: its author, assignees, the authors of notes that the caller may read, and
  * users it mentions, as far as they are active and may read it.
@@ -95,22 +123,13 @@ function visibleNote(noteId: number, { sql, values }: Condition): Condition {
  */
 export function participants(
   { db, presenter, page, viewer }: Pick<Context, "presenter" | "page" | "viewer"> & { db: Reader },
-  { table, alias, column, prefix, visible }: IssuableType,
+  type: IssuableType,
   id: number,
 ): Promise<RowPage> {
-  const each = { each: "v", today: viewer.today } as const;
-  const able = all([visibleProjects(each), visible(each)]);
-  const notes = visibleNotes(viewer);
+  const { join, sql, values } = participating(type, id, viewer);
   return paginate(db, presenter, page, {
-    from: `users v join ${table} ${alias} on ${alias}.id = ? join projects p on p.id = ${alias}.project_id
-      where v.id in (
-        select author_id from ${table} where id = ?
-        union select user_id from ${prefix}_assignees where ${column} = ?
-        union select nt.author_id from notes nt where nt.${column} = ? and nt.system = 0 and ${notes.sql}
-        union select user_id from todos where ${column} = ?
-          and action in ('mentioned', 'directly_addressed'))
-      and v.state = 'active' and ${able.sql}`,
-    values: [id, id, id, id, ...notes.values, id, ...able.values],
+    from: `users v ${join} where ${sql}`,
+    values,
     order: "v.id",
   });
 }

@@ -56,7 +56,7 @@ import {
   weightOf,
 } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import { issueResource } from "./index.ts";
+import { changeWithEstimate, issueResource } from "./index.ts";
 
 const STATE = enumeration("IssueState", "Whether an issue is open.", [
   "opened",
@@ -475,6 +475,10 @@ export const face: Face = {
         milestoneId: arg.clearable(arg.id),
         weight: arg.clearable(arg.int),
         locked: arg.boolean,
+        timeEstimate: arg.about(
+          "The time it takes, such as `1h 30m`; `null` or `0` for none.",
+          arg.clearable(arg.string),
+        ),
         type: arg.choice(TYPE),
       },
       payload,
@@ -491,7 +495,7 @@ export const face: Face = {
           throw new GraphError(`"${input.milestoneId.slice(0, 100)}" is not a milestone's id`);
         }
         return idOf(
-          await call(CHANGE, {
+          await call(changeWithEstimate, {
             ...at(input),
             title: input.title,
             description: input.description,
@@ -504,6 +508,7 @@ export const face: Face = {
             milestone_id: milestone,
             weight: input.weight,
             discussion_locked: input.locked,
+            time_estimate: input.timeEstimate === null ? "0" : input.timeEstimate,
           }),
         );
       },

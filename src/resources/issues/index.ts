@@ -2,8 +2,9 @@ import { ROLES } from "../../core/access/roles.ts";
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { parseDuration } from "../issuables/duration.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -18,6 +19,7 @@ import {
   subscriptionRoutes,
 } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import * as timeTracking from "../time-tracking/changes.ts";
 import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -71,6 +73,51 @@ const CHANGES = [
 
 const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
 
+const changed = {
+  ...number,
+  title: param.optional(param.title()),
+  state_event: param.optional(param.choice(["close", "reopen"])),
+  ...attributes,
+};
+
+async function change(
+  context: Context<typeof changed, Database, unknown, "user"> & {
+    input: { time_estimate?: string | undefined };
+  },
+) {
+  const { db, source, viewer, input, now } = context;
+  const { title, description, confidential, time_estimate } = input;
+  const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, viewer);
+  if (!found) throw notFound();
+  await requireChanger(context, ISSUE, found, "reporter");
+  if (time_estimate !== undefined && source.level >= ROLES.reporter) {
+    await timeTracking.estimate(context, ISSUE, found.id, parseDuration(time_estimate));
+  }
+  await updateRow(
+    db,
+    "issues",
+    found.id,
+    {
+      title,
+      description,
+      confidential: confidential === undefined ? undefined : Number(confidential),
+      ...(await columnsOf(context, input)),
+    },
+    now,
+  );
+  await lifecycle.afterChanging(context, ISSUE, found, input);
+  return rowOf(context, ISSUE, found.id);
+}
+
+/** Changes an issue together with its estimate, for GraphQL. */
+export const changeWithEstimate = project.put("/issues/:issue_iid", {
+  summary: "Change an issue and its estimate",
+  input: { ...changed, time_estimate: param.optional(param.anyText()) },
+  atLeastOne: [...CHANGES, "time_estimate"],
+  presenter: ISSUE.single,
+  handle: change,
+});
+
 /** Issues of projects. */
 export const issueResource: Resource = {
   name: "Issues",
@@ -107,35 +154,10 @@ export const issueResource: Resource = {
     singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {
       summary: "Change, close or reopen an issue",
-      input: {
-        ...number,
-        title: param.optional(param.title()),
-        state_event: param.optional(param.choice(["close", "reopen"])),
-        ...attributes,
-      },
+      input: changed,
       atLeastOne: CHANGES,
       presenter: ISSUE.single,
-      handle: async (context) => {
-        const { db, source, viewer, input, now } = context;
-        const { title, description, confidential } = input;
-        const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, viewer);
-        if (!found) throw notFound();
-        await requireChanger(context, ISSUE, found, "reporter");
-        await updateRow(
-          db,
-          "issues",
-          found.id,
-          {
-            title,
-            description,
-            confidential: confidential === undefined ? undefined : Number(confidential),
-            ...(await columnsOf(context, input)),
-          },
-          now,
-        );
-        await lifecycle.afterChanging(context, ISSUE, found, input);
-        return rowOf(context, ISSUE, found.id);
-      },
+      handle: change,
     }),
     project.del("/issues/:issue_iid", {
       summary: "Delete an issue with its notes",

@@ -201,7 +201,8 @@ const ARCHIVED = enumeration("ProjectArchived", "Whether archived projects are l
   "INCLUDE",
   "EXCLUDE",
 ]);
-const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
+/** Who may see something, as numbers. */
+export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
   ...VISIBILITIES,
 });
 

@@ -5,11 +5,9 @@ import {
   openSnippets,
   VISIBILITIES,
   VISIBILITY_NAMES,
-  VISIBILITY_WORDS,
   visibleSnippets,
 } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import {
@@ -23,26 +21,11 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
-import { userSummaryFields } from "../users/json.ts";
+import { snippetFields } from "./json.ts";
 import * as snippets from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const webPath = (id: string, project: string) =>
-  project === "null" ? `/snippets/${id}` : `/${project}/snippets/${id}`;
-
-const snippet = presenter({
-  id: field.integer("s.id"),
-  title: field.text("s.title"),
-  file_name: field.text("s.file_name"),
-  description: field.text("s.description"),
-  visibility: field.word("s.visibility", VISIBILITY_WORDS),
-  author: field.nested(userSummaryFields),
-  updated_at: field.instant("s.updated_at"),
-  created_at: field.instant("s.created_at"),
-  project_id: field.integer("s.project_id"),
-  web_url: field.url(["s.id", "p.full_path"], webPath),
-  raw_url: field.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
-});
+const snippet = presenter(snippetFields);
 
 const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const content = param.text({ max: param.LONG_TEXT });

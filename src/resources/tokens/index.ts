@@ -58,7 +58,7 @@ async function findImpersonationToken(context: {
  * The token with this id, and whether the caller may manage it: it is their own and not an impersonation token, or
  * they are an administrator.
  */
-async function findManaged(
+export async function findManaged(
   db: Reader,
   caller: Caller,
   id: number,

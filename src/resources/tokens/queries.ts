@@ -1,7 +1,7 @@
 import type { Secret } from "../../auth/token-secrets.ts";
 import { type OffsetWindow, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, when } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -25,7 +25,7 @@ export interface Token {
 }
 
 /** Unused tokens sort as used earliest, tokens without an expiry as expiring last. Indexes use the same expressions. */
-const ORDERS = {
+export const ORDERS = {
   created: "t.created_at",
   expires: "coalesce(t.expires_at, '9999-12-31')",
   last_used: "coalesce(t.last_used_at, 0)",
@@ -60,15 +60,10 @@ export interface TokenFilter {
 
 const ACTIVE = "(t.revoked = 0 and (t.expires_at is null or t.expires_at > ?))";
 
-/** The tokens that match a filter. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  filter: TokenFilter,
-): Promise<RowPage> {
+/** The condition under which a token `t` matches a filter. */
+export function matching(filter: Omit<TokenFilter, "sort">): Condition {
   const { impersonation, revoked, state, search, today } = filter;
-  const where = all([
+  return all([
     when("t.user_id = ?", filter.userId),
     when("t.impersonation = ?", impersonation === undefined ? undefined : Number(impersonation)),
     when("t.revoked = ?", revoked === undefined ? undefined : Number(revoked)),
@@ -81,6 +76,16 @@ export function list(
     when(`${ORDERS.expires} < ?`, filter.expiresBefore),
     when(`${ORDERS.expires} >= ? and t.expires_at is not null`, filter.expiresAfter),
   ]);
+}
+
+/** The tokens that match a filter. */
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  filter: TokenFilter,
+): Promise<RowPage> {
+  const where = matching(filter);
   return paginate(db, presenter, page, {
     from: `tokens t where ${where.sql}`,
     values: where.values,

@@ -1,0 +1,159 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { sourcesById } from "../../core/access/source.ts";
+import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import { PACKAGE_MANAGERS, type PackageManager } from "../../dependencies/types.ts";
+import {
+  type Args,
+  arg,
+  type ChildQuery,
+  computed,
+  connection,
+  enumeration,
+  type Face,
+  type GraphContext,
+  loaded,
+  type Order,
+  one,
+  property,
+  required,
+  rowType,
+  string,
+  valueType,
+  word,
+} from "../../graphql/declare.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+
+const upper = (manager: string) => manager.toUpperCase();
+
+const MANAGER = enumeration<PackageManager>(
+  "PackageManager",
+  "What a dependency is installed with.",
+  Object.fromEntries(PACKAGE_MANAGERS.map((manager) => [upper(manager), manager])),
+);
+
+const location = valueType("Location", "Where a dependency is stated.", {
+  path: property("String"),
+  blobPath: property("String"),
+});
+const version = valueType("ComponentVersion", "A version of a dependency.", {
+  version: required(property("String")),
+});
+const vulnerability = valueType("DependencyVulnerability", "A known vulnerability.", {
+  name: required(property("String")),
+  severity: required(property("String")),
+});
+
+/** The vulnerabilities of dependencies: as in the REST API, only developers and above see them. */
+async function vulnerabilitiesOf(
+  ids: readonly Value[],
+  { db, viewer }: GraphContext,
+): Promise<Map<Value, unknown[]>> {
+  const among = placeholders(ids);
+  const found = await db.all<{ id: number; project_id: number; vulnerabilities: string }>(
+    `select id, project_id, vulnerabilities from dependencies where id in (${among.sql})`,
+    among.values,
+  );
+  const projects = [...new Set(found.map(({ project_id }) => project_id))];
+  const sources = await sourcesById(db, "project", projects, viewer);
+  const seen = found.filter(
+    ({ project_id }) => (sources.get(project_id)?.level ?? 0) >= ROLES.developer,
+  );
+  return new Map(seen.map(({ id, vulnerabilities }) => [id, JSON.parse(vulnerabilities)]));
+}
+
+const dependency = rowType("Dependency", {
+  about: "A package that a project depends on.",
+  from: "dependencies d join projects p on p.id = d.project_id",
+  key: "d.id",
+  // Guests of a private project may not read its repository.
+  visible: (viewer) => all([visibleProjects(viewer), visibleCode(viewer)]),
+  fields: {
+    id: computed("ID!", ["d.id"], ([id]) => `gid://gitlab/Sbom::Occurrence/${id}`),
+    name: required(string("d.name")),
+    version: string("d.version"),
+    componentVersion: computed(version, ["d.version"], ([stated]) => ({ version: stated })),
+    packager: word(
+      MANAGER,
+      field.derived(["d.package_manager"], "string", ([manager]) => upper(String(manager))),
+    ),
+    location: computed(
+      location,
+      ["p.full_path", "p.default_branch", "d.dependency_file_path"],
+      ([project, branch, path]) => ({
+        path,
+        blobPath: branch === null ? null : `/${project}/-/blob/${branch}/${path}`,
+      }),
+    ),
+    project: required(one("Project", "d.project_id")),
+    vulnerabilityCount: required(
+      loaded(
+        "Int",
+        async (ids, context) =>
+          new Map(
+            [...(await vulnerabilitiesOf(ids, context))].map(([id, some]) => [id, some.length]),
+          ),
+        { empty: 0 },
+      ),
+    ),
+    vulnerabilities: {
+      ...loaded(vulnerability, vulnerabilitiesOf, { empty: [] }),
+      type: `[${vulnerability.name}!]!`,
+    },
+  },
+});
+
+const bothWays = (name: string, sql: string): Record<string, readonly Order[]> => ({
+  [`${name}_ASC`]: [{ sql, isText: true }, { sql: "d.id" }],
+  [`${name}_DESC`]: [
+    { sql, isText: true, descending: true },
+    { sql: "d.id", descending: true },
+  ],
+});
+const SORT = enumeration<readonly Order[]>("DependencySort", "The order of dependencies.", {
+  ...bothWays("NAME", "d.name"),
+  ...bothWays("PACKAGER", "d.package_manager"),
+});
+
+const filters = {
+  packageManagers: arg.list(arg.choice(MANAGER)),
+  componentNames: arg.list(arg.string),
+  sort: arg.withDefault(arg.choice(SORT), SORT.values["NAME_ASC"]),
+} satisfies Args;
+
+function among(column: string, values: readonly string[] | undefined): Condition | undefined {
+  if (values === undefined || values.length === 0) return undefined;
+  const { sql, values: given } = placeholders(values);
+  return { sql: `${column} in (${sql})`, values: given };
+}
+
+/** Dependencies belong to the ultimate tier. */
+const dependenciesOf = (scope: Pick<ChildQuery, "join" | "parent">) =>
+  connection("Dependency", {
+    args: filters,
+    query: ({ packageManagers, componentNames, sort }, { tier }) => ({
+      ...scope,
+      where: all([
+        tier === "ultimate" ? undefined : when("1 = 0"),
+        among("d.package_manager", packageManagers),
+        among("d.name", componentNames),
+      ]),
+      order: sort,
+    }),
+  });
+
+/** Dependencies. */
+export const face: Face = {
+  types: [dependency],
+  extend: {
+    Project: { dependencies: dependenciesOf({ parent: "d.project_id" }) },
+    Group: {
+      dependencies: dependenciesOf({
+        join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
+        parent: "a.ancestor_id",
+      }),
+    },
+  },
+};

@@ -1,0 +1,373 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { sourcesById } from "../../core/access/source.ts";
+import {
+  openSnippets,
+  VISIBILITIES,
+  VISIBILITY_WORDS,
+  visibleProjects,
+  visibleSnippets,
+} from "../../core/access/visibility.ts";
+import { invalid } from "../../core/errors.ts";
+import {
+  type Args,
+  arg,
+  computed,
+  connection,
+  constant,
+  enumeration,
+  type Face,
+  type GraphContext,
+  GraphError,
+  inputType,
+  loaded,
+  mutation,
+  notAvailable,
+  one,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  type Values,
+  valueType,
+  word,
+} from "../../graphql/declare.ts";
+import { all, any, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { VISIBILITY } from "../projects/graphql.ts";
+import { snippetResource } from "./index.ts";
+import { snippetFields } from "./json.ts";
+
+const rows = {
+  from: "snippets s left join projects p on p.id = s.project_id",
+  key: "s.id",
+  visible: (viewer: GraphContext["viewer"]) => {
+    const ofProjects = all([visibleProjects(viewer), visibleSnippets(viewer)]);
+    if (!viewer.caller) return ofProjects;
+    // As in the REST API, callers without a token see no personal snippets.
+    return any([ofProjects, all([when("s.project_id is null"), openSnippets(viewer)])]);
+  },
+};
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+const asHtml = (text: string) =>
+  `<pre><code>${text.replace(/[&<>"]/g, (character) => ESCAPED[character] as string)}</code></pre>`;
+
+const WEB_PATH =
+  "case when s.project_id is null then '' else '/' || p.full_path end || '/snippets/' || s.id";
+
+/** A snippet has exactly one file. */
+const blob = rowType("SnippetBlob", {
+  about: "A file of a snippet.",
+  ...rows,
+  fields: {
+    name: string("s.file_name"),
+    path: string("s.file_name"),
+    rawPath: required(string(`${WEB_PATH} || '/raw'`)),
+    plainData: computed("String", ["s.content"], ([content]) => asHtml(String(content))),
+    rawPlainData: string("s.content"),
+    richData: constant("String", null),
+    size: required(
+      computed(
+        "Int",
+        ["s.content"],
+        ([content]) => new TextEncoder().encode(String(content)).length,
+      ),
+    ),
+    binary: constant("Boolean!", false),
+    mode: constant("String", "100644"),
+  },
+});
+
+const permissions = valueType("SnippetPermissions", "What the caller may do with a snippet.", {
+  readSnippet: required(property("Boolean")),
+  updateSnippet: required(property("Boolean")),
+  adminSnippet: required(property("Boolean")),
+  createNote: required(property("Boolean")),
+  awardEmoji: required(property("Boolean")),
+});
+
+/** The values of `SnippetPermissions`, as the routes decide. */
+async function permissionsOf(
+  ids: readonly Value[],
+  { db, viewer, caller }: GraphContext,
+): Promise<Map<Value, object>> {
+  const among = placeholders(ids);
+  const found = await db.all<{ id: number; author_id: number; project_id: number | null }>(
+    `select id, author_id, project_id from snippets where id in (${among.sql})`,
+    among.values,
+  );
+  const projects = found.map(({ project_id }) => project_id).filter((id) => id !== null);
+  const sources = await sourcesById(db, "project", [...new Set(projects)], viewer);
+  return new Map(
+    found.map(({ id, author_id, project_id }) => {
+      const source = sources.get(project_id);
+      const isAuthor = author_id === caller?.id;
+      const mayChange = source
+        ? !source.archived && (isAuthor || source.level >= ROLES.maintainer)
+        : isAuthor || caller?.admin === true;
+      const mayTalk = caller !== undefined && source !== undefined && !source.archived;
+      const values = {
+        readSnippet: true,
+        updateSnippet: mayChange,
+        adminSnippet: mayChange,
+        createNote: mayTalk,
+        awardEmoji: mayTalk,
+      };
+      return [id, values];
+    }),
+  );
+}
+
+const CLASSES = ["Snippet", "PersonalSnippet", "ProjectSnippet"];
+const snippetId = arg.gid("Snippet", CLASSES);
+
+const snippet = rowType("Snippet", {
+  about: "A snippet of a project or, without one, of its author.",
+  ...rows,
+  fields: {
+    id: required(
+      computed(
+        "SnippetID",
+        ["s.id", "s.project_id"],
+        ([id, project]) =>
+          `gid://gitlab/${project === null ? "PersonalSnippet" : "ProjectSnippet"}/${id}`,
+      ),
+    ),
+    title: required(string("s.title")),
+    description: string("s.description"),
+    fileName: string("s.file_name"),
+    visibilityLevel: required(word(VISIBILITY, snippetFields.visibility)),
+    author: one("UserCore", "s.author_id"),
+    project: one("Project", "s.project_id"),
+    createdAt: required(time("s.created_at")),
+    updatedAt: required(time("s.updated_at")),
+    webUrl: required(string(snippetFields.web_url)),
+    rawUrl: required(string(snippetFields.raw_url)),
+    httpUrlToRepo: constant("String", null),
+    sshUrlToRepo: constant("String", null),
+    hidden: constant("Boolean!", false),
+    userPermissions: required(loaded(permissions, permissionsOf)),
+    blobs: connection("SnippetBlob", {
+      areFew: true,
+      args: { paths: arg.list(arg.string) },
+      query: ({ paths }) => ({ parent: "s.id", where: paths && among("s.file_name", paths) }),
+    }),
+  },
+});
+
+const among = (column: string, values: readonly (string | number)[]): Condition => {
+  if (values.length === 0) return { sql: "1 = 0", values: [] };
+  const { sql, values: given } = placeholders(values);
+  return { sql: `${column} in (${sql})`, values: given };
+};
+
+const TYPE = enumeration<string>("TypeEnum", "Whose snippets are listed.", {
+  personal: "s.project_id is null",
+  project: "s.project_id is not null",
+});
+const SCOPE = enumeration<number>("VisibilityScopesEnum", "Who may see a snippet.", {
+  ...VISIBILITIES,
+});
+
+const filters = {
+  ids: arg.list(snippetId),
+  visibility: arg.choice(SCOPE),
+} satisfies Args;
+const typed = { ...filters, type: arg.choice(TYPE) } satisfies Args;
+
+const conditionOf = (
+  { ids, visibility, type }: Partial<Values<typeof typed>>,
+  more: readonly (Condition | undefined)[] = [],
+) =>
+  all([
+    ids && among("s.id", ids),
+    when("s.visibility = ?", visibility),
+    type === undefined ? undefined : when(type),
+    ...more,
+  ]);
+
+const NEWEST = [{ sql: "s.id", descending: true }];
+
+const ROUTES = {
+  personal: {
+    create: routeOf(snippetResource, "POST /snippets"),
+    change: routeOf(snippetResource, "PUT /snippets/:snippet_id"),
+    remove: routeOf(snippetResource, "DELETE /snippets/:snippet_id"),
+  },
+  project: {
+    create: routeOf(snippetResource, "POST /projects/:id/snippets"),
+    change: routeOf(snippetResource, "PUT /projects/:id/snippets/:snippet_id"),
+    remove: routeOf(snippetResource, "DELETE /projects/:id/snippets/:snippet_id"),
+  },
+};
+
+interface Stored {
+  project_id: number | null;
+  file_name: string;
+}
+
+/** A snippet's file name and routes: these check what the caller may do. */
+async function storedWith(db: Reader, id: number) {
+  const found = await db.one<Stored>("select project_id, file_name from snippets where id = ?", [
+    id,
+  ]);
+  if (!found) throw notAvailable();
+  const { project_id, file_name } = found;
+  return project_id === null
+    ? { file_name, routes: ROUTES.personal, at: { snippet_id: id } }
+    : { file_name, routes: ROUTES.project, at: { id: project_id, snippet_id: id } };
+}
+
+const ACTION = enumeration("SnippetBlobActionEnum", "What is done with a file.", [
+  "create",
+  "update",
+  "delete",
+  "move",
+]);
+const BLOB_ACTION = inputType("SnippetBlobActionInputType", "A change of a snippet's file.", {
+  action: arg.required(arg.choice(ACTION)),
+  filePath: arg.required(arg.string),
+  previousPath: arg.about("The path of a file that is moved.", arg.string),
+  content: arg.string,
+});
+type BlobAction = Values<(typeof BLOB_ACTION)["fields"]>;
+
+/** The one change of the file. @throws ApiError 400 if there are several */
+function onlyAction(actions: readonly BlobAction[] | undefined): BlobAction | undefined {
+  if (actions && actions.length > 1) throw invalid({ base: ["Snippets have exactly one file"] });
+  return actions?.[0];
+}
+
+/** The attributes of a new file; its name is GitLab's if none is given. */
+function created(actions: readonly BlobAction[] | undefined) {
+  const action = onlyAction(actions);
+  if (action && action.action !== "create") {
+    throw invalid({ base: ["The file of a new snippet must be created"] });
+  }
+  return { file_name: action?.filePath || "snippetfile1.txt", content: action?.content };
+}
+
+/** The attributes of a changed file. @throws ApiError 400 unless it is the snippet's file */
+function changed(actions: readonly BlobAction[] | undefined, fileName: string) {
+  const action = onlyAction(actions);
+  if (!action) return {};
+  const { action: what, filePath, previousPath, content } = action;
+  if (what === "create" || what === "delete") {
+    throw invalid({ base: ["Snippets have exactly one file"] });
+  }
+  if ((what === "move" ? previousPath : filePath) !== fileName) {
+    throw invalid({ base: ["A file with this name doesn't exist"] });
+  }
+  return { content, ...(what === "move" && { file_name: filePath }) };
+}
+
+const wordOf = (level: number | undefined) =>
+  level === undefined ? undefined : VISIBILITY_WORDS[level];
+
+/** Snippets. */
+export const face: Face = {
+  types: [snippet, blob],
+  extend: {
+    Project: {
+      snippets: connection("Snippet", {
+        args: filters,
+        query: (args) => ({ parent: "s.project_id", where: conditionOf(args), order: NEWEST }),
+      }),
+    },
+    User: {
+      snippets: connection("Snippet", {
+        args: typed,
+        query: (args) => ({ parent: "s.author_id", where: conditionOf(args), order: NEWEST }),
+      }),
+    },
+    Query: {
+      snippets: connection("Snippet", {
+        args: {
+          ...typed,
+          authorId: arg.gid("User"),
+          projectId: arg.gid("Project"),
+          explore: arg.about("Personal snippets that are not private.", arg.boolean),
+        },
+        query: ({ authorId, projectId, explore, ...args }) => {
+          if (authorId !== undefined && projectId !== undefined) {
+            throw new GraphError(
+              "Only one of [author_id, project_id] arguments is allowed at the same time.",
+            );
+          }
+          const where = conditionOf(args, [
+            when("s.author_id = ?", authorId),
+            when("s.project_id = ?", projectId),
+            explore
+              ? when("s.project_id is null and s.visibility > ?", VISIBILITIES.private)
+              : undefined,
+          ]);
+          return { where, order: NEWEST };
+        },
+      }),
+    },
+  },
+  mutations: {
+    createSnippet: mutation({
+      about: "Create a snippet in a project or, without one, a personal one.",
+      input: {
+        title: arg.required(arg.string),
+        visibilityLevel: arg.required(arg.choice(VISIBILITY)),
+        description: arg.string,
+        projectPath: arg.id,
+        blobActions: arg.about("Its file.", arg.list(arg.input(BLOB_ACTION))),
+      },
+      payload: { snippet: property("Snippet") },
+      run: async ({ title, visibilityLevel, description, projectPath, blobActions }, { call }) => {
+        const { create } = projectPath === undefined ? ROUTES.personal : ROUTES.project;
+        const { id } = await call(create, {
+          ...(projectPath !== undefined && { id: projectPath }),
+          title,
+          description,
+          visibility: wordOf(visibilityLevel),
+          ...created(blobActions),
+        });
+        return { snippet: id };
+      },
+    }),
+    updateSnippet: mutation({
+      about: "Change a snippet.",
+      input: {
+        id: arg.required(snippetId),
+        title: arg.string,
+        visibilityLevel: arg.choice(VISIBILITY),
+        description: arg.clearable(arg.string),
+        blobActions: arg.about("The change of its file.", arg.list(arg.input(BLOB_ACTION))),
+      },
+      payload: { snippet: property("Snippet") },
+      run: async ({ id, title, visibilityLevel, description, blobActions }, { call, db }) => {
+        const { routes, at, file_name } = await storedWith(db, id);
+        await call(routes.change, {
+          ...at,
+          title,
+          description,
+          visibility: wordOf(visibilityLevel),
+          ...changed(blobActions, file_name),
+        });
+        return { snippet: id };
+      },
+    }),
+    destroySnippet: mutation({
+      about: "Remove a snippet.",
+      input: { id: arg.required(snippetId) },
+      payload: { snippet: property("Snippet") },
+      run: async ({ id }, { call, db }) => {
+        const { routes, at } = await storedWith(db, id);
+        await call(routes.remove, at);
+        return {};
+      },
+    }),
+  },
+};

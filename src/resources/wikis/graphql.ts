@@ -1,0 +1,151 @@
+import { visibleProjects } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import {
+  arg,
+  computed,
+  connection,
+  constant,
+  enumeration,
+  type Face,
+  first,
+  mutation,
+  notAvailable,
+  one,
+  property,
+  required,
+  routeOf,
+  rowType,
+  string,
+  time,
+  word,
+} from "../../graphql/declare.ts";
+import { all, when } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
+import { wikiResource } from "./index.ts";
+import { FORMATS, type Format } from "./queries.ts";
+
+const FORMAT = enumeration<Format>(
+  "WikiPageFormat",
+  "How a wiki page is written.",
+  Object.fromEntries(FORMATS.map((format) => [format.toUpperCase(), format])),
+);
+
+const page = rowType("WikiPage", {
+  about: "A page of a project's wiki.",
+  from: "wiki_pages w join projects p on p.id = w.project_id",
+  key: "w.id",
+  visible: (viewer) => all([visibleProjects(viewer), when("p.wiki_enabled = 1")]),
+  fields: {
+    id: required(
+      computed("WikiPageMetaID", ["w.id"], ([id]) => `gid://gitlab/WikiPage::Meta/${id}`),
+    ),
+    title: required(string("w.title")),
+    name: string("w.title"),
+    slug: required(string("w.slug")),
+    format: required(
+      word(
+        FORMAT,
+        field.derived(["w.format"], "string", ([format]) => String(format).toUpperCase()),
+      ),
+    ),
+    content: string("w.content"),
+    webUrl: required(
+      string(field.url(["p.full_path", "w.slug"], (path, slug) => `/${path}/-/wikis/${slug}`)),
+    ),
+    project: required(one("Project", "w.project_id")),
+    createdAt: required(time("w.created_at")),
+    updatedAt: required(time("w.updated_at")),
+    subscribed: constant("Boolean!", false),
+  },
+});
+
+const CREATE = routeOf(wikiResource, "POST /projects/:id/wikis");
+const CHANGE = routeOf(wikiResource, "PUT /projects/:id/wikis/:slug*");
+const REMOVE = routeOf(wikiResource, "DELETE /projects/:id/wikis/:slug*");
+
+const pageId = arg.gid("WikiPageMeta", ["WikiPage::Meta"]);
+
+interface Place {
+  project_id: number;
+  slug: string;
+}
+
+/** Where a page is: the route that changes it checks what the caller may do there. */
+async function placeOf(db: Reader, pageId: number) {
+  const found = await db.one<Place>("select project_id, slug from wiki_pages where id = ?", [
+    pageId,
+  ]);
+  if (!found) throw notAvailable();
+  return { id: found.project_id, slug: found.slug };
+}
+
+/** Wiki pages. */
+export const face: Face = {
+  types: [page],
+  extend: {
+    Project: {
+      wikiPages: connection("WikiPage", {
+        query: () => ({
+          parent: "w.project_id",
+          order: [{ sql: "w.title", isText: true }, { sql: "w.id" }],
+        }),
+      }),
+      wikiPage: first("WikiPage", {
+        args: { slug: arg.required(arg.string) },
+        query: ({ slug }) => ({ parent: "w.project_id", where: when("w.slug = ?", slug) }),
+      }),
+    },
+    Query: {
+      wikiPage: first("WikiPage", {
+        args: { slug: arg.string, projectId: arg.gid("Project") },
+        query: ({ slug, projectId }) => ({
+          where: when("w.slug = ? and w.project_id = ?", slug, projectId) ?? when("1 = 0"),
+        }),
+      }),
+    },
+  },
+  mutations: {
+    wikiPageCreate: mutation({
+      about: "Create a wiki page.",
+      input: {
+        projectPath: arg.required(arg.id),
+        title: arg.required(arg.string),
+        content: arg.required(arg.string),
+        format: arg.choice(FORMAT),
+      },
+      payload: { wikiPage: property("WikiPage") },
+      run: async ({ projectPath, ...page }, { call, db }) => {
+        const { slug } = await call(CREATE, { id: projectPath, ...page });
+        const found = await db.one<{ id: number }>(
+          `select w.id from wiki_pages w join projects p on p.id = w.project_id
+           where lower(p.full_path) = lower(?) and w.slug = ?`,
+          [projectPath, slug as string],
+        );
+        return { wikiPage: found?.id };
+      },
+    }),
+    wikiPageUpdate: mutation({
+      about: "Change or rename a wiki page.",
+      input: {
+        id: arg.required(pageId),
+        title: arg.string,
+        content: arg.string,
+        format: arg.choice(FORMAT),
+      },
+      payload: { wikiPage: property("WikiPage") },
+      run: async ({ id, ...changes }, { call, db }) => {
+        await call(CHANGE, { ...changes, ...(await placeOf(db, id)) });
+        return { wikiPage: id };
+      },
+    }),
+    wikiPageDestroy: mutation({
+      about: "Remove a wiki page; its versions remain.",
+      input: { id: arg.required(pageId) },
+      payload: { wikiPage: property("WikiPage") },
+      run: async ({ id }, { call, db }) => {
+        await call(REMOVE, await placeOf(db, id));
+        return {};
+      },
+    }),
+  },
+};
