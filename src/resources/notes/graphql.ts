@@ -41,8 +41,8 @@ import { noteable, RESOLVABLE } from "./json.ts";
 import { NOTE_CLASSES, type Place, placeOfNote } from "./places.ts";
 import { mayChange, mayResolve } from "./rules.ts";
 
-/** The types of records with notes that the schema has. */
-const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
+/** The types of records with notes and emoji that the schema has. */
+export const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
 
 const permissions = valueType(
   "NotePermissions",
