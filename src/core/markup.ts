@@ -13,13 +13,16 @@ export function escaped(text: string): string {
 
 /** A text of several lines as HTML: blank lines divide its paragraphs. */
 export function paragraphs(text: string): string {
-  const found: string[][] = [[]];
+  let found = "";
+  let isWithin = false;
   for (const line of text.split(/\r?\n/)) {
-    if (line.trim() === "") found.push([]);
-    else found.at(-1)?.push(escaped(line));
+    if (line.trim() !== "") {
+      found += `${isWithin ? "<br>\n" : found === "" ? "<p>" : "\n<p>"}${escaped(line)}`;
+      isWithin = true;
+    } else if (isWithin) {
+      found += "</p>";
+      isWithin = false;
+    }
   }
-  return found
-    .filter(({ length }) => length > 0)
-    .map((lines) => `<p>${lines.join("<br>\n")}</p>`)
-    .join("\n");
+  return isWithin ? `${found}</p>` : found;
 }

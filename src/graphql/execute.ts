@@ -212,6 +212,16 @@ export class Execution {
     return texts;
   }
 
+  /** Writes the texts of a field one by one, so that no more are made than the answer may have. */
+  #written(nodes: readonly Node[], write: (node: Node) => string): string[] {
+    this.#spend(0);
+    return nodes.map((node) => {
+      const text = write(node);
+      this.#spend(text.length);
+      return text;
+    });
+  }
+
   /** The objects of one type as JSON texts. */
   async #objects(
     type: RuntimeType,
@@ -271,7 +281,7 @@ export class Execution {
       const at = declared.field.columns.map((column) => layout.get(column) as number);
       const { write } = declared.field.bind(at);
       const { view } = this.#context;
-      const texts = this.#spent(nodes.map(({ value }) => write(value as Value[], view)));
+      const texts = this.#written(nodes, ({ value }) => write(value as Value[], view));
       return ref.isRequired ? this.#required(texts, field, pathsOf(nodes, field)) : texts;
     }
     const args = declared.args ? withoutNulls(this.argumentsOf(type.name, field)) : NO_ARGS;

@@ -134,6 +134,17 @@ describe("notes", () => {
     });
   });
 
+  it("have a first line of at most 125 characters", async () => {
+    const shown = async (body: string) => {
+      const { note } = await write({ noteableId: on.issue, body });
+      const query = "query ($id: NoteID!) { note(id: $id) { bodyFirstLineHtml } }";
+      return (await ask(app, query, { id: note.id })).note.bodyFirstLineHtml;
+    };
+    expect(await shown(`\n\n${"😀".repeat(125)}\nx`)).toBe("😀".repeat(125));
+    expect(await shown("😀".repeat(126))).toBe(`${"😀".repeat(122)}...`);
+    expect(await shown(`${"<".repeat(1000)}`)).toBe(`${"&lt;".repeat(122)}...`);
+  });
+
   it("are on snippets, too", async () => {
     const { note, errors } = await write({ noteableId: on.snippet, body: "On a snippet" });
     expect(errors).toEqual([]);
@@ -300,6 +311,37 @@ describe("discussions", () => {
       expect((await send(app, "owner", resolve, { id })).errors?.[0].message).toBe(NOT_AVAILABLE);
     }
   });
+});
+
+it("as many statements are run for many notes as for few", async () => {
+  const query = `query ($iids: [String!]) { project(fullPath: "acme/site") {
+    issues(iids: $iids) { nodes { userNotesCount userDiscussionsCount descriptionHtml
+      currentUserTodos { nodes { targetEntity { name } } } awardEmoji { nodes { user { name } } }
+      notes { nodes { author { name } project { name } discussion { id } awardEmoji { nodes { name } }
+        userPermissions { adminNote } } }
+      discussions { nodes { resolved resolvedBy { name } noteable { ... on Issue { title } }
+        userPermissions { resolveNote } notes { nodes { body author { name } } } } } } } } }`;
+  const iids: string[] = [];
+  for (const title of ["A", "B", "C"]) {
+    const { json: issue } = await app.call(`POST ${SITE}/issues`, { as: "owner", json: { title } });
+    iids.push(String(issue.iid));
+    const noteableId = `gid://gitlab/Issue/${issue.id}`;
+    const replies = iids.length * 2;
+    await write({ noteableId, body: "Alone" });
+    const { note } = await write({ noteableId, body: "Thread" });
+    for (let reply = 0; reply < replies; reply += 1) {
+      await write({ noteableId, body: "Reply", discussionId: note.discussion.id });
+    }
+  }
+  const statementsFor = async (some: string[]) => {
+    app.statements.length = 0;
+    const { project } = await ask(app, query, { iids: some });
+    expect(project.issues.nodes).toHaveLength(some.length);
+    return app.statements.filter((sql) => sql.startsWith("select")).length;
+  };
+  await statementsFor(iids);
+  const few = await statementsFor(iids.slice(0, 1));
+  expect(await statementsFor(iids)).toBe(few);
 });
 
 it("descriptions and titles are shown as HTML without markup of their own", async () => {

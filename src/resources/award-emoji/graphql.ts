@@ -15,7 +15,7 @@ import {
   string,
 } from "../../graphql/declare.ts";
 import { all } from "../../store/conditions.ts";
-import { ISSUABLE_TYPES } from "../issuables/types.ts";
+import { SHOWN } from "../notes/graphql.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import { NOTE_CLASSES, NOTEABLE_CLASSES, placeOfNote, placeOfNoteable } from "../notes/places.ts";
 import { changeRouteOf } from "./index.ts";
@@ -90,9 +90,7 @@ const payload = { awardEmoji: property("AwardEmoji") };
 export const face: Face = {
   types: [award],
   extend: {
-    ...Object.fromEntries(
-      ISSUABLE_TYPES.map(({ className, column }) => [className, awardsOf(column)]),
-    ),
+    ...Object.fromEntries(SHOWN.map(({ className, column }) => [className, awardsOf(column)])),
     Note: awardsOf("note_id"),
   },
   mutations: {

@@ -41,8 +41,8 @@ import { noteable, RESOLVABLE } from "./json.ts";
 import { NOTE_CLASSES, type Place, placeOfNote } from "./places.ts";
 import { mayChange, mayResolve } from "./rules.ts";
 
-/** The types of records with notes that the schema has. */
-const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
+/** The types of records with notes and emoji that the schema has. */
+export const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
 
 const permissions = valueType(
   "NotePermissions",
@@ -126,6 +126,16 @@ const position = valueType("DiffPosition", "The place in a diff that a note is a
 const FIRST = `case when nt.reply = 0 then nt.id
   else (select f.id from notes f where f.thread_id = nt.thread_id and f.reply = 0 limit 1) end`;
 
+/** The most characters of a first line, as in GitLab. */
+const MAX_LINE = 125;
+
+const firstLineHtml = field.derived(["nt.body"], "string", ([body]) => {
+  const [line = ""] = String(body).trimStart().split("\n", 1);
+  const characters = [...line.trimEnd().slice(0, 2 * MAX_LINE + 2)];
+  const isLong = characters.length > MAX_LINE;
+  return escaped(isLong ? `${characters.slice(0, MAX_LINE - 3).join("")}...` : characters.join(""));
+});
+
 const note = rowType("Note", {
   about: "A note: a comment, or the record of an action.",
   ...rows,
@@ -143,12 +153,7 @@ const note = rowType("Note", {
     ),
     body: required(string("nt.body")),
     bodyHtml: html("nt.body"),
-    bodyFirstLineHtml: required(
-      computed("String", ["nt.body"], ([body]) => {
-        const [line = ""] = String(body).trimStart().split("\n", 1);
-        return escaped(line.trimEnd());
-      }),
-    ),
+    bodyFirstLineHtml: required(string(firstLineHtml)),
     system: required(boolean("nt.system")),
     internal: boolean("nt.internal"),
     confidential: deprecated("Use `internal`.", boolean("nt.internal")),

@@ -1,4 +1,3 @@
-import * as field from "../../core/field.ts";
 import {
   type Args,
   arg,
@@ -29,7 +28,17 @@ import type { IssuableType } from "../issuables/type.ts";
 import { ISSUABLE_TYPES } from "../issuables/types.ts";
 import { placeOfNoteable } from "../notes/places.ts";
 import { finishAll, setStates, todoResource } from "./index.ts";
-import { ACTIONS, filtered, readable, STATES, TODOS, type TodoFilter, target } from "./queries.ts";
+import {
+  ACTIONS,
+  BODY,
+  filtered,
+  readable,
+  STATES,
+  TODOS,
+  type TodoFilter,
+  target,
+  targetUrl,
+} from "./queries.ts";
 
 const ACTION = enumeration("TodoActionEnum", "Why a todo was created.", ACTIONS);
 const STATE = enumeration("TodoStateEnum", "Whether a todo is done.", STATES);
@@ -63,16 +72,11 @@ const todo = rowType("Todo", {
     action: required(word(ACTION, "td.action")),
     state: required(word(STATE, "td.state")),
     author: required(one("UserCore", "td.author_id")),
-    body: required(string(`coalesce(nt.body, ${target.title})`)),
+    body: required(string(BODY)),
     targetType: required(word(TARGET, `upper(${target.className})`)),
     targetEntity: oneOf("Todoable", TARGETS),
     target: deprecated("Use `targetEntity`.", required(oneOf("Todoable", TARGETS))),
-    targetUrl: string(
-      field.url(
-        ["p.full_path", `${target.path} || coalesce('#note_' || td.note_id, '')`],
-        (path, rest) => `/${path}/-/${rest}`,
-      ),
-    ),
+    targetUrl: string(targetUrl),
     project: one("Project", "td.project_id"),
     group: one("Group", "null"),
     note: one("Note", "td.note_id"),

@@ -8,12 +8,10 @@ import { rowsOf } from "../issuables/embed.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { add } from "../issuables/todos.ts";
 import type { IssuableType } from "../issuables/type.ts";
-import { ISSUABLE_TYPES, targetOf, typeNamed } from "../issuables/types.ts";
+import { ISSUABLE_TYPES, typeNamed } from "../issuables/types.ts";
 import { userFields } from "../users/json.ts";
 import * as todos from "./queries.ts";
 import { migrations } from "./table.ts";
-
-const target = targetOf("td");
 
 /** For each type of issuable, a case of an SQL expression. */
 const byType = (write: (type: IssuableType) => string) =>
@@ -32,18 +30,15 @@ const todo = presenter({
   }),
   author: field.nested(userFields("u")),
   action_name: field.text("td.action"),
-  target_type: field.text(target.className),
+  target_type: field.text(todos.target.className),
   // Type and id, which `embedTargets` replaces with the issue or merge request.
   target: field.json(
     `${byType(({ className, column }) => `'${className} ' || td.${column}`)} as target`,
     "Issue or Merge request",
     { either: ISSUABLE_TYPES.map(({ listed }) => listed.fields) },
   ),
-  target_url: field.url(
-    ["p.full_path", `${target.path} || coalesce('#note_' || td.note_id, '')`],
-    (path, rest) => `/${path}/-/${rest}`,
-  ),
-  body: field.text(`coalesce(nt.body, ${target.title})`),
+  target_url: todos.targetUrl,
+  body: field.text(todos.BODY),
   state: field.text("td.state"),
   created_at: field.instant("td.created_at"),
 });

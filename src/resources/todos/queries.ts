@@ -1,4 +1,5 @@
 import { idOf, type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition } from "../../store/conditions.ts";
@@ -23,6 +24,15 @@ export const STATES = ["pending", "done"] as const;
 
 /** SQL about what a row `td` of todos is about. */
 export const target = targetOf("td");
+
+/** The text of a row `td` of todos: of the note that mentions the user, or the target's title. */
+export const BODY = `coalesce(nt.body, ${target.title})`;
+
+/** The page that a row `td` of todos is about, of a project `p`. */
+export const targetUrl = field.url(
+  ["p.full_path", `${target.path} || coalesce('#note_' || td.note_id, '')`],
+  (path, rest) => `/${path}/-/${rest}`,
+);
 
 /** The tables a todo is read from. */
 export const TODOS = `todos td join projects p on p.id = td.project_id ${target.joins}
