@@ -101,7 +101,8 @@ describe("glab", () => {
     const titles: string[] = [];
     let endCursor: string | null = null;
     for (let pages = 0; pages < 5; pages += 1) {
-      const { labels } = (await answer(query, { endCursor })).group;
+      const data: Awaited<ReturnType<typeof answer>> = await answer(query, { endCursor });
+      const { labels } = data.group;
       titles.push(...labels.nodes.map(({ title }: { title: string }) => title));
       if (!labels.pageInfo.hasNextPage) break;
       endCursor = labels.pageInfo.endCursor;
