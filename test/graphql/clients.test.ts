@@ -93,12 +93,6 @@ describe("Terraform's provider", () => {
   });
 });
 
-/** A page of labels. */
-interface Page {
-  nodes: { title: string }[];
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
-}
-
 describe("glab", () => {
   it("reads all pages of a list", async () => {
     const query = `query ($endCursor: String) {
@@ -107,8 +101,9 @@ describe("glab", () => {
     const titles: string[] = [];
     let endCursor: string | null = null;
     for (let pages = 0; pages < 5; pages += 1) {
-      const labels: Page = (await answer(query, { endCursor })).group.labels;
-      titles.push(...labels.nodes.map(({ title }) => title));
+      const data: Awaited<ReturnType<typeof answer>> = await answer(query, { endCursor });
+      const { labels } = data.group;
+      titles.push(...labels.nodes.map(({ title }: { title: string }) => title));
       if (!labels.pageInfo.hasNextPage) break;
       endCursor = labels.pageInfo.endCursor;
     }

@@ -214,7 +214,9 @@ export const face: Face = {
               : relations.includes("DIRECT")
                 ? ownedBy("x", own)
                 : undefined,
-            relations.includes("DESCENDANTS") ? belowGroup("x.namespace_id", id) : undefined,
+            relations.includes("DESCENDANTS")
+              ? all([belowGroup("x.namespace_id", id), when("x.namespace_id <> ?", id)])
+              : undefined,
           ];
           return membersIn(
             scopes.filter((scope) => scope !== undefined),

@@ -125,6 +125,8 @@ const milestone = rowType("Milestone", {
 });
 
 const LAST = "'9999-12-31'";
+/** Stands for sorting those that have expired last; {@link orderOf} knows the day. */
+const EXPIRED: Order = { sql: "expired" };
 const SORT = enumeration<readonly Order[]>("MilestoneSort", "The order of a list of milestones.", {
   CREATED_ASC: [{ sql: "m.created_at" }, { sql: "m.id" }],
   CREATED_DESC: [
@@ -137,14 +139,13 @@ const SORT = enumeration<readonly Order[]>("MilestoneSort", "The order of a list
     { sql: "m.id", descending: true },
   ],
   DUE_DATE_ASC: [{ sql: `coalesce(m.due_date, ${LAST})`, isText: true }, { sql: "m.id" }],
-  // Those without a due date are last in both.
   EXPIRED_LAST_DUE_DATE_ASC: [
-    { sql: "case when m.state = 'closed' then 1 else 0 end" },
+    EXPIRED,
     { sql: `coalesce(m.due_date, ${LAST})`, isText: true },
     { sql: "m.id" },
   ],
   EXPIRED_LAST_DUE_DATE_DESC: [
-    { sql: "case when m.state = 'closed' then 1 else 0 end" },
+    EXPIRED,
     { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
     { sql: "m.id" },
   ],
@@ -201,10 +202,18 @@ const groupFilters = {
   includeDescendants: arg.withDefault(arg.boolean, false),
 } satisfies Args;
 
+/** A sort as the query needs it. */
+const orderOf = (sort: readonly Order[], { today }: Viewer): readonly Order[] =>
+  sort.map((order) =>
+    order.sql === EXPIRED.sql
+      ? { sql: `case when m.due_date < '${today}' then 1 else 0 end` }
+      : order,
+  );
+
 /** Milestones of a group and, if asked, of the groups above it, or of the groups and projects below it. */
 function ofGroup(
   { includeAncestors, includeDescendants, ...args }: Values<typeof groupFilters>,
-  _: GraphContext,
+  { viewer }: GraphContext,
   [groupId]: readonly Value[],
 ): ChildQuery {
   const id = groupId as number;
@@ -213,13 +222,13 @@ function ofGroup(
   if (includeDescendants) {
     scopes.push(belowGroup("m.namespace_id", id), projectsBelow("m.project_id", id));
   }
-  return { where: all([any(scopes), conditionOf(args)]), order: args.sort };
+  return { where: all([any(scopes), conditionOf(args)]), order: orderOf(args.sort, viewer) };
 }
 
 /** Milestones of a project and, if asked, of the groups above it. */
 function ofProject(
   { includeAncestors, ...args }: Values<typeof filters>,
-  _: GraphContext,
+  { viewer }: GraphContext,
   [id, namespaceId]: readonly Value[],
 ): ChildQuery {
   const own = {
@@ -228,7 +237,7 @@ function ofProject(
     namespaceId: namespaceId as number,
   } as const;
   const scope = includeAncestors ? inheritedBy("m", own) : ownedBy("m", own);
-  return { where: all([scope, conditionOf(args)]), order: args.sort };
+  return { where: all([scope, conditionOf(args)]), order: orderOf(args.sort, viewer) };
 }
 
 /** Milestones. */
