@@ -1,6 +1,7 @@
 import type { Face } from "../graphql/declare.ts";
 import { face as badges } from "./badges/graphql.ts";
 import { face as dependencies } from "./dependencies/graphql.ts";
+import { face as events } from "./events/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -9,6 +10,7 @@ import { face as mergeRequests } from "./merge-requests/graphql.ts";
 import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
+import { face as notificationSettings } from "./notification-settings/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
 import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
@@ -34,4 +36,6 @@ export const faces: readonly Face[] = [
   tokens,
   badges,
   wikis,
+  events,
+  notificationSettings,
 ];
