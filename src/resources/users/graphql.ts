@@ -1,3 +1,4 @@
+import { isoInstant } from "../../core/time.ts";
 import {
   about,
   arg,
@@ -5,7 +6,6 @@ import {
   computed,
   connection,
   constant,
-  date,
   deprecated,
   enumeration,
   type Face,
@@ -20,14 +20,15 @@ import {
   required,
   rowType,
   string,
-  time,
   valueType,
   word,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
 import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
+import { isHidden } from "./rules.ts";
 
 const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
 const TYPE = enumeration("UserType", "What kind of account it is.", ["HUMAN", "GHOST"]);
@@ -42,6 +43,13 @@ const status = valueType("UserStatus", "What a user says of themselves.", {
 
 const isGhost = "u.state = 'ghost'";
 
+/** The columns that tell whether a profile hides something. */
+const PROFILE = ["u.id", "u.private_profile"] as const;
+const profileOf = (id: Value | undefined, isPrivate: Value | undefined) => ({
+  id: id as number,
+  private_profile: isPrivate as number,
+});
+
 const fields = {
   id: gid("User", "u.id"),
   username: required(string("u.username")),
@@ -54,8 +62,16 @@ const fields = {
   bio: string("u.bio"),
   location: string("u.location"),
   organization: string("u.organization"),
-  createdAt: time("case when u.private_profile = 0 then u.created_at end"),
-  lastActivityOn: date("u.last_activity_on"),
+  linkedin: string("u.linkedin"),
+  twitter: string("u.twitter"),
+  createdAt: computed("Time", [...PROFILE, "u.created_at"], ([id, isPrivate, at], { viewer }) =>
+    isHidden(profileOf(id, isPrivate), viewer) ? null : `${isoInstant(at as number).slice(0, 19)}Z`,
+  ),
+  lastActivityOn: computed(
+    "Date",
+    [...PROFILE, "u.last_activity_on"],
+    ([id, isPrivate, day], { viewer }) => (isHidden(profileOf(id, isPrivate), viewer) ? null : day),
+  ),
   bot: required(constant("Boolean", false)),
   human: boolean(`case when ${isGhost} then 0 else 1 end`),
   // As GitLab's old name of the public address.
