@@ -4,6 +4,7 @@ import { face as badges } from "./badges/graphql.ts";
 import { face as boards } from "./boards/graphql.ts";
 import { face as dependencies } from "./dependencies/graphql.ts";
 import { face as discussions } from "./discussions/graphql.ts";
+import { face as events } from "./events/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as labels } from "./labels/graphql.ts";
@@ -13,6 +14,7 @@ import { face as meta } from "./meta/graphql.ts";
 import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
 import { face as notes } from "./notes/graphql.ts";
+import { face as notificationSettings } from "./notification-settings/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
 import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
@@ -44,4 +46,6 @@ export const faces: readonly Face[] = [
   tokens,
   badges,
   wikis,
+  events,
+  notificationSettings,
 ];

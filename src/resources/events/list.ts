@@ -40,7 +40,8 @@ export type EventScope =
 
 const DAY = 86_400_000;
 
-const EVENTS = `events e join projects p on p.id = e.project_id
+/** Events with what they are about. */
+export const EVENTS = `events e join projects p on p.id = e.project_id
   join users u on u.id = e.author_id
   left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
   left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
@@ -89,7 +90,7 @@ async function read(
   const ids = picked.slice(page.skip);
   if (ids.length === 0) return { rows: [] };
   const among = placeholders(ids);
-  const visible = all([visibleProjects(viewer), visibleTargets(viewer)]);
+  const visible = visibleEvents(viewer);
   const { rows, more } = await db.slice(
     `select ${presenter.columns}, e.id from ${EVENTS}
      where e.id in (${among.sql}) and ${visible.sql}
@@ -101,7 +102,7 @@ async function read(
 }
 
 /** The conditions of a filter on events `e`. */
-function filtered(filter: EventFilter): Condition[] {
+export function filtered(filter: Omit<EventFilter, "sort">): Condition[] {
   const conditions: Condition[] = [];
   const add = (sql: string, value: Value) => conditions.push({ sql, values: [value] });
   if (filter.action) add("e.action = ?", filter.action);
@@ -256,6 +257,11 @@ async function countAll(
     if (total > page.limits.countedTotal) return undefined;
     if (pairs < most) return total;
   }
+}
+
+/** The condition under which the caller may see a row of {@link EVENTS}. */
+export function visibleEvents(viewer: Viewer): Condition {
+  return all([visibleProjects(viewer), visibleTargets(viewer)]);
 }
 
 /** Events are visible to callers who may read their target; events about disabled features to nobody. */

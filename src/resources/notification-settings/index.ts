@@ -25,21 +25,24 @@ function requireLevel(level: string | undefined): settings.Level | undefined {
 }
 
 /** The global settings, which never have `events`. */
-async function globalSettings(db: Reader, userId: number) {
+export async function globalSettings(db: Reader, userId: number) {
   const { level, notification_email } = await settings.find(db, userId, "global");
   const own = (await users.find(db, userId))?.email;
-  return new Json({ level, notification_email: notification_email ?? own });
+  return { level, notification_email: notification_email ?? own };
 }
 
-/** The settings for a group or project, with `events` only if the level is `custom`. */
+/** Settings for a group or project, with `events` only if the level is `custom`. */
+export function shown({ level, flags }: Pick<settings.Settings, "level" | "flags">, tier: Tier) {
+  if (level !== "custom") return { level };
+  const events = flagsOf(tier).map((flag) => [flag, flags[flag] ?? false]);
+  return { level, events: Object.fromEntries(events) as settings.Flags };
+}
+
 async function sourceSettings(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
   userId: number,
 ) {
-  const { level, flags } = await settings.find(db, userId, source);
-  if (level !== "custom") return new Json({ level });
-  const events = flagsOf(tier).map((flag) => [flag, flags[flag] ?? false]);
-  return new Json({ level, events: Object.fromEntries(events) });
+  return new Json(shown(await settings.find(db, userId, source), tier));
 }
 
 /** Flags are stored at every level, and take effect when it is `custom`. */
@@ -102,7 +105,7 @@ export const notificationSettingsResource: Resource = {
     get("", {
       summary: "Get the caller's notification settings",
       examples: globalExamples,
-      handle: ({ db, caller }) => globalSettings(db, caller.id),
+      handle: async ({ db, caller }) => new Json(await globalSettings(db, caller.id)),
     }),
     put("", {
       summary: "Change the caller's notification settings",
@@ -116,7 +119,7 @@ export const notificationSettingsResource: Resource = {
           throw invalid({ notification_email: ["is not an email you own"] });
         }
         await change(db, userId, "global", input, tier, now, email);
-        return globalSettings(db, userId);
+        return new Json(await globalSettings(db, userId));
       },
     }),
     ...sourceRoutes,

@@ -1,7 +1,8 @@
 import type { Owner } from "../../core/access/owner.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 
 /** GitLab's notification levels. */
 export const LEVELS = [
@@ -45,7 +46,8 @@ export interface Settings {
 /** What settings apply to: everything, or a group or project. */
 export type Scope = "global" | Owner;
 
-const DEFAULTS = { global: "participating", source: "global" } as const;
+/** The levels without stored settings. */
+export const DEFAULTS = { global: "participating", source: "global" } as const;
 
 function where(scope: Scope): Condition {
   return scope === "global"
@@ -63,6 +65,22 @@ export async function find(db: Reader, userId: number, scope: Scope): Promise<Se
   if (found) return { ...found, flags: JSON.parse(found.flags) };
   const level = scope === "global" ? DEFAULTS.global : DEFAULTS.source;
   return { level, notification_email: null, flags: {} };
+}
+
+/** A user's settings for groups or projects, by their ids; those that are stored. */
+export async function findAll(
+  db: Reader,
+  userId: number,
+  column: Owner["column"],
+  ids: readonly Value[],
+): Promise<Map<Value, Pick<Settings, "level" | "flags">>> {
+  const among = placeholders(ids);
+  const found = await db.all<{ id: number; level: Level; flags: string }>(
+    `select ${column} as id, level, flags from notification_settings
+     where user_id = ? and ${column} in (${among.sql})`,
+    [userId, ...among.values],
+  );
+  return new Map(found.map(({ id, level, flags }) => [id, { level, flags: JSON.parse(flags) }]));
 }
 
 /** Stores a user's settings for a scope. */

@@ -1,4 +1,5 @@
 import { type Viewer, visibleGroups } from "../../core/access/visibility.ts";
+import { isoInstant } from "../../core/time.ts";
 import {
   about,
   arg,
@@ -20,15 +21,15 @@ import {
   required,
   rowType,
   string,
-  time,
   valueType,
   word,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
+import { isHidden } from "./rules.ts";
 
 const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
 const TYPE = enumeration("UserType", "What kind of account it is.", ["HUMAN", "GHOST"]);
@@ -43,6 +44,13 @@ const status = valueType("UserStatus", "What a user says of themselves.", {
 
 const isGhost = "u.state = 'ghost'";
 
+/** The columns that tell whether a profile hides something. */
+const PROFILE = ["u.id", "u.private_profile"] as const;
+const profileOf = (id: Value | undefined, isPrivate: Value | undefined) => ({
+  id: id as number,
+  private_profile: isPrivate as number,
+});
+
 const fields = {
   id: gid("User", "u.id"),
   username: required(string("u.username")),
@@ -55,7 +63,11 @@ const fields = {
   bio: string("u.bio"),
   location: string("u.location"),
   organization: string("u.organization"),
-  createdAt: time("case when u.private_profile = 0 then u.created_at end"),
+  linkedin: string("u.linkedin"),
+  twitter: string("u.twitter"),
+  createdAt: computed("Time", [...PROFILE, "u.created_at"], ([id, isPrivate, at], { viewer }) =>
+    isHidden(profileOf(id, isPrivate), viewer) ? null : `${isoInstant(at as number).slice(0, 19)}Z`,
+  ),
   lastActivityOn: about(
     "Only they and administrators see it.",
     computed("Date", ["u.id", "u.last_activity_on"], ([id, day], { caller }) =>
