@@ -6,7 +6,7 @@ import { type IssueMove, moveIssueOnBoard } from "../../src/resources/boards/mov
 import type { Database, Reader } from "../../src/store/port.ts";
 import { baseSeed, clock, type TestApp, testApp } from "../helpers.ts";
 
-// No route shows the issues of a board's lists yet: these tests call the functions that do.
+// REST has no route for the issues of a board's lists. These tests call the functions that GraphQL uses.
 
 let app: TestApp;
 const TODAY = "2026-11-22";

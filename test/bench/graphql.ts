@@ -8,18 +8,18 @@ import { median } from "./report.ts";
 import type { Scale } from "./scale.ts";
 import { CALLER } from "./seed.ts";
 
+/** The labels of a board's lists. */
 const LISTS = ["Backlog", "Ready", "Doing", "Review", "Done"];
 const ISSUES = 500;
 const PEOPLE = 20;
 
-const FIELDS = `id iid title state confidential dueDate weight createdAt webUrl reference(full: true)
+const FIELDS = `id iid title state confidential dueDate weight createdAt webUrl reference(full: true) relativePosition
   author { id username } milestone { id title } labels { nodes { id title color } }
   assignees { nodes { id username } }`;
-const QUERY = `query ($path: ID!) { project(fullPath: $path) { id ${LISTS.map(
-  (name, at) => `list${at}: issues(first: 20, labelName: ["${name}"]) { nodes { ...Card } }`,
-).join(" ")} } } fragment Card on Issue { ${FIELDS} }`;
+const QUERY = `query ($path: ID!) { project(fullPath: $path) { id boards(first: 1) { nodes { id lists(first: 7) {
+  nodes { id title listType issues(first: 20) { nodes { ${FIELDS} } } } } } } } }`;
 
-/** A board's page: twenty issues with each of five labels. */
+/** A board's page: the lists of five labels with twenty issues each, and the open and closed ones, which are empty. */
 const DOCUMENT: Operation = {
   name: "a board's page by GraphQL",
   method: "POST",
@@ -60,6 +60,7 @@ export async function boardsPage(
         projects: [
           {
             path: "site",
+            boards: [{ name: "Board", lists: LISTS }],
             issues: Array.from({ length: ISSUES }, (_, at) => ({
               title: `Issue ${at}`,
               description: "What is wrong, and how to see it. ".repeat(5),

@@ -291,6 +291,42 @@ describe("the lists of a board", () => {
     expect((await ask(app, alone)).boardList.issuesCount).toBe(expected[0]?.length);
   });
 
+  it("are counted for at most 200 lists at once", async () => {
+    const change = (sql: string) => app.store.transaction((db) => db.run(sql));
+    await change(
+      `insert into boards (namespace_id, name, created_at, updated_at)
+       with recursive n(x) as (select 1 union all select x + 1 from n where x < 67)
+       select (select id from namespaces where full_path = 'acme'), 'many', 0, 0 from n`,
+    );
+    await change(
+      `insert into board_lists (board_id, list_type, created_at, updated_at)
+       select id, type, 0, 0 from boards
+       cross join (select 'backlog' as type union all select 'closed') as types where name = 'many'`,
+    );
+    await change(
+      `insert into board_lists (board_id, label_id, position, created_at, updated_at)
+       select id, (select min(id) from labels where name = 'Testing'), 0, 0, 0 from boards
+       where name = 'many'`,
+    );
+    try {
+      const counted = (last: number) =>
+        send(
+          app,
+          "owner",
+          `{ group(fullPath: "acme") { boards(last: ${last}) { nodes {
+             lists(first: 3) { nodes { issuesCount } } } } } }`,
+        );
+      const { data, errors: none } = await counted(66);
+      expect(none).toBeUndefined();
+      const counts = [{ issuesCount: 7 }, { issuesCount: 2 }, { issuesCount: 2 }];
+      expect(data.group.boards.nodes[65].lists.nodes).toEqual(counts);
+      const { errors } = await counted(67);
+      expect(errors?.[0].message).toBe("The issues of more than 200 lists are not counted");
+    } finally {
+      await change("delete from boards where name = 'many'");
+    }
+  });
+
   it("refuse filters that exclude each other", async () => {
     const both = '(filters: {assigneeUsername: ["developer"], assigneeWildcardId: ANY})';
     await expect(listsOf("Project", "owner", { issues: both })).rejects.toThrow(
