@@ -29,6 +29,7 @@ const OWNER =
 
 /** SQL that gives the id of each row of a type with the REST route that shows it. */
 const ROUTES: Readonly<Record<string, string>> = {
+  Badge: `select id, ${OWNER} || '/badges/' || id from badges`,
   CurrentUser: "select id, '/users/' || id from users",
   Group: "select id, '/groups/' || id from namespaces where kind = 'group'",
   GroupMember:
@@ -43,6 +44,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   Project: "select id, '/projects/' || id from projects",
   ProjectMember:
     "select id, '/projects/' || project_id || '/members/' || user_id from members where project_id is not null",
+  Snippet:
+    "select id, case when project_id is null then '' else '/projects/' || project_id end || '/snippets/' || id from snippets",
   UserCore: "select id, '/users/' || id from users",
 };
 
@@ -61,14 +64,12 @@ const OPEN = ["UserCore", "CurrentUser"];
 /** Types that are not compared yet, each with tests of its own: an entry in {@link ROUTES} takes the place of one here. */
 const UNCOMPARED: readonly string[] = [
   "AwardEmoji",
-  "Badge",
   "Board",
   "BoardList",
   "Dependency",
   "Discussion",
   "Note",
   "PersonalAccessToken",
-  "Snippet",
   "SnippetBlob",
   "Timelog",
   "Todo",
@@ -87,6 +88,7 @@ const OF_CALLER: readonly string[] = [
 const inProject = (author = "owner") => ({
   labels: [{ name: "here" }],
   milestones: [{ title: "here" }],
+  badges: [{ link_url: "https://a.test", image_url: "https://a.test/b.svg" }],
   issues: [
     { title: "plain", author, labels: ["here"], milestone: "here", assignees: ["developer"] },
     { title: "confidential", author, confidential: true },
@@ -416,7 +418,7 @@ describe("GraphQL", () => {
     // A type of which nobody misses a row would not be tested: add such a row to `world`.
     expect([...hidden].sort()).toEqual(
       Object.keys(ROUTES)
-        .filter((type) => !OPEN.includes(type))
+        .filter((type) => !OPEN.includes(type) && built.graphql.getType(type))
         .sort(),
     );
   });
