@@ -53,6 +53,8 @@ beforeAll(async () => {
     [`${project}/merge_requests/1/notes/2/award_emoji`, { name: "heart" }],
     [`${project}/snippets/1/notes/4/award_emoji`, { name: "heart" }],
     ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],
+    [`${project}/boards`, { name: "Work" }],
+    [`${project}/boards/2/lists`, { label_id: 1 }],
     [`${project}/fork`, { namespace: "ada", path: "fork" }],
     ["/applications", { name: "a", redirect_uri: "https://a.example.com", scopes: "api" }],
     ["/users/1/impersonation_tokens", { name: "i", scopes: ["api"] }],
@@ -94,7 +96,8 @@ function addressesOf(path: string): string[] {
   const own = path
     .replace("{id}", id)
     .replace("{slug}", "guides%2FHome")
-    .replace(/\{(board_id|noteable_id|\w*iid)\}/, "1");
+    .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
+    .replace(/\{(noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6];
   const filled = (text: string, number: number) =>
     text.replace(/\{(\w+)\}/, (_, name) =>

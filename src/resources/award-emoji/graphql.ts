@@ -15,7 +15,6 @@ import {
   string,
 } from "../../graphql/declare.ts";
 import { all } from "../../store/conditions.ts";
-import { SHOWN } from "../notes/graphql.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import { NOTE_CLASSES, NOTEABLE_CLASSES, placeOfNote, placeOfNoteable } from "../notes/places.ts";
 import { changeRouteOf } from "./index.ts";
@@ -32,6 +31,8 @@ const award = rowType("AwardEmoji", {
     join projects p on p.id = coalesce(${projects.join(", ")})`,
   key: "ae.id",
   visible: (viewer) => {
+    // As in REST, only users see who gave what.
+    if (!viewer.caller) return { sql: "1 = 0", values: [] };
     const notes = visibleNotes(viewer);
     return all([
       visibleProjects(viewer),
@@ -90,7 +91,9 @@ const payload = { awardEmoji: property("AwardEmoji") };
 export const face: Face = {
   types: [award],
   extend: {
-    ...Object.fromEntries(SHOWN.map(({ className, column }) => [className, awardsOf(column)])),
+    ...Object.fromEntries(
+      NOTEABLE_TYPES.map(({ className, column }) => [className, awardsOf(column)]),
+    ),
     Note: awardsOf("note_id"),
   },
   mutations: {

@@ -34,15 +34,12 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { isLockedOut } from "../issuables/rules.ts";
 import type { NoteableType } from "../issuables/type.ts";
-import { ISSUABLE_TYPES } from "../issuables/types.ts";
 import { idOf, NUMBER } from "./discussions.ts";
 import { noteResource } from "./index.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
+import { NOTEABLE_TYPES } from "./noteables.ts";
 import { NOTE_CLASSES, type Place, placeOfNote } from "./places.ts";
 import { mayChange, mayResolve } from "./rules.ts";
-
-/** The types of records with notes and emoji that the schema has. */
-export const SHOWN: readonly NoteableType[] = ISSUABLE_TYPES;
 
 const permissions = valueType(
   "NotePermissions",
@@ -109,8 +106,11 @@ const rows = {
   key: "nt.id",
 };
 
+/** As in REST, only users read notes. */
 const readable = (viewer: GraphContext["viewer"]): Condition =>
-  all([visibleProjects(viewer), noteable.visible(viewer), visibleNotes(viewer)]);
+  viewer.caller
+    ? all([visibleProjects(viewer), noteable.visible(viewer), visibleNotes(viewer)])
+    : { sql: "1 = 0", values: [] };
 
 const position = valueType("DiffPosition", "The place in a diff that a note is about.", {
   diffRefs: property("DiffRefs"),
@@ -222,7 +222,9 @@ const discussion = rowType("Discussion", {
     ),
     noteable: oneOf(
       "NoteableType",
-      Object.fromEntries(SHOWN.map(({ className, column }) => [className, `nt.${column}`])),
+      Object.fromEntries(
+        NOTEABLE_TYPES.map(({ className, column }) => [className, `nt.${column}`]),
+      ),
     ),
     notes: required(
       connection("Note", {
@@ -302,11 +304,11 @@ export const face: Face = {
     unionType(
       "NoteableType",
       "What notes are written on.",
-      SHOWN.map(({ className }) => className),
+      NOTEABLE_TYPES.map(({ className }) => className),
     ),
   ],
   extend: {
-    ...Object.fromEntries(SHOWN.map((type) => [type.className, noteableFields(type)])),
+    ...Object.fromEntries(NOTEABLE_TYPES.map((type) => [type.className, noteableFields(type)])),
     Query: {
       note: first("Note", {
         args: { id: arg.required(noteId) },

@@ -29,7 +29,7 @@ export interface NoteSeed {
 }
 
 /** A seeded issue, merge request or snippet, as its notes need it. */
-interface SeededNoteable {
+export interface SeededNoteable {
   readonly kind: NoteableType;
   readonly id: number;
   readonly project: SeededSource;
