@@ -191,6 +191,10 @@ describe("a push", () => {
   it("makes the first branch the default one", async () => {
     const { json } = await app.call("GET /projects/owner%2Fpushes", { as: "owner" });
     expect(json.default_branch).toBe("trunk");
+    const query = `{ project(fullPath: "${json.path_with_namespace}") { repository { empty exists rootRef } } }`;
+    const shown = await app.call("POST /api/graphql", { as: "owner", json: { query } });
+    const repository = { empty: false, exists: true, rootRef: "trunk" };
+    expect(shown.json).toEqual({ data: { project: { repository } } });
     expect(await git(work, "ls-remote", "--symref", "origin", "HEAD")).toContain(
       "ref: refs/heads/trunk\tHEAD",
     );

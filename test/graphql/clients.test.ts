@@ -167,6 +167,7 @@ describe("the JetBrains plugin", () => {
             sourceBranch targetBranch conflicts approvedBy(first: 1000) { nodes { ...userFields } }
             reviewers { nodes { ...userFields } } assignees { nodes { ...userFields } }
             diffRefs { baseSha headSha startSha } labels { nodes { title } }
+            headPipeline { id status } commits(first: 1000) { nodes { sha shortId author { name } } }
             shouldRemoveSourceBranch } } } }
       fragment userFields on User { id username name avatarUrl webUrl state }`,
       { project: "acme/site", source: "change", target: "main" },
@@ -180,6 +181,8 @@ describe("the JetBrains plugin", () => {
         sourceProject: { fullPath: "acme/site" },
         approvedBy: { nodes: [] },
         reviewers: { nodes: [] },
+        headPipeline: null,
+        commits: { nodes: [] },
         diffRefs: null,
       },
     ]);
@@ -197,6 +200,48 @@ describe("the JetBrains plugin", () => {
 });
 
 describe("the extension for VS Code", () => {
+  it("reads the discussions of an issue, replies, edits and resolves", async () => {
+    const notes = `notes { pageInfo { hasNextPage endCursor } nodes { id createdAt system
+      author { avatarUrl name username webUrl } body bodyHtml url
+      userPermissions { resolveNote adminNote createNote }
+      position { diffRefs { baseSha headSha startSha } filePath positionType newLine oldLine newPath oldPath } } }`;
+    const discussions = `discussions(after: $after) { pageInfo { hasNextPage endCursor }
+      nodes { replyId createdAt resolved resolvable ${notes} } }`;
+    const variables = { fullPath: "acme/site", iid: "1", after: null };
+    const noteableId = (
+      await answer('{ project(fullPath: "acme/site") { mergeRequest(iid: "1") { id } } }')
+    ).project.mergeRequest.id;
+    const begun = await answer(
+      `mutation ($id: NoteableID!, $body: String!) {
+        createDiscussion(input: { noteableId: $id, body: $body }) { errors note { discussion { replyId } } } }`,
+      { id: noteableId, body: "Why?" },
+    );
+    expect(begun.createDiscussion.errors).toEqual([]);
+    const { replyId } = begun.createDiscussion.note.discussion;
+    const create = `mutation CreateNote($issuableId: NoteableID!, $body: String!, $replyId: DiscussionID) {
+      createNote(input: { noteableId: $issuableId, body: $body, discussionId: $replyId }) {
+        errors note { id discussion { replyId } } } }`;
+    const sent = { issuableId: noteableId, body: "Because.", replyId };
+    const { createNote } = await answer(create, sent);
+    expect(createNote).toMatchObject({ errors: [], note: { discussion: { replyId } } });
+    const toggle = `mutation ($replyId: DiscussionID!, $resolved: Boolean!) {
+      discussionToggleResolve(input: { id: $replyId, resolve: $resolved }) { errors } }`;
+    await answer(toggle, { replyId, resolved: true });
+    const read = await answer(
+      `query ($fullPath: ID!, $iid: String!, $after: String) { project(fullPath: $fullPath) {
+        id mergeRequest(iid: $iid) { ${discussions} } } }`,
+      variables,
+    );
+    expect(read.project.mergeRequest.discussions.nodes).toMatchObject([
+      {
+        replyId,
+        resolved: true,
+        resolvable: true,
+        notes: { nodes: [{ body: "Why?", position: null }, { body: "Because." }] },
+      },
+    ]);
+  });
+
   it("finds the caller's projects", async () => {
     const data = await answer(
       `fragment projectDetails on Project { id name description httpUrlToRepo sshUrlToRepo fullPath

@@ -107,10 +107,13 @@ async function openIssuesOf(
 }
 
 const repository = valueType("Repository", "The code of a project.", {
-  empty: required(property("Boolean", () => true)),
-  exists: required(property("Boolean", () => false)),
-  rootRef: property("String", () => null),
+  empty: required(property("Boolean")),
+  exists: required(property("Boolean")),
+  rootRef: about("The default branch, once something was pushed.", property("String")),
 });
+
+const HAS_CODE = `case when exists (select 1 from git_repositories g join git_refs r on r.repository_id = g.id
+  where g.project_id = p.id and g.kind = 'code') then 1 else 0 end`;
 
 const project = rowType("Project", {
   about: "A project.",
@@ -156,7 +159,11 @@ const project = rowType("Project", {
     allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
     topics: computed("[String!]", ["p.topics"], ([topics]) => JSON.parse(String(topics))),
-    repository: computed(repository, [], () => ({})),
+    repository: computed(repository, ["p.default_branch", HAS_CODE], ([branch, hasCode]) => ({
+      empty: hasCode === 0,
+      exists: hasCode === 1,
+      rootRef: hasCode === 1 ? branch : null,
+    })),
     group: one("Group", "p.namespace_id"),
     namespace: one("Namespace", "p.namespace_id"),
     maxAccessLevel: required(
