@@ -126,7 +126,7 @@ export async function check(store: Store): Promise<Check[]> {
     const checks = store.dialect === "sqlite" ? await ofSqlite(db) : await ofPostgres(db);
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     const git = await verifyRepositories(db, MAX_PROBLEMS);
-    checks.push({ name: "Git repositories", problems: git });
+    checks.push({ name: "repositories", problems: git });
     const searches = ISSUABLE_TYPES.map(({ many, search }) => ({
       name: `search in ${many}`,
       sql: searchProblems(search),

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const problems = async () =>
-  (await check(app.store)).find(({ name }) => name === "Git repositories")?.problems;
+  (await check(app.store)).find(({ name }) => name === "repositories")?.problems;
 const countOf = async (table: string) => {
   const [row] = await app.store.rows(`select count(*) from ${table}`);
   return row?.[0];
