@@ -9,7 +9,11 @@ const onBothEngines = [
   "test/web/**/*.test.ts",
 ];
 /** Tests that measure time by the clock: they run when nothing else does. */
-const timed = ["test/adapters/**/*.test.ts", "test/cli/hostile.test.ts"];
+const timed = [
+  "test/adapters/**/*.test.ts",
+  "test/cli/hostile.test.ts",
+  "test/testing/starting.test.ts",
+];
 const inBrowser = "test/e2e/**/*.test.ts";
 /** Tests of what `npm run build` makes: `pm-cli` as a process, and the package as others import it. */
 const built = [
