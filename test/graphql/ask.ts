@@ -18,8 +18,7 @@ export async function ask(
   query: string,
   variables: object = {},
   as: CallOptions["as"] = "owner",
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-): Promise<any> {
+): Promise<Answer["json"]> {
   const { json, text } = await post(app, query, { as, body: { variables } });
   if (json?.errors || !json?.data) throw new Error(`${query}: ${text}`);
   return json.data;
@@ -36,8 +35,7 @@ export async function send(
   as: CallOptions["as"],
   query: string,
   variables: object = {},
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-): Promise<{ data: any; errors: any[] | undefined }> {
+): Promise<{ data: Answer["json"]; errors: Answer["json"][] | undefined }> {
   const { status, text, json } = await post(app, query, { ...(as && { as }), body: { variables } });
   if (status !== 200) throw new Error(`GraphQL answered ${status}: ${text}`);
   return { data: json.data, errors: json.errors };

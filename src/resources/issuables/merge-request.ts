@@ -12,6 +12,12 @@ const DRAFT = /^\s*(\[(WIP|draft)\]|\(draft\)|(WIP|draft):|WIP\s)/i;
 /** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
 
+/** All of these prefixes at the beginning of a title. No part of it can match in two ways, so it takes linear time. */
+const DRAFTS = /^(?:\s*(?:\[(?:WIP|draft)\]|\(draft\)|(?:WIP|draft):|WIP\s))+\s*/i;
+
+/** A title without the prefixes that make it a draft's. */
+export const withoutDraft = (title: string): string => title.replace(DRAFTS, "");
+
 const simpleFields = {
   id: field.integer("mr.id"),
   iid: field.integer("mr.iid"),

@@ -46,7 +46,7 @@ import {
   sortEnum,
   userIdsNamed,
 } from "../issuables/graphql.ts";
-import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import { mergeRequestResource } from "./index.ts";
 
 const STATE = enumeration("MergeRequestState", "Whether a merge request is open.", [
@@ -551,10 +551,3 @@ export const face: Face = {
     }),
   },
 };
-
-/** A title without the prefixes that make it a draft's. */
-function withoutDraft(title: string): string {
-  let left = title;
-  while (isDraft(left)) left = left.trimStart().replace(/^[^\s:)\]]*[\s:)\]]\s*/, "");
-  return left;
-}
