@@ -17,6 +17,7 @@ import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { loadNewest } from "./database/schema.ts";
 import { Metrics, type ReadMetrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
@@ -106,6 +107,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     store,
     mounted.flatMap(({ resources }) => resources).flatMap(({ migrations }) => migrations),
     now(),
+    loadNewest,
   );
   const path = existsSync(database) ? realpathSync(database) : database;
   const secrets = createSecrets(options, path, store.dialect === "sqlite");

@@ -18,7 +18,7 @@ import {
   replaceFile,
   setAside,
 } from "./files.ts";
-import { migrations } from "./schema.ts";
+import { loadNewest, migrations } from "./schema.ts";
 
 export type { Check } from "./check.ts";
 export type { CopiedTable } from "./copy.ts";
@@ -40,7 +40,7 @@ export async function copyDatabase(options: {
   await requireOther(options.from, options.to);
   return withStore(options.from, (source) =>
     withStore(options.to, async (target) => {
-      await migrate(target, migrations, Date.now());
+      await migrate(target, migrations, Date.now(), loadNewest);
       return copy(source, target, options.onProgress);
     }),
   );
@@ -244,7 +244,9 @@ export function migrateDatabase(
   { dryRun = false }: { dryRun?: boolean } = {},
 ): Promise<string[]> {
   return withStore(database, (store) =>
-    dryRun ? pendingMigrations(store, migrations) : migrate(store, migrations, Date.now()),
+    dryRun
+      ? pendingMigrations(store, migrations)
+      : migrate(store, migrations, Date.now(), loadNewest),
   );
 }
 

@@ -1,10 +1,15 @@
 import { allResources } from "../mounts.ts";
-import { migrate } from "../store/migrate.ts";
+import { migrate, type NewestSchema } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/port.ts";
 
 /** Every step of the schema. */
 export const migrations = allResources.flatMap((resource) => resource.migrations);
+
+/** Loads what {@link migrations} make of an empty SQLite database. */
+export async function loadNewest(): Promise<NewestSchema> {
+  return (await import("./newest-schema.ts")).NEWEST;
+}
 
 /** A table, described for both engines. */
 export interface Table {

@@ -32,10 +32,18 @@ const WORDS = {
 const JOURNAL =
   "create table if not exists schema_migrations (id $text primary key, applied_at $int not null)";
 
+/** What some steps make of an empty SQLite database: the ids of the steps, and statements with the same result. */
+export interface NewestSchema {
+  readonly steps: readonly string[];
+  readonly statements: readonly string[];
+}
+
 /**
  * Brings the schema up to date in one transaction, recording each step in `schema_migrations`.
  *
  * @param now the recorded instant, in epoch milliseconds
+ * @param loadNewest the result of some of the steps, which a new SQLite database gets instead of them: SQLite reads the
+ *   whole schema again for each column that a step changes
  * @returns the ids of the steps that were run
  * @throws StoreError if `schema_migrations` has an unknown step: the database is newer than the code
  */
@@ -43,12 +51,25 @@ export async function migrate(
   store: Store,
   migrations: readonly Migration[],
   now: number,
+  loadNewest?: () => Promise<NewestSchema>,
 ): Promise<string[]> {
+  const isNew = store.dialect === "sqlite" && !(await hasJournal(store));
+  const newest = isNew ? await loadNewest?.() : undefined;
   return store.transaction(
     async (db) => {
       await db.run(inDialect(store.dialect, JOURNAL));
       const pending = await missing(db, migrations);
-      for (const migration of pending) await apply(db, store.dialect, migration, now);
+      // Another process may have created the tables meanwhile.
+      const isEmpty = pending.length === migrations.length;
+      const done = new Set(isEmpty ? newest?.steps : []);
+      if (isEmpty) for (const statement of newest?.statements ?? []) await db.run(statement);
+      for (const migration of pending) {
+        if (!done.has(migration.id)) await apply(db, store.dialect, migration);
+        await db.run("insert into schema_migrations (id, applied_at) values (?, ?)", [
+          migration.id,
+          now,
+        ]);
+      }
       return pending.map((migration) => migration.id);
     },
     { unlimited: true },
@@ -65,13 +86,17 @@ export async function pendingMigrations(
   store: Store,
   migrations: readonly Migration[],
 ): Promise<string[]> {
+  const pending = (await hasJournal(store)) ? await missing(store, migrations) : sorted(migrations);
+  return pending.map((migration) => migration.id);
+}
+
+async function hasJournal(store: Store): Promise<boolean> {
   const journals = await store.rows(
     store.dialect === "sqlite"
       ? "select 1 from sqlite_schema where name = 'schema_migrations'"
       : "select 1 where to_regclass('schema_migrations') is not null",
   );
-  const pending = journals.length > 0 ? await missing(store, migrations) : sorted(migrations);
-  return pending.map((migration) => migration.id);
+  return journals.length > 0;
 }
 
 function sorted(migrations: readonly Migration[]): Migration[] {
@@ -96,18 +121,12 @@ function refuseNewer(applied: ReadonlySet<string>, known: readonly Migration[]):
   }
 }
 
-async function apply(
-  db: Database,
-  dialect: Store["dialect"],
-  migration: Migration,
-  now: number,
-): Promise<void> {
+async function apply(db: Database, dialect: Store["dialect"], migration: Migration): Promise<void> {
   for (const statement of inDialect(dialect, migration.sql).split(/;\s*(?:\n|$)/)) {
     const [only, engine] = /^\s*\$(sqlite|postgres)\b/.exec(statement) ?? ["", dialect];
     const sql = statement.slice(only.length).trim();
     if (sql !== "" && engine === dialect) await db.run(sql);
   }
-  await db.run("insert into schema_migrations (id, applied_at) values (?, ?)", [migration.id, now]);
 }
 
 function inDialect(dialect: Store["dialect"], sql: Migration["sql"]): string {
