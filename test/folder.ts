@@ -1,5 +1,4 @@
-import { statfsSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtempSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -9,9 +8,9 @@ const ROOM = 4 * 1024 ** 3;
 /** Linux's file system in memory, if it has room. A database is hundreds of small files, which are slow on a disk. */
 const place = hasRoom("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Creates a folder for a database, which the caller removes. */
-export function newFolder(): Promise<string> {
-  return mkdtemp(join(place, "pm-api-"));
+/** Creates a folder for databases or repositories, which the caller removes. */
+export function newFolder(): string {
+  return mkdtempSync(join(place, "pm-api-"));
 }
 
 function hasRoom(folder: string): boolean {

@@ -68,7 +68,7 @@ async function migrateAll(database: string): Promise<void> {
 }
 
 async function newFile(): Promise<TestDatabase> {
-  const folder = await newFolder();
+  const folder = newFolder();
   return {
     database: join(folder, "pm.db"),
     drop: () => rm(folder, { recursive: true, force: true }),

@@ -38,7 +38,7 @@ export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
-  const databaseDir = await newFolder();
+  const databaseDir = newFolder();
   const port = await freePort();
   const all = {
     // No need to survive a power failure.

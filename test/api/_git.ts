@@ -1,10 +1,10 @@
 // Runs Git's own client, which must be installed.
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Server, serve } from "../../src/node.ts";
+import { newFolder } from "../folder.ts";
 import { type Person, type TestApp, tokenOf } from "../helpers.ts";
 
 const run = promisify(execFile);
@@ -36,7 +36,7 @@ export interface Workshop {
 
 /** Serves an application for Git's client. */
 export async function openWorkshop(app: TestApp): Promise<Workshop> {
-  const folder = await mkdtemp(join(tmpdir(), "pm-git-"));
+  const folder = newFolder();
   const server: Server = await serve(app, { port: 0, grace: 100 });
   const start = (where: string, args: string[]) =>
     run("git", args, {

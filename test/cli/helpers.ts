@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { newFolder as newDatabaseFolder } from "../folder.ts";
 
 /** The built program, run by this Node or another. */
 export const script = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
@@ -39,7 +39,7 @@ export interface Surroundings {
 
 /** Creates an empty folder; `remove` deletes it. */
 export function newFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), "pm-cli-"));
+  const path = newDatabaseFolder();
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newFolder } from "../folder.ts";
 import { runtimes } from "../runtimes.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -81,7 +81,7 @@ describe("examples/express-mount", () => {
 
 describe("examples/node", () => {
   it("serves a database that survives a restart", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pm-api-example-"));
+    const folder = newFolder();
     const env = { DATABASE: join(folder, "pm.db") };
     const first = start("examples/node/server.mjs", env);
     const token = /^The token of root, shown only now: (\S+)$/.exec(await first.line())?.[1];

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,11 +17,12 @@ import {
 import { openStore } from "../../src/store/open.ts";
 import type { Database, Store, Value } from "../../src/store/port.ts";
 import type { Connect } from "../../src/store/sqlite.ts";
+import { newFolder } from "../folder.ts";
 import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 
 const tables = await tablesOf();
 const temporary = async () => {
-  const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+  const folder = newFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 };
@@ -166,7 +166,7 @@ describe("a copy", () => {
         fc.array(integer, { minLength: 1, maxLength: 60 }),
         pieces,
         async (texts, integers, bytes) => {
-          const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+          const folder = newFolder();
           const [from, back] = [join(folder, "from.db"), join(folder, "back.db")];
           const { database: between, drop } = await emptyDatabase();
           await fill(from, { texts, integers, pieces: bytes });

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe } from "vitest";
+import { newFolder } from "../folder.ts";
 import { baseSeed } from "../helpers.ts";
 import { runtimes } from "../runtimes.mjs";
 import { toyTests } from "./_tests.ts";
@@ -19,7 +19,7 @@ for (const { name, command } of runtimes) {
     continue;
   }
   toyTests(name, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+    const folder = newFolder();
     const [program = "", ...args] = command;
     // Both runtimes print the errors of streams.
     const child = spawn(program, [...args, script, join(folder, "pm.db")], {

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TOTP } from "otpauth";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppOptions } from "../../src/index.ts";
+import { newFolder } from "../folder.ts";
 import {
   engine,
   givePassword,
@@ -23,7 +23,7 @@ let folder: string;
 const open: TestApp[] = [];
 beforeEach(async () => {
   now = Date.parse("2026-11-22T12:00:00Z");
-  folder = await mkdtemp(join(tmpdir(), "pm-api-"));
+  folder = newFolder();
 });
 afterEach(async () => {
   for (const app of open.splice(0)) await app.dispose();
