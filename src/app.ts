@@ -23,6 +23,7 @@ import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
+import { startRemover } from "./resources/groups/removal.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -159,13 +160,15 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
+  const inBackground = options.background ?? true;
+  const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
   const leavePasswordThreads = keepPasswordThreads();
-  const endSweeping =
-    (options.background ?? true) ? sweepInBackground(admin, options.onSwept, onError) : undefined;
+  const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
     endSweeping?.();
     await running.end();
     await mailer?.stop();
+    await remover?.stop();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

@@ -3,6 +3,7 @@ import { VISIBILITY_WORDS, type Visibility } from "../core/access/visibility.ts"
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
 import * as changes from "../resources/groups/changes.ts";
+import * as removal from "../resources/groups/removal.ts";
 import * as namespaces from "../resources/namespaces/queries.ts";
 import type { Reader } from "../store/port.ts";
 import { type AdminContext, findAny, findUser, reference } from "./context.ts";
@@ -96,11 +97,12 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
     },
     async deleteGroup(group) {
       const name = named("deleteGroup", group);
-      return store.transaction(async (db) => {
-        const found = await find(db, name);
-        await namespaces.remove(db, found.id);
-        return groupRecord(found);
+      const { found, isDone } = await store.transaction(async (db) => {
+        const group = await find(db, name);
+        return { found: group, isDone: await removal.remove(db, group.id, now()) };
       });
+      if (!isDone) await removal.finish(store, { group: found.id });
+      return groupRecord(found);
     },
   };
 }

@@ -11,6 +11,7 @@ import { requirePath } from "../core/paths.ts";
 import * as namespaces from "../resources/namespaces/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
 import * as projects from "../resources/projects/queries.ts";
+import { remove, removeProjects } from "../resources/projects/removal.ts";
 import type { Reader } from "../store/port.ts";
 import { type AdminContext, findAny, reference } from "./context.ts";
 
@@ -82,12 +83,14 @@ export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
         return recordOf(db, await createProject(db, created, now()));
       });
     },
-    deleteProject: async (project) =>
-      store.transaction(async (db) => {
-        const found = await find("deleteProject", db, project);
-        await projects.remove(db, found.id);
-        return found;
-      }),
+    async deleteProject(project) {
+      const { found, isDone } = await store.transaction(async (db) => {
+        const record = await find("deleteProject", db, project);
+        return { found: record, isDone: await remove(db, record.id, now()) };
+      });
+      if (!isDone) await removeProjects(store, [found.id]);
+      return found;
+    },
   };
 }
 

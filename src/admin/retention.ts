@@ -3,13 +3,10 @@ import * as audit from "../audit/queries.ts";
 import { roleOf } from "../core/access/roles.ts";
 import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
+import { inBatches } from "../jobs/batches.ts";
 import * as events from "../resources/events/record.ts";
 import * as members from "../resources/members/queries.ts";
-import type { Awaitable, Database, Store } from "../store/port.ts";
-
-/** How long one batch should hold the write lock, in milliseconds; batch sizes adapt to it. */
-const BATCH_TARGET_MS = 15;
-const MAX_BATCH = 2000;
+import type { Store } from "../store/port.ts";
 
 /** Options of a purge. */
 export interface PurgeOptions {
@@ -81,11 +78,9 @@ export async function purgeEvents(
     return report(old, withAudit ? await audit.countOlder(store, before) : 0);
   }
   const total = onProgress ? await events.countOlder(store, before) : 0;
-  const removed = await inBatches(
-    store,
-    (db, batch) => events.removeOlder(db, before, batch),
-    (done) => onProgress?.(done, Math.max(total, done)),
-  );
+  const removed = await inBatches(store, (db, batch) => events.removeOlder(db, before, batch), {
+    onRemoved: (done) => onProgress?.(done, Math.max(total, done)),
+  });
   const inAudit = withAudit
     ? await inBatches(store, (db, batch) => audit.removeOlder(db, before, batch))
     : 0;
@@ -107,28 +102,4 @@ export function removeExpiredMembers(store: Store, now: number): Promise<number>
     }
     return expired.length;
   });
-}
-
-/** Calls `remove`, each time in its own transaction, until it has removed fewer rows than it was allowed to. */
-async function inBatches(
-  store: Store,
-  remove: (db: Database, batch: number) => Awaitable<number>,
-  onRemoved?: (sum: number) => void,
-): Promise<number> {
-  let removed = 0;
-  let batch = 100;
-  for (;;) {
-    const started = performance.now();
-    const count = await store.transaction((db) => remove(db, batch));
-    removed += count;
-    onRemoved?.(removed);
-    if (count < batch) return removed;
-    const took = performance.now() - started;
-    batch = Math.max(
-      10,
-      Math.min(MAX_BATCH, Math.round((batch * BATCH_TARGET_MS) / Math.max(took, 1))),
-    );
-    // Lets the process read requests that arrived meanwhile, not only serve those already waiting.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

@@ -1,5 +1,6 @@
 import { verifyRepositories } from "../git/verify.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
+import { COUNTED } from "../resources/labels/table.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { searchProblems } from "../store/search.ts";
@@ -93,6 +94,22 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       from issue_labels x join issues i on i.id = x.issue_id
       where coalesce(x.project_id, 0) <> i.project_id
         or coalesce(x.open_position, -1) <> case when i.state = 'opened' then i.relative_position else -1 end`,
+  },
+  {
+    name: "counts of labels",
+    sql: `select 'label ' || coalesce(t.label_id, c.label_id) || ', project ' || coalesce(t.project_id, c.project_id)
+        || ', ' || coalesce(t.kind, c.kind) || ': counted ' || coalesce(c.counted, 0) || ', there are ' || coalesce(t.found, 0)
+      from (${(["issue", "merge_request"] as const)
+        .map(
+          (
+            kind,
+          ) => `select x.label_id, t.project_id, ${COUNTED[kind]} as kind, count(*) as found from ${kind}_labels x
+            join ${kind}s t on t.id = x.${kind}_id group by 1, 2, 3`,
+        )
+        .join(" union all ")}) as t
+      full join (select label_id, project_id, kind, sum(count) as counted from label_counts group by 1, 2, 3) as c
+        on c.label_id = t.label_id and c.project_id = t.project_id and c.kind = t.kind
+      where coalesce(t.found, 0) <> coalesce(c.counted, 0)`,
   },
   {
     name: "numbers",

@@ -36,6 +36,8 @@ export interface WorkerSettings {
   interval: number;
   /** Maximum tasks in progress at once. */
   lanes: number;
+  /** Whether every recorded event is announced to it. Default true; without, it only gets what is added for it. */
+  announced?: boolean;
   /** Whether announced tasks with the same key are done one after another, in order. Default false. */
   ordered?: boolean;
   /** Milliseconds for which {@link Worker.stop} waits for running tasks before it interrupts them. Default 3000. */
@@ -93,11 +95,14 @@ interface Candidate {
  */
 export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const { store, name, now, interval, lanes, work, onError } = settings;
-  const { elapsed = () => performance.now(), ordered = false, grace = GRACE } = settings;
+  const { elapsed = () => performance.now(), announced = true, ordered = false } = settings;
+  const { grace = GRACE } = settings;
   const interrupting = new AbortController();
   const leases = new Leases(name, elapsed);
-  const alive = () =>
-    store.transaction((db) => register(db, name, { ordered }, now()), { shared: true });
+  const alive = async () => {
+    if (!announced) return;
+    await store.transaction((db) => register(db, name, { ordered }, now()), { shared: true });
+  };
   await alive();
   let aliveAt = elapsed();
   await leases.abandoned(store);
@@ -173,6 +178,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const pause = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, interval);
+      timer.unref();
       wake = () => {
         clearTimeout(timer);
         resolve();

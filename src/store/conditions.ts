@@ -1,4 +1,4 @@
-import type { Value } from "./port.ts";
+import type { Reader, Value } from "./port.ts";
 
 /** A piece of SQL with the values of its placeholders. */
 export interface Condition {
@@ -59,4 +59,21 @@ export function aboveNamespace(column: string, namespaceId: number): Condition {
     sql: `${column} in (select ancestor_id from namespace_ancestors where namespace_id = ?)`,
     values: [namespaceId],
   };
+}
+
+/**
+ * A join of rows of a table to each row before it in a `from` clause: those that a query, which refers to that row, finds
+ * for it. SQLite has no `lateral`, and PostgreSQL compares every row of the table with what `in` finds.
+ *
+ * @param ids the query: a single column with ids of the table
+ */
+export function joinFound(
+  dialect: Reader["dialect"],
+  table: string,
+  alias: string,
+  ids: string,
+): string {
+  return dialect === "sqlite"
+    ? `join ${table} ${alias} on ${alias}.id in (${ids})`
+    : `cross join lateral (${ids}) as found_ids (id) join ${table} ${alias} on ${alias}.id = found_ids.id`;
 }

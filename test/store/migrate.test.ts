@@ -92,6 +92,17 @@ const FROZEN: Record<string, string> = {
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
   "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
   "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
+  "20261122-91-award-emoji-orders":
+    "b2c6eca02f5a1386650a43fd0143c5fd6fb90d35fcb306f29390b578180880f0",
+  "20261122-91-subgroups-by-name":
+    "f15d0c868cf4c0e96388d9c8ffd45104d608e82769a999c824eacb2d7c81d0ff",
+  "20261122-90-label-counts": "9d46a8ac23d45d3bba27f20d4533ce21ba48344dbf2686e88c684e276c8d69ed",
+  "20261122-91-member-orders": "f047c0b17bd33eac297402a28323678796f3d8a2b5bcc7885e734ce7ca8766a1",
+  "20261122-91-milestone-orders":
+    "3bf9147538a48e37571f024668d50fb7145af28fb763ea41387850fb92f55c10",
+  "20261122-91-note-orders": "beff45854b9c3388dbe3dd9130992b542644cc2f38c903b39fbefae1d89afc08",
+  "20261122-91-forks-by-age": "1a5abc2ed2568eea046d42118c1d66a51ae259c63803b2b9fd151debea9c2617",
+  "20261122-91-user-orders": "75e1cbb43d1ccd73db93c42a25cfa2220dbdf599cf6bfdf1162a8c8ad2415778",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -3,7 +3,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { forbidden, notFound } from "../errors.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { ROLES, type Role } from "./roles.ts";
-import { isOpenTo, type Viewer } from "./visibility.ts";
+import { isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -49,6 +49,7 @@ export async function findSource(
       : await findProject(db, idOrPath, viewer);
   const readable =
     source &&
+    source.visibility > REMOVED &&
     (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
   if (!readable) throw notFound(kind === "group" ? "Group" : "Project");
   return source;

@@ -28,4 +28,13 @@ alter table award_emoji add column snippet_id $int references snippets (id) on d
 create unique index award_emoji_of_snippet on award_emoji (snippet_id, name, user_id) where snippet_id is not null;
 `,
   },
+  {
+    id: "20261122-91-award-emoji-orders",
+    sql: `
+create index award_emoji_of_issue_by_id on award_emoji (issue_id, id) where issue_id is not null;
+create index award_emoji_of_merge_request_by_id on award_emoji (merge_request_id, id) where merge_request_id is not null;
+create index award_emoji_of_note_by_id on award_emoji (note_id, id) where note_id is not null;
+create index award_emoji_of_snippet_by_id on award_emoji (snippet_id, id) where snippet_id is not null;
+`,
+  },
 ];

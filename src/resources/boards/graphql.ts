@@ -139,7 +139,7 @@ function issuesOf(
   return {
     where: isInList(viewing, shown, filter),
     page: ({ size, isBackward, start, end }) =>
-      isAmong(viewing, shown, {
+      isAmong(context.db, viewing, shown, {
         first: size,
         reversed: isBackward,
         after: placeOf(isBackward ? end : start),

@@ -1,7 +1,7 @@
 import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import { PAGE_LIMITS } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, joinFound, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import type { BoardList } from "./queries.ts";
@@ -132,18 +132,19 @@ export async function listIssues(
   list: List,
   selection: Selection,
 ): Promise<Place[]> {
-  const { sql, values } = placesIn(viewing, board, list, selection);
+  const { sql, values } = placesIn(db.dialect, viewing, board, list, selection);
   const rows = await db.rows(sql, values);
   return rows.map(([place, issueId]) => ({ at: place as number, id: issueId as number }));
 }
 
 /** The condition under which an issue `i` is among those that {@link listIssues} gives. */
 export function isAmong(
+  { dialect }: Pick<Reader, "dialect">,
   viewing: Viewing,
   { board, list }: ShownList,
   selection: Selection,
 ): Condition {
-  const { sql, values } = placesIn(viewing, board, list, selection);
+  const { sql, values } = placesIn(dialect, viewing, board, list, selection);
   return { sql: `i.id in (select places.id from (${sql}) as places)`, values };
 }
 
@@ -168,6 +169,7 @@ export function orderOf(list: List): { sql: string; descending: boolean }[] {
 }
 
 function placesIn(
+  dialect: Reader["dialect"],
   viewing: Viewing,
   board: BoardScope,
   list: List,
@@ -191,7 +193,7 @@ function placesIn(
          select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
        join issues i on i.id = active.first_id order by ${order} limit ?) as chosen
      join projects p on p.id = chosen.id
-     join issues i on i.id in (${ofProject}) order by ${order} limit ?`,
+     ${joinFound(dialect, "issues", "i", ofProject)} order by ${order} limit ?`,
     values: [
       ...conditions.values,
       1,

@@ -1,4 +1,5 @@
 import { announce, announceLast } from "../../jobs/outbox.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -199,6 +200,21 @@ export async function removeOlder(db: Database, than: number, batch: number): Pr
        (select id from events where created_at < ? order by created_at, id limit ?)
      returning project_id, author_id`,
     [than, batch],
+  );
+  await countEach(db, removed as [number, number][], -1);
+  return removed.length;
+}
+
+/** Removes at most `batch` events of projects, and returns how many. @param among placeholders for their ids */
+export async function removeOfProjects(
+  db: Database,
+  among: Condition,
+  batch: number,
+): Promise<number> {
+  const removed = await db.rows(
+    `delete from events where id in (select id from events where project_id in (${among.sql}) limit ?)
+     returning project_id, author_id`,
+    [...among.values, batch],
   );
   await countEach(db, removed as [number, number][], -1);
   return removed.length;

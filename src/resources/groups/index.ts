@@ -19,6 +19,7 @@ import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { group, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
+import { remove } from "./removal.ts";
 import { migrations } from "./table.ts";
 
 const listInput = {
@@ -118,10 +119,10 @@ export const groupResource: Resource = {
       summary: "Delete a group with its subgroups and projects",
       role: "owner",
       status: 202,
-      handle: async ({ db, source, requireUnmodified }) => {
+      handle: async ({ db, source, now, requireUnmodified }) => {
         const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;
         requireUnmodified(found.updated_at);
-        await namespaces.remove(db, source.id);
+        await remove(db, source.id, now);
         return new Json({ message: "202 Accepted" });
       },
     }),

@@ -39,4 +39,10 @@ create table namespace_ancestors (
 create index namespace_descendants on namespace_ancestors (ancestor_id, namespace_id);
 `,
   },
+  {
+    id: "20261122-91-subgroups-by-name",
+    sql: `
+create index namespaces_of_parent_by_name on namespaces (parent_id, name, id) where parent_id is not null;
+`,
+  },
 ];

@@ -1,9 +1,9 @@
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Value } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { narrowedBy } from "./narrow.ts";
@@ -32,7 +32,7 @@ export async function list(
   const most = offsetOf(page) + page.size + 1;
   const picked =
     filter.groupId !== undefined && most <= LOOK_AHEAD
-      ? picking(type, projects, conditions, order, most)
+      ? picking(db, type, projects, conditions, order, most)
       : wanted;
   const listed = await paginate(db, presenter, page, {
     from: `${type.from} where ${picked.sql}`,
@@ -79,6 +79,7 @@ const LOOK_AHEAD = 250;
  * whose own first rows come first, and only among the first `most` rows of each.
  */
 function picking(
+  { dialect }: Reader,
   { alias, table }: IssuableType,
   projects: Condition,
   conditions: Condition,
@@ -95,7 +96,7 @@ function picking(
         join ${table} ${alias} on ${alias}.id = active.first_id
         order by ${order} limit ?) as chosen
       join projects p on p.id = chosen.id
-      join ${table} ${alias} on ${alias}.id in (${ofProject})
+      ${joinFound(dialect, table, alias, ofProject)}
       order by ${order} limit ?)`,
     values: [...conditions.values, 1, ...projects.values, most, ...conditions.values, most, most],
   };

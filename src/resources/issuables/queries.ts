@@ -194,9 +194,16 @@ export async function replaceLabels(
   id: number,
   labelIds: readonly number[],
 ): Promise<void> {
-  await db.run(`delete from ${prefix}_labels where ${column} = ?`, [id]);
+  const kept = placeholders(labelIds.length > 0 ? labelIds : [0]);
+  await db.run(
+    `delete from ${prefix}_labels where ${column} = ? and label_id not in (${kept.sql})`,
+    [id, ...kept.values],
+  );
   for (const labelId of labelIds) {
-    await db.run(`insert into ${prefix}_labels (${column}, label_id) values (?, ?)`, [id, labelId]);
+    await db.run(
+      `insert into ${prefix}_labels (${column}, label_id) values (?, ?) on conflict do nothing`,
+      [id, labelId],
+    );
   }
   if (labelIds.length > 0) await place?.(db, [id]);
 }

@@ -1,9 +1,10 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
+import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import {
+  allConfidential,
   idOf,
   type Viewer,
-  visibleIssues,
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -71,7 +72,7 @@ export async function list(
 }
 
 /**
- * Fills in how many issues and merge requests have each label, in two queries for all rows. Counts those the caller may
+ * Fills in how many issues and merge requests have each label, with two queries for all rows. Counts those the caller may
  * read, in the project or in all projects below the group.
  */
 async function embedCounts(
@@ -83,41 +84,82 @@ async function embedCounts(
 ): Promise<void> {
   if (rows.length === 0) return;
   const idAt = presenter.at("id");
-  const among = placeholders(rows.map((row) => row[idAt] as Value));
-  const labelled = when(`x.label_id in (${among.sql})`, ...among.values);
-  const projects =
-    source.kind === "project"
-      ? when("p.id = ?", source.id)
-      : all([belowGroup("p.namespace_id", source.id), visibleProjects(viewer)]);
-  const issues = all([labelled, projects, visibleIssues(viewer)]);
-  const requests = all([
-    labelled,
-    when("mr.state = 'opened'"),
-    projects,
-    visibleMergeRequests(viewer),
-  ]);
-  const counts = new Map<string, string>();
-  for (const [labelId, state, count] of await db.rows(
-    `select x.label_id, i.state, count(*) from issue_labels x join issues i on i.id = x.issue_id
-     join projects p on p.id = i.project_id where ${issues.sql} group by x.label_id, i.state`,
-    issues.values,
-  )) {
-    counts.set(`${labelId} issues ${state}`, String(count));
-  }
-  for (const [labelId, count] of await db.rows(
-    `select x.label_id, count(*) from merge_request_labels x
-     join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
-     where ${requests.sql} group by x.label_id`,
-    requests.values,
-  )) {
-    counts.set(`${labelId} requests`, String(count));
+  const ids = rows.map((row) => row[idAt] as Value);
+  const counts = new Map<string, number>();
+  const counted = [
+    ...(await countedByProject(db, ids, source, viewer)),
+    ...(await ownConfidential(db, ids, source, viewer)),
+  ];
+  for (const [labelId, kind, count] of counted) {
+    const key = `${labelId} ${String(kind).replace("confidential ", "")}`;
+    counts.set(key, (counts.get(key) ?? 0) + (count as number));
   }
   for (const row of rows) {
-    const id = row[idAt];
-    row[presenter.at("open_issues_count")] = counts.get(`${id} issues opened`) ?? "0";
-    row[presenter.at("closed_issues_count")] = counts.get(`${id} issues closed`) ?? "0";
-    row[presenter.at("open_merge_requests_count")] = counts.get(`${id} requests`) ?? "0";
+    const countOf = (kind: string) => String(counts.get(`${row[idAt]} ${kind}`) ?? 0);
+    row[presenter.at("open_issues_count")] = countOf("opened issue");
+    row[presenter.at("closed_issues_count")] = countOf("closed issue");
+    row[presenter.at("open_merge_requests_count")] = countOf("opened merge request");
   }
+}
+
+/** The projects `p` whose issues and merge requests are counted. */
+function projectsOf(source: Source, viewer: Viewer): Condition {
+  if (source.kind === "project") return { sql: "p.id = ?", values: [source.id] };
+  return all([belowGroup("p.namespace_id", source.id), visibleProjects(viewer)]);
+}
+
+/** Counts of labels by kind, of projects in which the caller may read all of a kind. */
+async function countedByProject(
+  db: Reader,
+  labelIds: readonly Value[],
+  source: Source,
+  viewer: Viewer,
+): Promise<Value[][]> {
+  const among = placeholders(labelIds);
+  const [confidential, requests] = [allConfidential(viewer), visibleMergeRequests(viewer)];
+  const where = all([
+    { sql: `c.label_id in (${among.sql})`, values: among.values },
+    projectsOf(source, viewer),
+    {
+      sql: `case c.kind when 'opened issue' then p.issues_enabled = 1 when 'closed issue' then p.issues_enabled = 1
+        when 'opened merge request' then ${requests.sql}
+        else p.issues_enabled = 1 and ${confidential.sql} and c.kind like 'confidential%' end`,
+      values: [...requests.values, ...confidential.values],
+    },
+  ]);
+  return db.rows(
+    `select c.label_id, c.kind, sum(c.count) from label_counts c join projects p on p.id = c.project_id
+     where ${where.sql} group by c.label_id, c.kind`,
+    where.values,
+  );
+}
+
+/** Counts of labels by kind, of confidential issues that callers may read as author or assignee only. */
+async function ownConfidential(
+  db: Reader,
+  labelIds: readonly Value[],
+  source: Source,
+  viewer: Viewer,
+): Promise<Value[][]> {
+  const { caller } = viewer;
+  if (!caller || source.level >= ROLES.reporter) return [];
+  const among = placeholders(labelIds);
+  const reporter = allConfidential(viewer);
+  const where = all([
+    { sql: `x.label_id in (${among.sql})`, values: among.values },
+    projectsOf(source, viewer),
+    when("p.issues_enabled = 1"),
+    { sql: `not ${reporter.sql}`, values: reporter.values },
+  ]);
+  return db.rows(
+    `select x.label_id, i.state || ' issue', count(*) from (
+       select id from issues where author_id = ? and confidential = 1
+       union select issue_id from issue_assignees where user_id = ?) as own
+     cross join issues i cross join projects p cross join issue_labels x
+     where i.id = own.id and i.confidential = 1 and p.id = i.project_id and x.issue_id = i.id and ${where.sql}
+     group by x.label_id, i.state`,
+    [caller.id, caller.id, ...where.values],
+  );
 }
 
 /** One label as a row of its presenter. */

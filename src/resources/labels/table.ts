@@ -1,6 +1,102 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Labels of groups (`namespace_id`) and projects (`project_id`), and their subscribers. */
+/** What is counted of a label: the SQL of the kind of a row `t` of issues or merge requests. */
+export const COUNTED = {
+  issue: "case when t.confidential = 1 then 'confidential ' else '' end || t.state || ' issue'",
+  merge_request: "t.state || ' merge request'",
+} as const;
+
+type Counted = keyof typeof COUNTED;
+
+/** The columns that the kind of a row and its project depend on. */
+const COLUMNS = {
+  issue: ["state", "confidential", "project_id"],
+  merge_request: ["state", "project_id"],
+} as const;
+
+const COUNTS = "label_counts (label_id, project_id, kind, count)";
+const both = (sqlOf: (counted: Counted) => string) => `${sqlOf("issue")}${sqlOf("merge_request")}`;
+
+const tableSql = (key: string) => `
+create table label_counts (
+  label_id $int not null references labels (id) on delete cascade,
+  project_id $int not null references projects (id) on delete cascade,
+  kind $text not null,
+  count $int not null${key}
+);
+create index label_counts_by_project on label_counts (project_id);
+${both(
+  (counted) => `insert into ${COUNTS}
+  select x.label_id, t.project_id, ${COUNTED[counted]}, count(*) from ${counted}_labels x
+  join ${counted}s t on t.id = x.${counted}_id group by 1, 2, 3;
+`,
+)}`;
+
+/** One row for each kind. A deleted row loses its labels first, while its kind is still known. */
+function sqliteCounts(counted: Counted): string {
+  const [columns, kind] = [COLUMNS[counted], COUNTED[counted]];
+  const kindOf = (row: "old" | "new") => kind.replaceAll("t.", `${row}.`);
+  const differs = columns.map((column) => `new.${column} <> old.${column}`).join(" or ");
+  const add = "on conflict (label_id, project_id, kind) do update set count = count + 1";
+  const subtract = "update label_counts set count = count - 1 where";
+  const labels = `select label_id from ${counted}_labels where ${counted}_id = old.id`;
+  return `create trigger ${counted}_labels_added after insert on ${counted}_labels begin insert into ${COUNTS} select new.label_id, t.project_id, ${kind}, 1 from ${counted}s t where t.id = new.${counted}_id ${add}; end;
+create trigger ${counted}_labels_removed after delete on ${counted}_labels begin ${subtract} label_id = old.label_id and (project_id, kind) = (select t.project_id, ${kind} from ${counted}s t where t.id = old.${counted}_id); end;
+create trigger ${counted}_labels_changed after update of ${columns.join(", ")} on ${counted}s when ${differs} begin ${subtract} project_id = old.project_id and kind = ${kindOf("old")} and label_id in (${labels}); insert into ${COUNTS} select label_id, new.project_id, ${kindOf("new")}, 1 from ${counted}_labels where ${counted}_id = new.id ${add}; end;
+create trigger ${counted}_labels_deleted before delete on ${counted}s begin delete from ${counted}_labels where ${counted}_id = old.id; end;
+`;
+}
+
+/** How often increments are summed up: for every so many ids. */
+const SUMMED = 64;
+
+/**
+ * Increments, so that transactions do not wait for each other to count the same label. A trigger sums them up from time
+ * to time. Of a label or project that is being deleted, nothing is counted.
+ */
+function postgresCounts(counted: Counted): string {
+  const [columns, kind] = [COLUMNS[counted], COUNTED[counted]];
+  const add = (row: "old" | "new", step: 1 | -1) =>
+    `insert into ${COUNTS} select l.id, p.id, ${kind}, ${step} from ${counted}s t join projects p on p.id = t.project_id join labels l on l.id = ${row}.label_id where t.id = ${row}.${counted}_id;`;
+  const change = (row: "old" | "new", step: 1 | -1) =>
+    `insert into ${COUNTS} select x.label_id, ${row}.project_id, ${kind.replaceAll("t.", `${row}.`)}, ${step} from ${counted}_labels x where x.${counted}_id = ${row}.id;`;
+  const sum = (id: string, projects: string, labels: string) =>
+    `if ${id} % ${SUMMED} = 0 then with gone as (delete from label_counts where project_id in (${projects}) and label_id in (${labels}) returning *) insert into ${COUNTS} select label_id, project_id, kind, sum(count) from gone group by 1, 2, 3; end if;`;
+  const projectOf = `select project_id from ${counted}s where id = new.${counted}_id`;
+  const labels = `select label_id from ${counted}_labels where ${counted}_id = new.id`;
+  const differs = columns.map((column) => `new.${column} <> old.${column}`).join(" or ");
+  const body = (name: string, statements: string, result: "null" | "old") =>
+    `create function ${counted}_labels_${name}() returns trigger language plpgsql as $do$ begin ${statements} return ${result}; end $do$;\n`;
+  const trigger = (name: string, when: string) =>
+    `create trigger ${counted}_labels_${name} ${when} execute function ${counted}_labels_${name}();\n`;
+  return [
+    body(
+      "added",
+      `${add("new", 1)} ${sum(`new.${counted}_id`, projectOf, "new.label_id")}`,
+      "null",
+    ),
+    trigger("added", `after insert on ${counted}_labels for each row`),
+    body("removed", add("old", -1), "null"),
+    trigger("removed", `after delete on ${counted}_labels for each row`),
+    body(
+      "changed",
+      `${change("old", -1)} ${change("new", 1)} ${sum("new.id", "old.project_id, new.project_id", labels)}`,
+      "null",
+    ),
+    trigger(
+      "changed",
+      `after update of ${columns.join(", ")} on ${counted}s for each row when (${differs})`,
+    ),
+    body("deleted", `delete from ${counted}_labels where ${counted}_id = old.id;`, "old"),
+    trigger("deleted", `before delete on ${counted}s for each row`),
+  ].join("");
+}
+
+/**
+ * Labels of groups (`namespace_id`) and projects (`project_id`), and their subscribers. `label_counts` has how many issues
+ * and merge requests of a project have a label, by kind: its `count` summed up. Triggers keep it right after every kind of
+ * write.
+ */
 export const migrations: Migration[] = [
   {
     id: "20261121-06-labels",
@@ -32,5 +128,13 @@ create index label_subscriptions_by_user on label_subscriptions (user_id);
     sql: `
 create index labels_by_name on labels (name);
 `,
+  },
+  {
+    id: "20261122-90-label-counts",
+    sql: {
+      sqlite: tableSql(",\n  primary key (label_id, project_id, kind)") + both(sqliteCounts),
+      postgres: `${tableSql("")}create index label_counts_of_label on label_counts (label_id, project_id, kind, count);
+${both(postgresCounts)}`,
+    },
   },
 ];

@@ -29,4 +29,11 @@ create index members_by_creator on members (created_by_id);
 create index members_by_expiry on members (expires_at, id) where expires_at is not null;
 `,
   },
+  {
+    id: "20261122-91-member-orders",
+    sql: `
+create index members_of_namespace_by_id on members (namespace_id, id) where namespace_id is not null;
+create index members_of_project_by_id on members (project_id, id) where project_id is not null;
+`,
+  },
 ];

@@ -29,4 +29,11 @@ create unique index milestone_titles_of_project on milestones (project_id, title
     id: "20261122-85-milestones-by-title",
     sql: "create index milestones_by_title on milestones (title);\n",
   },
+  {
+    id: "20261122-91-milestone-orders",
+    sql: `
+create index milestones_of_namespace_by_id on milestones (namespace_id, id) where namespace_id is not null;
+create index milestones_of_project_by_id on milestones (project_id, id) where project_id is not null;
+`,
+  },
 ];

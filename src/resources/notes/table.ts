@@ -98,4 +98,16 @@ create index discussions_of_snippet on notes (snippet_id, created_at, id)
   where snippet_id is not null and reply = 0;
 `,
   },
+  {
+    id: "20261122-91-note-orders",
+    sql: `
+create index notes_of_issue_by_change on notes (issue_id, updated_at, id) where issue_id is not null;
+create index notes_of_merge_request_by_change on notes (merge_request_id, updated_at, id) where merge_request_id is not null;
+create index notes_of_snippet_by_change on notes (snippet_id, updated_at, id) where snippet_id is not null;
+create index user_notes_of_issue on notes (issue_id, internal, project_id) where issue_id is not null and system = 0;
+create index user_notes_of_merge_request on notes (merge_request_id, internal, project_id) where merge_request_id is not null and system = 0;
+create index notes_by_author_of_issue on notes (author_id, issue_id) where issue_id is not null;
+create index notes_by_author_of_merge_request on notes (author_id, merge_request_id) where merge_request_id is not null;
+`,
+  },
 ];

@@ -44,6 +44,7 @@ import type { Value } from "../../store/port.ts";
 import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
 import { countOpenIssues } from "./embed.ts";
 import { projectResource } from "./index.ts";
+import { FORKS } from "./json.ts";
 import { searchedProjects } from "./list.ts";
 
 const permissions = valueType("ProjectPermissions", "What the caller may do with a project.", {
@@ -136,9 +137,7 @@ const project = rowType("Project", {
     updatedAt: time("p.updated_at"),
     lastActivityAt: time("p.last_activity_at"),
     starCount: required(int("p.star_count")),
-    forksCount: required(
-      int("(select count(*) from projects f where f.forked_from_project_id = p.id)"),
-    ),
+    forksCount: required(int(FORKS)),
     isForked: required(boolean("case when p.forked_from_project_id is null then 0 else 1 end")),
     openIssuesCount: loaded("Int", openIssuesOf),
     httpUrlToRepo: string(field.url("p.full_path", (path) => `/${path}.git`)),

@@ -19,6 +19,7 @@ import {
 } from "./json.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import * as projects from "./queries.ts";
+import { remove } from "./removal.ts";
 import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
 import { migrations } from "./table.ts";
 
@@ -214,7 +215,7 @@ export const projectResource: Resource = {
       handle: async (context) => {
         const found = await projectOf(context);
         context.requireUnmodified(found.updated_at);
-        await projects.remove(context.db, found.id);
+        await remove(context.db, found.id, context.now);
         return new Json({ message: "202 Accepted" });
       },
     }),

@@ -1,9 +1,18 @@
-import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import {
+  REMOVED,
+  VISIBILITIES,
+  VISIBILITY_NAMES,
+  VISIBILITY_WORDS,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
 import type { ProjectFilter, ProjectOrder } from "./list.ts";
+
+/** SQL of how many forks a project `p` has. */
+export const FORKS = `(select count(*) from projects f
+  where f.forked_from_project_id = p.id and f.visibility > ${REMOVED})`;
 
 const basicFields = {
   id: field.integer("p.id"),
@@ -26,9 +35,7 @@ const basicFields = {
   readme_url: field.constant(null),
   avatar_url: field.text("p.avatar_url"),
   star_count: field.integer("p.star_count"),
-  forks_count: field.integer(
-    "(select count(*) from projects f where f.forked_from_project_id = p.id)",
-  ),
+  forks_count: field.integer(FORKS),
   last_activity_at: field.instant("p.last_activity_at"),
   namespace: field.nested({
     id: field.integer("n.id"),

@@ -1,3 +1,4 @@
+import { REMOVED } from "../../core/access/visibility.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
@@ -119,15 +120,10 @@ export interface ProjectDetails {
 
 /** All projects, or the one with an id, ordered by full path. */
 export function listDetails(db: Reader, projectId?: number): Awaitable<ProjectDetails[]> {
-  const where = all([when("id = ?", projectId)]);
+  const where = all([when("id = ?", projectId), when(`visibility > ${REMOVED}`)]);
   return db.all<ProjectDetails>(
     `select id, name, path, full_path, visibility, archived from projects
      where ${where.sql} order by full_path`,
     where.values,
   );
-}
-
-/** Removes a project with all its contents. */
-export async function remove(db: Database, projectId: number): Promise<void> {
-  await db.run("delete from projects where id = ?", [projectId]);
 }

@@ -68,4 +68,11 @@ update projects set star_count = (select count(*) from project_stars s where s.p
 where star_count <> (select count(*) from project_stars s where s.project_id = projects.id);
 `,
   },
+  {
+    id: "20261122-91-forks-by-age",
+    sql: `
+create index projects_of_fork_source on projects (forked_from_project_id, created_at, id, visibility)
+  where forked_from_project_id is not null;
+`,
+  },
 ];

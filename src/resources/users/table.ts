@@ -72,4 +72,13 @@ where state = 'closed' and closed_by_id is null;
 update notes set author_id = (select id from users where state = 'ghost') where author_id is null;
 `,
   },
+  {
+    id: "20261122-91-user-orders",
+    sql: `
+create index users_by_age on users (created_at, id);
+create index users_by_change on users (updated_at, id);
+create index users_by_name on users (name, id);
+create index users_by_username on users (username, id);
+`,
+  },
 ];

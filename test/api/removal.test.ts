@@ -1,0 +1,195 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
+import { check } from "../../src/database/check.ts";
+import { tablesOf } from "../../src/database/schema.ts";
+import { finish, finishAll, type Hidden } from "../../src/resources/groups/removal.ts";
+import { openStore } from "../../src/store/open.ts";
+import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
+import { type TestApp, testApp, waitFor } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
+import { routes } from "./routes.ts";
+
+/** More rows than a request deletes. */
+const MANY = 1200;
+const SITE = "acme/site";
+
+let app: TestApp;
+afterEach(() => app.dispose());
+
+interface World {
+  places: Places;
+  /** Places in another group, which stays. */
+  others: Places;
+  project: number;
+  group: number;
+}
+
+/** A world whose project `acme/site` has many notes. */
+async function start(): Promise<World> {
+  app = await testApp({ seed: fixtureSeed(1), extra: toys });
+  await createFixtures(app, 1);
+  const id = async (path: string) => (await app.call(`GET ${path}`, { as: "admin" })).json.id;
+  const project = await id("/projects/acme%2Fsite");
+  const issue = await id("/projects/acme%2Fsite/issues/1");
+  const author = (await app.call("GET /users?username=owner", { as: "admin" })).json[0].id;
+  await app.store.transaction((db) =>
+    db.run(
+      `insert into notes (project_id, issue_id, author_id, body, created_at, updated_at)
+       with recursive n(x) as (select 1 union all select x + 1 from n where x < ${MANY})
+       select ${project}, ${issue}, ${author}, 'Note ' || x, 1, 1 from n`,
+    ),
+  );
+  return {
+    places: await placesIn(app, "acme", SITE),
+    others: await placesIn(app, "secret", "secret/vault"),
+    project,
+    group: await id("/groups/acme"),
+  };
+}
+
+const reading = routes.filter(({ method }) => method === "GET");
+const QUERIES = ["", "?scope=all&all_available=true"];
+const CALLERS = ["admin", "owner", "guest", "anonymous"] as const;
+
+/** What everybody sees, by request. */
+async function everythingSeen({ places, others }: World) {
+  const seen = new Map<string, { status: number; text: string; total: string | null }>();
+  const at = [places, others];
+  const paths = new Set(reading.flatMap((route) => at.map((one) => pathOf(route, one))));
+  for (const path of paths) {
+    for (const query of QUERIES) {
+      for (const as of CALLERS) {
+        const { status, text, headers } = await app.call(`GET ${path}${query}`, { as });
+        seen.set(`${path}${query} ${as}`, {
+          status,
+          text: text.replaceAll(/"last_used_at":[^,}]*/g, ""),
+          // Totals of a user's events include those that nobody sees any more.
+          total: /^(\/users\/\d+)?\/events$/.test(path) ? null : headers.get("x-total"),
+        });
+      }
+    }
+  }
+  return seen;
+}
+
+async function rowsOf(column: "project_id" | "namespace_id", id: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name, columns } of await tablesOf()) {
+    if (!columns.some((one) => one.name === column)) continue;
+    const rows = await app.store.rows(`select 1 from ${name} where ${column} = ? limit 1`, [id]);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
+async function problems(): Promise<string[]> {
+  // `check` knows no toys.
+  await app.store.transaction((db) =>
+    db.run("delete from schema_migrations where id like '%-toy%'"),
+  );
+  return (await check(app.store)).flatMap((one) => one.problems);
+}
+
+const remove = async (path: string) => {
+  const { status, json } = await app.call(`DELETE ${path}`, { as: "owner" });
+  expect([status, json]).toEqual([202, { message: "202 Accepted" }]);
+};
+
+describe("a project with many rows", () => {
+  it("is invisible to everybody at once, and deleted later", async () => {
+    const world = await start();
+    const { project } = world;
+    await remove("/projects/acme%2Fsite");
+    expect(await rowsOf("project_id", project)).toContain("issues");
+    const seen = await everythingSeen(world);
+    expect(seen.get("/projects/acme%2Fsite admin")?.status).toBe(404);
+    expect(await problems()).toEqual([]);
+    expect((await app.call("DELETE /projects/acme%2Fsite", { as: "admin" })).status).toBe(404);
+
+    await finish(app.store, { project });
+    expect(await rowsOf("project_id", project)).toEqual([]);
+    expect(await everythingSeen(world)).toEqual(seen);
+    expect(await problems()).toEqual([]);
+  });
+
+  it("is deleted by a worker of any process", async () => {
+    const { project } = await start();
+    await remove("/projects/acme%2Fsite");
+    const tasks = await app.admin.listTasks({ worker: "remover" });
+    expect(tasks).toMatchObject([{ state: "waiting", payload: { project } }]);
+    const server = await createAppOn(await openStore(app.database), {}, toys);
+    const left = async () => (await rowsOf("project_id", project)).length;
+    await waitFor(async () => (await left()) === 0);
+    await waitFor(async () => (await app.admin.listTasks()).length === 0);
+    await server.close();
+    expect(await problems()).toEqual([]);
+  });
+});
+
+describe("a group with many rows", () => {
+  it("is invisible to everybody at once, and deleted later", async () => {
+    const world = await start();
+    const { group, project } = world;
+    await remove("/groups/acme");
+    expect(await rowsOf("namespace_id", group)).toContain("labels");
+    const seen = await everythingSeen(world);
+    expect(seen.get("/groups/acme admin")?.status).toBe(404);
+    expect(seen.get("/projects/acme%2Fsite admin")?.status).toBe(404);
+    expect(await problems()).toEqual([]);
+    const within = async (namespace_id: number) => {
+      const json = { name: "New", path: "new", namespace_id };
+      return (await app.call("POST /projects", { as: "owner", json })).text;
+    };
+    expect(await within(group)).toBe(await within(1_000_000));
+
+    await finish(app.store, { group });
+    expect(await rowsOf("namespace_id", group)).toEqual([]);
+    expect(await rowsOf("project_id", project)).toEqual([]);
+    expect(await everythingSeen(world)).toEqual(seen);
+    expect(await problems()).toEqual([]);
+    const again = { name: "Acme", path: "acme" };
+    expect((await app.call("POST /groups", { as: "owner", json: again })).status).toBe(201);
+  });
+});
+
+it("what was interrupted is continued, by the daily sweep at the latest", async () => {
+  const { group } = await start();
+  await remove("/groups/acme");
+  const what: Hidden = { group };
+  for (const most of [5, 15, 25]) {
+    const stopping = new AbortController();
+    let statements = 0;
+    const store = {
+      ...app.store,
+      transaction: (...given: Parameters<typeof app.store.transaction>) => {
+        statements += 1;
+        if (statements === most) stopping.abort(new Error("stopped"));
+        return app.store.transaction(...given);
+      },
+    } as typeof app.store;
+    await expect(finish(store, what, stopping.signal)).rejects.toThrow("stopped");
+    expect(await problems()).toEqual([]);
+  }
+  await finishAll(app.store);
+  expect(await rowsOf("namespace_id", group)).toEqual([]);
+  expect(await problems()).toEqual([]);
+});
+
+it("small projects and groups are deleted at once", async () => {
+  app = await testApp();
+  const { json } = await app.call("GET /projects/acme%2Fsite", { as: "owner" });
+  await remove("/projects/acme%2Fsite");
+  const left = () => app.store.rows("select 1 from projects where id = ?", [json.id]);
+  expect(await left()).toEqual([]);
+  await remove("/groups/acme");
+  expect(await app.store.rows("select 1 from namespaces where full_path like 'acme%'")).toEqual([]);
+  expect(await app.admin.listTasks()).toEqual([]);
+});
+
+it("operators wait until everything is deleted", async () => {
+  const { group, project } = await start();
+  expect(await app.admin.deleteProject(SITE)).toMatchObject({ id: project });
+  expect(await rowsOf("project_id", project)).toEqual([]);
+  expect(await app.admin.deleteGroup("acme")).toMatchObject({ id: group });
+  expect(await rowsOf("namespace_id", group)).toEqual([]);
+});
