@@ -66,6 +66,7 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-89-commit-comments`,
   `20261122-90-label-counts`,
   `20261122-91-award-emoji-orders`,
   `20261122-91-forks-by-age`,
@@ -1004,6 +1005,19 @@ const statements = [
   bytes blob not null,
   primary key (pack_id, number)
 )`,
+  `CREATE TABLE commit_comments (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  commit_id text not null,
+  author_id integer references users (id) on delete set null,
+  note text not null,
+  path text,
+  line integer,
+  line_type text,
+  created_at integer not null
+)`,
+  `CREATE INDEX commit_comments_of_commit on commit_comments (project_id, commit_id, created_at, id)`,
+  `CREATE INDEX commit_comments_by_author on commit_comments (author_id)`,
   `CREATE TABLE label_counts (
   label_id integer not null references labels (id) on delete cascade,
   project_id integer not null references projects (id) on delete cascade,

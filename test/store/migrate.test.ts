@@ -103,6 +103,7 @@ const FROZEN: Record<string, string> = {
   "20261122-91-note-orders": "beff45854b9c3388dbe3dd9130992b542644cc2f38c903b39fbefae1d89afc08",
   "20261122-91-forks-by-age": "1a5abc2ed2568eea046d42118c1d66a51ae259c63803b2b9fd151debea9c2617",
   "20261122-91-user-orders": "75e1cbb43d1ccd73db93c42a25cfa2220dbdf599cf6bfdf1162a8c8ad2415778",
+  "20261122-89-commit-comments": "59ef3d44a7f90574946b5bb8cfe0d73c7150d71eed42b2085bd37956bd9161b2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
