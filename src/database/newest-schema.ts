@@ -66,6 +66,8 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-93-labels-archived`,
+  `20261122-93-wiki-page-subscriptions`,
 ];
 
 const statements = [
@@ -210,7 +212,7 @@ const statements = [
   description text,
   priority integer,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, archived integer not null default 0,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX labels_of_namespace on labels (namespace_id, name) where namespace_id is not null`,
@@ -996,6 +998,12 @@ const statements = [
   bytes blob not null,
   primary key (pack_id, number)
 )`,
+  `CREATE TABLE wiki_page_subscriptions (
+  page_id integer not null references wiki_pages (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (page_id, user_id)
+)`,
+  `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];

@@ -92,6 +92,9 @@ const FROZEN: Record<string, string> = {
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
   "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
   "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
+  "20261122-93-labels-archived": "6c82f43fc6543aeb6bcd894e78b585e2988b16dd90a3bb456cbf96facddabc91",
+  "20261122-93-wiki-page-subscriptions":
+    "9ef94b78a5db0fe3c986646af3a252dde2df6a65476209701f5fbe5446324c86",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

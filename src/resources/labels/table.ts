@@ -33,4 +33,10 @@ create index label_subscriptions_by_user on label_subscriptions (user_id);
 create index labels_by_name on labels (name);
 `,
   },
+  {
+    id: "20261122-93-labels-archived",
+    sql: `
+alter table labels add column archived $int not null default 0;
+`,
+  },
 ];
