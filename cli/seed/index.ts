@@ -204,6 +204,7 @@ class Generator {
       labels: labels.map((label) => this.#colored(label)),
       milestones: this.#quarters(),
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
+      ...(index === 0 && { scim_users: staff.map(({ username }) => ({ user: username })) }),
       projects: this.#projects(name, level, { ...company, people: own }),
       subgroups: this.#size.teams.map((teams, at) =>
         this.#department(DEPARTMENTS[at] as string, teams, company),

@@ -75,6 +75,8 @@ const steps = [
   `20261122-91-note-orders`,
   `20261122-91-subgroups-by-name`,
   `20261122-91-user-orders`,
+  `20261122-93-labels-archived`,
+  `20261122-93-wiki-page-subscriptions`,
 ];
 
 const statements = [
@@ -219,7 +221,7 @@ const statements = [
   description text,
   priority integer,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, archived integer not null default 0,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX labels_of_namespace on labels (namespace_id, name) where namespace_id is not null`,
@@ -1056,6 +1058,12 @@ const statements = [
   `CREATE INDEX users_by_change on users (updated_at, id)`,
   `CREATE INDEX users_by_name on users (name, id)`,
   `CREATE INDEX users_by_username on users (username, id)`,
+  `CREATE TABLE wiki_page_subscriptions (
+  page_id integer not null references wiki_pages (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (page_id, user_id)
+)`,
+  `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];

@@ -77,6 +77,8 @@ export const arg = {
   time: optional<number>("Time"),
   /** A day, `YYYY-MM-DD`. */
   date: optional<string>("ISO8601Date"),
+  /** A day, too: GitLab has two names for them. */
+  plainDate: optional<string>("Date"),
   /**
    * The id of a record, sent as a global id of this type.
    *
@@ -104,6 +106,12 @@ export const arg = {
     ({
       ...of,
       type: `[${of.type}!]`,
+    }) as Arg<NonNullable<T>[] | undefined>,
+  /** A list that may have nulls, which are left out: some of GitLab's are declared so, and clients' variables with them. */
+  listWithNulls: <T>(of: Arg<T>): Arg<NonNullable<T>[] | undefined> =>
+    ({
+      ...of,
+      type: `[${of.type}]`,
     }) as Arg<NonNullable<T>[] | undefined>,
   required: <T>(of: Arg<T>): Arg<NonNullable<T>> =>
     ({ ...of, type: `${of.type}!` }) as Arg<NonNullable<T>>,
@@ -145,6 +153,38 @@ export function enumeration(
   return { kind: "enum", name, about, values: named };
 }
 
+/**
+ * An enumeration of orders: each column in both directions, such as `CREATED_ASC` and `CREATED_DESC`.
+ *
+ * @param key the unique column, which comes last
+ * @param sorted an order, or one for each direction, by name. The lower-case names `created_asc` … are those of older
+ * clients, as in GitLab
+ * @param more orders that have one direction
+ */
+export function sortEnum(
+  name: string,
+  about: string,
+  key: string,
+  sorted: Readonly<Record<string, Order | readonly [ascending: Order, descending: Order]>>,
+  more: Readonly<Record<string, readonly Order[]>> = {},
+): EnumType<readonly Order[]> {
+  const values: Record<string, readonly Order[]> = { ...more };
+  for (const [word, order] of Object.entries(sorted)) {
+    const [ascending, descending] =
+      "sql" in order ? [order, { ...order, descending: true }] : order;
+    const isKey = ascending.sql === key;
+    values[`${word}_ASC`] = [ascending, ...(isKey ? [] : [{ sql: key }])];
+    values[`${word}_DESC`] = [descending, ...(isKey ? [] : [{ sql: key, descending: true }])];
+  }
+  for (const word of ["CREATED", "UPDATED"]) {
+    for (const direction of ["ASC", "DESC"]) {
+      const order = values[`${word}_${direction}`];
+      if (order) values[`${word}_${direction}`.toLowerCase()] = order;
+    }
+  }
+  return enumeration(name, about, values);
+}
+
 /** An input object. */
 export interface InputType<A extends Args = Args> {
   readonly kind: "input";
@@ -160,6 +200,23 @@ export function inputType<const A extends Args>(
   fields: A,
 ): InputType<A> {
   return { kind: "input", name, about, fields };
+}
+
+/**
+ * The number of a record, sent as an `ID`: GitLab's clients write numbers or global ids.
+ *
+ * @param type the record's, in errors
+ * @param classes the names it may have in global ids. Default: the type's
+ * @throws GraphError for anything else
+ */
+export function recordId(sent: string, type: string, classes: readonly string[] = [type]): number {
+  const [, name, digits] = /^(?:gid:\/\/gitlab\/([A-Za-z:]+)\/)?(\d{1,15})$/.exec(sent) ?? [];
+  if (digits === undefined)
+    throw new GraphError(`"${sent.slice(0, 100)}" is not a valid Global ID`);
+  if (name !== undefined && !classes.includes(name)) {
+    throw new GraphError(`"${sent}" does not represent an instance of ${type}`);
+  }
+  return Number(digits);
 }
 
 /** A scalar of global ids. */
@@ -194,6 +251,8 @@ export interface RowType {
   /** Default: everybody may see every row. */
   readonly visible?: (viewer: Viewer) => Condition;
   readonly implements?: readonly string[];
+  /** What connections have besides `count`: whole numbers of all rows, as SQL by name. */
+  readonly totals?: Readonly<Record<string, string>>;
   readonly fields: OutputFields;
 }
 
@@ -439,6 +498,36 @@ export const word = (type: EnumType, of: string | Field) => ({
   ...leaf(type.name, columnOr(of, field.text)),
   declares: type,
 });
+
+/** The arguments that every connection has. */
+export const PAGE_ARGS = {
+  first: arg.about("Rows from the beginning.", arg.int),
+  last: arg.about("Rows from the end.", arg.int),
+  after: arg.about("Only rows after this cursor.", arg.string),
+  before: arg.about("Only rows before this cursor.", arg.string),
+} satisfies Args;
+
+const NO_ROWS = {
+  nodes: [],
+  pageInfo: { hasNextPage: false, hasPreviousPage: false },
+  count: 0,
+};
+
+/** A connection to what there is none of here, for clients that ask for it. */
+export const emptyConnection = (of: ValueType, args: Args = {}): PropertyField => ({
+  ...property(
+    valueType(`${of.name}Connection`, `Pages of ${of.name}; there are none.`, {
+      nodes: { ...property(`[${of.name}]`), declares: of },
+      pageInfo: required(property("PageInfo")),
+      count: required(property("Int")),
+    }),
+    () => NO_ROWS,
+  ),
+  args: { ...args, ...PAGE_ARGS },
+});
+
+/** An object of a type that there is none of here, for clients that ask for it. */
+export const absent = (of: ValueType): PropertyField => property(of, () => null);
 
 /** The same field, never null. */
 export const required = <F extends OutputField>(of: F): F => ({ ...of, type: `${of.type}!` });

@@ -29,12 +29,12 @@ import { introspected } from "./introspection.ts";
 import { type RuntimeType, type Schema, type TypeRef, typeRef } from "./schema.ts";
 import { fragmentOf, isIncluded, type Selecting } from "./selections.ts";
 import {
-  countsOfParents,
   fewRowsOfParents,
   type Part,
   type RowReader,
   rowsByKey,
   rowsOfParents,
+  totalsOfParents,
 } from "./statements.ts";
 
 /** Objects that the answer to one document may have. */
@@ -527,7 +527,9 @@ export class Execution {
     const columns = this.#columns(of, rowSets);
     const parts = windows.map((window) => partOf(columns, window));
     const { viewer } = this.#context;
-    const wantsRows = !connection || connection.some(({ name }) => name !== "count");
+    const sqlOf: Readonly<Record<string, string>> = { count: "count(*)", ...of.totals };
+    const totals = [...new Set(connection?.map(({ name }) => name))].filter((name) => sqlOf[name]);
+    const wantsRows = !connection || connection.some(({ name }) => !totals.includes(name));
     const isFew = declared.areFew === true && shared !== undefined && type.rows !== undefined;
     if (!isFew) this.#take(arms.length * COST_OF_LIST);
     const found = !wantsRows
@@ -569,10 +571,27 @@ export class Execution {
       }
       return own.map(nullable);
     }
-    const counts = connection.some(({ name }) => name === "count")
-      ? await countsOfParents(this.#rows, rowsOf, arms, viewer)
-      : [];
-    const written = await this.#connections(of, connection, pages, counts, columns, firstOf, args);
+    const numbers =
+      totals.length > 0
+        ? await totalsOfParents(
+            this.#rows,
+            rowsOf,
+            arms,
+            totals.map((name) => sqlOf[name] as string),
+            viewer,
+          )
+        : [];
+    const totalsOf = (name: string) =>
+      totals.includes(name) ? numbers.map((row) => row[totals.indexOf(name)]) : undefined;
+    const written = await this.#connections(
+      of,
+      connection,
+      pages,
+      totalsOf,
+      columns,
+      firstOf,
+      args,
+    );
     return this.#repeated(written, parents.at);
   }
 
@@ -594,7 +613,7 @@ export class Execution {
     of: RuntimeType,
     fields: readonly ConnectionField[],
     pages: readonly RowsPage[],
-    counts: readonly number[],
+    totalsOf: (name: string) => readonly unknown[] | undefined,
     columns: readonly string[],
     paths: ReadonlyMap<number, Path | undefined>,
     given: Values<Args>,
@@ -648,10 +667,11 @@ export class Execution {
             const places = pages.map((_, at) => ({ before: paths.get(at), at: field.key }));
             return (await this.#values(typeRef("PageInfo!"), values, places, field)).map(nullable);
           }
-          case "count":
-            return counts.map(String);
           default:
-            return pages.map(() => JSON.stringify(`${of.name}Connection`));
+            return (
+              totalsOf(field.name)?.map(String) ??
+              pages.map(() => JSON.stringify(`${of.name}Connection`))
+            );
         }
       }),
     );
@@ -772,7 +792,7 @@ function withoutNulls(args: object): Values<Args> {
 }
 
 function cleaned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(cleaned);
+  if (Array.isArray(value)) return value.filter((item) => item !== null).map(cleaned);
   return typeof value === "object" && value !== null ? withoutNulls(value) : value;
 }
 

@@ -33,6 +33,7 @@ import {
   type OutputField,
   type OutputFields,
   OWN_NAME,
+  PAGE_ARGS,
   property,
   type RowType,
   required,
@@ -48,6 +49,8 @@ export interface RuntimeType {
   readonly names: ReadonlySet<string>;
   /** Where its rows come from; `undefined` for values. */
   readonly rows: Pick<RowType, "from" | "key" | "visible"> | undefined;
+  /** What its connections have besides `count`, as SQL by name. */
+  readonly totals: RowType["totals"];
   /** For interfaces whose rows are of several types: how these are told apart. */
   readonly typeName: NonNullable<InterfaceType["rows"]>["typeName"] | undefined;
   /** The objects it may be; itself if it is one. */
@@ -83,14 +86,6 @@ export function typeRef(text: string): TypeRef {
   refs.set(text, read);
   return read;
 }
-
-/** The arguments that every connection has. */
-const PAGE_ARGS = {
-  first: arg.about("Rows from the beginning.", arg.int),
-  last: arg.about("Rows from the end.", arg.int),
-  after: arg.about("Only rows after this cursor.", arg.string),
-  before: arg.about("Only rows before this cursor.", arg.string),
-} satisfies Args;
 
 const PAGE_INFO = valueType("PageInfo", "Where a page is in its connection.", {
   hasNextPage: required(property("Boolean")),
@@ -226,6 +221,7 @@ class Builder {
         fields: this.#fields.get(name) ?? new Map(),
         names: new Set([name, ...(isAlso ?? [])]),
         rows: more.rows,
+        totals: more.totals,
         typeName: more.typeName,
         objects: [] as RuntimeType[],
       };
@@ -237,7 +233,8 @@ class Builder {
       if (type.kind === "row" || type.kind === "value") {
         const within = unions.filter((union) => union.types.includes(type.name));
         const names = new Set([...(type.implements ?? []), ...within.map(({ name }) => name)]);
-        const object = add(type.name, { names, ...(type.kind === "row" && { rows: type }) });
+        const rows = type.kind === "row" && { rows: type, totals: type.totals };
+        const object = add(type.name, { names, ...rows });
         object.objects.push(object);
       } else if (type.kind === "interface" || type.kind === "union") {
         const { rows } = type as InterfaceType;
@@ -323,6 +320,8 @@ class Builder {
   }
 
   #addConnection(of: string): void {
+    const type = this.#named.get(of);
+    const totals = type?.kind === "row" ? Object.keys(type.totals ?? {}) : [];
     const edge = new GraphQLObjectType({
       name: `${of}Edge`,
       description: "A row of a connection with its cursor.",
@@ -339,6 +338,7 @@ class Builder {
         edges: { type: this.#wrap(`[${of}Edge]`) },
         pageInfo: { type: this.#wrap("PageInfo!") },
         count: { type: this.#wrap("Int!"), description: "How many rows there are on all pages." },
+        ...Object.fromEntries(totals.map((total) => [total, { type: this.#wrap("Int!") }])),
       }),
     });
     this.#built.set(edge.name, edge).set(connection.name, connection);

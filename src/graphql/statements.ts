@@ -141,19 +141,27 @@ export async function fewRowsOfParents(
   return found;
 }
 
-/** How many rows each parent has. */
-export async function countsOfParents(
+/**
+ * Totals of all rows of each parent.
+ *
+ * @param totals SQL over the rows, such as `count(*)`
+ */
+export async function totalsOfParents(
   read: RowReader,
   type: Rows,
   arms: readonly Arm[],
+  totals: readonly string[],
   viewer: Viewer,
-): Promise<number[]> {
+): Promise<number[][]> {
   const selects = arms.map(({ key, query }) => {
     const { sql, values } = wantedBy(type, key, query, viewer);
-    return { sql: `select count(*) from ${type.from} ${query.join ?? ""} where ${sql}`, values };
+    return {
+      sql: `select ${totals.join(", ")} from ${type.from} ${query.join ?? ""} where ${sql}`,
+      values,
+    };
   });
   const found = await forEach(read, selects);
-  return found.map(([row]) => row?.[0] as number);
+  return found.map(([row]) => (row as Value[]).map(Number));
 }
 
 function wantedBy(

@@ -6,7 +6,9 @@ import { face as dependencies } from "./dependencies/graphql.ts";
 import { face as discussions } from "./discussions/graphql.ts";
 import { face as events } from "./events/graphql.ts";
 import { face as groups } from "./groups/graphql.ts";
+import { face as issueLinks } from "./issue-links/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
+import { face as workItems } from "./issues/work-items.ts";
 import { face as labels } from "./labels/graphql.ts";
 import { face as members } from "./members/graphql.ts";
 import { face as mergeRequests } from "./merge-requests/graphql.ts";
@@ -34,6 +36,8 @@ export const faces: readonly Face[] = [
   labels,
   milestones,
   issues,
+  issueLinks,
+  workItems,
   mergeRequests,
   boards,
   notes,

@@ -28,6 +28,7 @@ import {
   notificationSettingsPart,
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
 import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
@@ -61,7 +62,12 @@ const inProject = {
   merge_requests: mergeRequestsPart(inIssuable),
   snippets: snippetsPart(inNoteable),
 };
-const inGroup = { ...inSource, projects: projectsPart(inProject) };
+const inGroup = {
+  ...inSource,
+  scim_tokens: scimTokensPart,
+  scim_users: scimUsersPart,
+  projects: projectsPart(inProject),
+};
 const inSeed = {
   users: usersPart({
     tokens: tokensPart,

@@ -14,6 +14,7 @@ import type { SourceSeed } from "../resources/namespaces/seed.ts";
 import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { ScimTokenSeed, ScimUserSeed } from "../resources/scim/seed.ts";
 import type { SnippetSeed } from "../resources/snippets/seed.ts";
 import type { TimelogSeed } from "../resources/time-tracking/seed.ts";
 import type { TokenSeed } from "../resources/tokens/seed.ts";
@@ -50,6 +51,9 @@ interface InSource {
 
 /** A group with its contents. */
 interface FullGroup extends SourceSeed, InSource {
+  scim_tokens?: ScimTokenSeed[] | undefined;
+  /** What the group's identity provider says about its people. */
+  scim_users?: ScimUserSeed[] | undefined;
   projects?: FullProject[] | undefined;
   subgroups?: FullGroup[] | undefined;
 }

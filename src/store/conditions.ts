@@ -1,3 +1,4 @@
+import { placeholders } from "./placeholders.ts";
 import type { Reader, Value } from "./port.ts";
 
 /** A piece of SQL with the values of its placeholders. */
@@ -28,6 +29,16 @@ export function any(conditions: readonly Condition[]): Condition {
 export function when(sql: string, ...values: (Value | undefined)[]): Condition | undefined {
   const given = values.filter((value) => value !== undefined);
   return given.length === values.length ? { sql, values: given } : undefined;
+}
+
+/** The condition that a column has one of some values; `undefined` without values, for optional filters. */
+export function among(column: string, values: readonly Value[]): Condition;
+export function among(column: string, values: readonly Value[] | undefined): Condition | undefined;
+export function among(column: string, values: readonly Value[] | undefined): Condition | undefined {
+  if (values === undefined) return undefined;
+  if (values.length === 0) return { sql: "1 = 0", values: [] };
+  const { sql, values: given } = placeholders(values);
+  return { sql: `${column} in (${sql})`, values: given };
 }
 
 /**

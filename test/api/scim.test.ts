@@ -835,3 +835,56 @@ describe("REST", () => {
     expect((await app.call(`GET ${path}/${other.id}`, { as: "maintainer" })).status).toBe(403);
   });
 });
+
+it("SCIM tokens and users can be seeded", async () => {
+  const seeded = await testApp({
+    seed: {
+      users: [{ username: "ada", name: "Ada" }, { username: "bob" }, { username: "eve" }],
+      groups: [
+        {
+          path: "corp",
+          members: { ada: "owner" },
+          scim_tokens: [{ token: "corp-scim", role: "developer" }],
+          scim_users: [
+            { user: "ada", user_name: "ada@corp.example", external_id: "1" },
+            { user: "bob", active: false },
+          ],
+        },
+      ],
+    },
+  });
+  const ask = (request: string, json?: object) => {
+    const [method, path] = request.split(" ", 2);
+    return seeded.call(`${method} ${baseOf("corp")}${path}`, {
+      headers: { authorization: "Bearer corp-scim", "content-type": "application/scim+json" },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+  };
+  const { json } = await ask("GET /Users?sortBy=userName");
+  expect(json.Resources).toMatchObject([
+    {
+      userName: "ada@corp.example",
+      externalId: "1",
+      active: true,
+      displayName: "Ada",
+      emails: [{ value: "ada@example.com", type: "work", primary: true }],
+    },
+    { userName: "bob@example.com", active: false },
+  ]);
+  const added = await ask("POST /Users", {
+    schemas: [USER],
+    userName: "eve@example.com",
+    emails: [{ value: "eve@example.com" }],
+  });
+  expect(added.status).toBe(201);
+  const members = await seeded.store
+    .reader()
+    .rows(
+      "select u.username, m.access_level from members m join users u on u.id = m.user_id order by u.id",
+    );
+  expect(members).toEqual([
+    ["ada", 50],
+    ["eve", 30],
+  ]);
+  await seeded.dispose();
+});

@@ -620,11 +620,11 @@ describe("changing boards", () => {
     ['destroyBoardList(input: {listId: "gid://gitlab/List/9999"}) { errors }', NOT_AVAILABLE],
     [
       'boardListCreate(input: {boardId: "gid://gitlab/Board/1"}) { errors }',
-      "one and only one of backlog or labelId or milestoneId or assigneeId is required",
+      "one and only one of backlog or labelId or milestoneId or assigneeId or iterationId or statusId is required",
     ],
     [
       'boardListCreate(input: {boardId: "gid://gitlab/Board/1", backlog: true, labelId: "gid://gitlab/Label/1"}) { errors }',
-      "one and only one of backlog or labelId or milestoneId or assigneeId is required",
+      "one and only one of backlog or labelId or milestoneId or assigneeId or iterationId or statusId is required",
     ],
   ])("refuses %s", async (field, message) => {
     const { errors } = await send(app, "owner", `mutation { ${field} }`);

@@ -199,6 +199,100 @@ describe("the JetBrains plugin", () => {
   });
 });
 
+describe("the JetBrains plugin for GitLab's paid tiers", () => {
+  const fragments = `
+    fragment user on User { id username name avatarUrl webUrl }
+    fragment project on Project { id name nameWithNamespace path fullPath httpUrlToRepo sshUrlToRepo
+      squashReadOnly removeSourceBranchAfterMerge onlyAllowMergeIfAllDiscussionsAreResolved
+      onlyAllowMergeIfPipelineSucceeds allowMergeOnSkippedPipeline mergeRequestsFfOnlyEnabled
+      allowsMultipleMergeRequestAssignees allowsMultipleMergeRequestReviewers
+      userPermissions { createSnippet } repository { rootRef } }
+    fragment reviewer on MergeRequestReviewer { ...user mergeRequestInteraction { approved reviewed } }
+    fragment commit on Commit { sha shortId fullTitle description author { ...user } authorName authoredDate }
+    fragment page on PageInfo { startCursor endCursor hasNextPage }
+    fragment request on MergeRequest { id iid title description webUrl createdAt targetBranch sourceBranch
+      labels(first: 100) { pageInfo { ...page } nodes { id title color } }
+      diffRefs { baseSha startSha headSha } approvalsRequired conflicts
+      headPipeline { jobs(first: 1000) { pageInfo { ...page }
+        nodes { name status allowFailure detailedStatus { detailsPath } } } }
+      mergeStatusEnum mergeable state draft squash squashOnMerge squashReadOnly
+      defaultSquashCommitMessage defaultMergeCommitMessage shouldRemoveSourceBranch
+      forceRemoveSourceBranch shouldBeRebased rebaseInProgress
+      targetProject { ...project } sourceProject { ...project } author { ...user }
+      approvedBy(first: 1000) { pageInfo { ...page } nodes { ...user } }
+      assignees(first: 1000) { pageInfo { ...page } nodes { ...user } }
+      reviewers(first: 1000) { pageInfo { ...page } nodes { ...reviewer } }
+      commits(first: 1000) { pageInfo { ...page } nodes { ...commit } }
+      userPermissions { canApprove canMerge createNote updateMergeRequest } }`;
+
+  it("reads a merge request", async () => {
+    const { project } = await answer(
+      `query ($project: ID!, $iid: String!) {
+        project(fullPath: $project) { mergeRequest(iid: $iid) { ...request } } } ${fragments}`,
+      { project: "acme/site", iid: "1" },
+    );
+    expect(project.mergeRequest).toMatchObject({
+      targetProject: { path: "site", mergeRequestsFfOnlyEnabled: false },
+      reviewers: { nodes: [] },
+      commits: { pageInfo: { startCursor: null, endCursor: null, hasNextPage: false }, nodes: [] },
+      headPipeline: null,
+      userPermissions: { canApprove: false, canMerge: true, createNote: true },
+    });
+  });
+
+  it("learns from a work item how many assignees an issue may have", async () => {
+    const { project } = await answer(
+      `query ($fullPath: ID!, $pageSize: Int = 100, $cursor: String) { project(fullPath: $fullPath) {
+        workItems(first: $pageSize, after: $cursor) { nodes { workItemType { name } widgets { __typename
+          ... on WorkItemWidgetAssignees { allowsMultipleAssignees } } } pageInfo { ...page } } } }
+      fragment page on PageInfo { startCursor endCursor hasNextPage }`,
+      { fullPath: "acme/site" },
+    );
+    expect(project.workItems.nodes).toHaveLength(1);
+    expect(project.workItems.nodes[0].workItemType).toEqual({ name: "Issue" });
+    expect(project.workItems.nodes[0].widgets).toContainEqual({
+      __typename: "WorkItemWidgetAssignees",
+      allowsMultipleAssignees: true,
+    });
+  });
+
+  it("is told that it can't comment on lines and ask for reviews", async () => {
+    const noteableId = (
+      await answer('{ project(fullPath: "acme/site") { mergeRequest(iid: "1") { id } } }')
+    ).project.mergeRequest.id;
+    const { createDiffNote } = await answer(
+      `mutation ($noteableId: NoteableID!, $body: String!, $position: DiffPositionInput!) {
+        createDiffNote(input: {noteableId: $noteableId, position: $position, body: $body}) {
+          note { discussion { id replyId createdAt } } errors } }`,
+      {
+        noteableId,
+        body: "Here",
+        position: {
+          headSha: "a",
+          startSha: "b",
+          baseSha: "b",
+          newLine: 1,
+          paths: { newPath: "a" },
+        },
+      },
+    );
+    expect(createDiffNote).toEqual({
+      note: null,
+      errors: ["Position is not supported: merge requests have no diffs to comment on"],
+    });
+    const { mergeRequestReviewerRereview } = await answer(
+      `mutation ($projectPath: ID!, $iid: String!, $userId: UserID!) {
+        mergeRequestReviewerRereview(input: {projectPath: $projectPath, iid: $iid, userId: $userId}) {
+          mergeRequest { id } errors } }`,
+      { projectPath: "acme/site", iid: "1", userId: "gid://gitlab/User/1" },
+    );
+    expect(mergeRequestReviewerRereview).toEqual({
+      mergeRequest: null,
+      errors: ["Reviewer not found"],
+    });
+  });
+});
+
 describe("the extension for VS Code", () => {
   it("reads the discussions of an issue, replies, edits and resolves", async () => {
     const notes = `notes { pageInfo { hasNextPage endCursor } nodes { id createdAt system

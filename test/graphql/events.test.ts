@@ -21,6 +21,7 @@ beforeAll(async () => {
 afterAll(() => app.dispose());
 
 interface Shown {
+  id?: string;
   actionName: string;
   targetTitle: string | null;
 }
@@ -75,6 +76,36 @@ it("they are sorted", async () => {
   const newest = await events(SITE);
   expect(await events(SITE, "(sort: CREATED_ASC)")).toEqual(newest.reverse());
 });
+
+it.each([
+  ["DESC", "guest"],
+  ["ASC", "guest"],
+  ["ASC", "stranger"],
+  ["DESC", "admin"],
+] as const)("their pages are full, whatever is hidden between: %s, %s", async (sort, as) => {
+  const all = await events(DEVELOPER, `(sort: CREATED_${sort})`, as);
+  expect(all.length).toBeGreaterThan(1);
+  const walk = async (way: "first" | "last") => {
+    const found: Shown[] = [];
+    let at = "";
+    for (let pages = 0; pages < 10; pages += 1) {
+      const page = `{ ${DEVELOPER} { activityEvents(sort: CREATED_${sort}, ${way}: 1${at}) {
+        nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`;
+      const { nodes, pageInfo } = (await ask(app, page, {}, as)).user.activityEvents;
+      found.push(...nodes);
+      if (!pageInfo[way === "first" ? "hasNextPage" : "hasPreviousPage"]) break;
+      at =
+        way === "first"
+          ? `, after: "${pageInfo.endCursor}"`
+          : `, before: "${pageInfo.startCursor}"`;
+    }
+    return found.map(idOf);
+  };
+  expect(await walk("first")).toEqual(all.map(idOf));
+  expect(await walk("last")).toEqual(all.map(idOf).reverse());
+});
+
+const idOf = ({ id }: { id?: string }) => id;
 
 it("those of a private profile are its user's", async () => {
   const { json } = await app.call("GET /users?username=developer", { as: "admin" });

@@ -139,3 +139,43 @@ describe("ids of labels", () => {
     expect(data.createIssue).toEqual({ errors: [], issue: { labels: { nodes: [] } } });
   });
 });
+
+it("labelUpdate changes and archives labels of groups and projects", async () => {
+  const { group, project } = await ask(
+    app,
+    `{ group: ${ACME} { label(title: "Testing") { id } } project: ${SITE} { label(title: "site") { id } } }`,
+  );
+  const update = (as: Person, input: object) =>
+    send(
+      app,
+      as,
+      `mutation ($input: LabelUpdateInput!) { labelUpdate(input: $input) {
+        errors label { title color description archived } } }`,
+      { input },
+    );
+  const { data } = await update("owner", {
+    id: project.label.id,
+    title: "page",
+    color: "#000000",
+    description: null,
+  });
+  expect(data.labelUpdate).toEqual({
+    errors: [],
+    label: { title: "page", color: "#000000", description: null, archived: false },
+  });
+  const archived = await update("owner", { id: group.label.id, archived: true });
+  expect(archived.data.labelUpdate.label).toMatchObject({ title: "Testing", archived: true });
+  expect(await titles(ACME, "(archived: true)")).toEqual(["Testing"]);
+  expect(await titles(ACME, "(archived: false)")).not.toContain("Testing");
+  expect(await titles(ACME, "")).toContain("Testing");
+  const wrong = await update("owner", { id: project.label.id, color: "red" });
+  expect(wrong.data.labelUpdate).toEqual({
+    errors: ["Color must be a valid color code"],
+    label: null,
+  });
+  for (const as of ["guest", "anonymous"] as const) {
+    const { data: refused, errors } = await update(as, { id: project.label.id, archived: true });
+    expect([as, refused.labelUpdate, errors?.[0].message]).toEqual([as, null, NOT_AVAILABLE]);
+  }
+  await update("owner", { id: group.label.id, archived: false });
+});

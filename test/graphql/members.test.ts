@@ -55,7 +55,7 @@ describe("a membership", () => {
   it("has the values that REST shows", async () => {
     const { project } = await ask(
       app,
-      `query ($ids: [UserID!]) { project(fullPath: "acme/site") { projectMembers(ids: $ids) { nodes {
+      `query ($ids: [ID!]) { project(fullPath: "acme/site") { projectMembers(ids: $ids) { nodes {
         id createdAt expiresAt accessLevel { integerValue stringValue } user { username } createdBy { username }
         ... on ProjectMember { project { fullPath } } ... on GroupMember { group { fullPath } } } } } }`,
       { ids: [`gid://gitlab/User/${ids["stranger"]}`, `gid://gitlab/User/${ids["guest"]}`] },

@@ -122,7 +122,9 @@ describe("todos", () => {
     expect(await bodies(`(groupId: ["${group.id}"])`)).toEqual(all);
     expect(await bodies(`(authorId: ["${currentUser.id}"])`)).toEqual(all);
     expect(await bodies('(authorId: ["999"])')).toEqual([]);
-    expect(await bodies(`(authorId: ["${project.id}"])`)).toContain("is not the id of a User");
+    expect(await bodies(`(authorId: ["${project.id}"])`)).toContain(
+      "does not represent an instance of User",
+    );
   });
 
   it("are the caller's own, wherever they are asked", async () => {

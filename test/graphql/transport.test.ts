@@ -720,3 +720,19 @@ describe("introspection", () => {
     expect(json[0]).toEqual({ errors: [{ message: refused[0] }] });
   });
 });
+
+describe("echoCreate", () => {
+  it("gives back what was sent to those who may change something", async () => {
+    const query = `mutation { echoCreate(input: { messages: ["a", "b"], errors: ["c"], clientMutationId: "7" }) {
+      echoes errors clientMutationId } }`;
+    const { json } = await post(app, query, { as: "guest" });
+    expect(json).toEqual({
+      data: { echoCreate: { echoes: ["a", "b"], errors: ["c"], clientMutationId: "7" } },
+    });
+    const refused = await post(app, query);
+    expect([refused.json.data, messagesOf(refused)]).toEqual([
+      { echoCreate: null },
+      [NOT_AVAILABLE],
+    ]);
+  });
+});

@@ -160,7 +160,7 @@ describe("lists of users", () => {
     ["(sort: created_asc, first: 2)", ["admin", "owner"]],
     ['(usernames: ["OWNER", "guest"])', ["guest", "owner"]],
     ["(usernames: [])", []],
-    ['(ids: ["gid://gitlab/User/0", "x"])', []],
+    ['(ids: ["gid://gitlab/User/0", "999"])', []],
     ['(search: "the GUEST")', ["guest"]],
     ["(active: false)", ["blocked"]],
     ["(active: true, sort: CREATED_ASC)", ALL.slice(0, -1)],

@@ -91,6 +91,36 @@ it("they are created, renamed and removed by those who may", async () => {
   expect((await change("wikiPageDestroy", { id }, "maintainer")).refused).toBe(NOT_AVAILABLE);
 });
 
+it("users subscribe to wiki pages, each for themselves", async () => {
+  await app.call(`POST ${WIKI}`, { as: "owner", json: { title: "Watched", content: "News" } });
+  const { project } = await ask(app, `{ ${SITE} { wikiPage(slug: "Watched") { id } } }`);
+  const subscribe = async (as: Person, subscribed: boolean) =>
+    send(
+      app,
+      as,
+      `mutation ($id: WikiPageMetaID!, $subscribed: Boolean!) {
+        wikiPageSubscribe(input: { id: $id, subscribed: $subscribed }) { errors wikiPage { subscribed } } }`,
+      { id: project.wikiPage.id, subscribed },
+    );
+  for (const subscribed of [true, true, false, true]) {
+    const { data } = await subscribe("guest", subscribed);
+    expect(data.wikiPageSubscribe).toEqual({ errors: [], wikiPage: { subscribed } });
+  }
+  const shown = `{ ${SITE} { wikiPage(slug: "Watched") { subscribed notes(filter: ALL_NOTES) { nodes { id } }
+    discussions { nodes { id } } userPermissions { readWikiPage createNote markNoteAsInternal } } } }`;
+  const rest = {
+    notes: { nodes: [] },
+    discussions: { nodes: [] },
+    userPermissions: { readWikiPage: true, createNote: false, markNoteAsInternal: false },
+  };
+  const own = await ask(app, shown, {}, "guest");
+  expect(own.project.wikiPage).toEqual({ subscribed: true, ...rest });
+  const others = await ask(app, shown);
+  expect(others.project.wikiPage).toEqual({ subscribed: false, ...rest });
+  const { data, errors } = await subscribe("anonymous", true);
+  expect([data.wikiPageSubscribe, errors?.[0].message]).toEqual([null, NOT_AVAILABLE]);
+});
+
 it("they are hidden with the wiki, and with a project that the caller may not see", async () => {
   const pages = async (path: string, as: Person) =>
     (await ask(app, `{ project(fullPath: "${path}") { wikiPages { count } } }`, {}, as)).project

@@ -104,6 +104,9 @@ const FROZEN: Record<string, string> = {
   "20261122-91-forks-by-age": "1a5abc2ed2568eea046d42118c1d66a51ae259c63803b2b9fd151debea9c2617",
   "20261122-91-user-orders": "75e1cbb43d1ccd73db93c42a25cfa2220dbdf599cf6bfdf1162a8c8ad2415778",
   "20261122-89-commit-comments": "59ef3d44a7f90574946b5bb8cfe0d73c7150d71eed42b2085bd37956bd9161b2",
+  "20261122-93-labels-archived": "6c82f43fc6543aeb6bcd894e78b585e2988b16dd90a3bb456cbf96facddabc91",
+  "20261122-93-wiki-page-subscriptions":
+    "9ef94b78a5db0fe3c986646af3a252dde2df6a65476209701f5fbe5446324c86",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

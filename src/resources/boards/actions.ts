@@ -1,5 +1,5 @@
 import { findSource } from "../../core/access/source.ts";
-import { notFound, refused } from "../../core/errors.ts";
+import { invalid, notFound, refused } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, routes, type SourceKind } from "../../core/resource.ts";
 import * as changes from "./changes.ts";
@@ -15,6 +15,8 @@ const board = { board_id: param.recordId() };
 const UNAVAILABLE = {
   milestone: "Milestone lists not available with your current license",
   assignee: "Assignee lists not available with your current license",
+  iteration: "Iteration lists not available with your current license",
+  status: "Status lists not available with your current license",
 };
 
 /** The actions on boards of a group or project. Each answers the id of what it changed. */
@@ -36,7 +38,14 @@ function actionsOf(kind: SourceKind) {
       role: "reporter",
       input: {
         ...board,
-        list_type: param.choice(["backlog", "label", "milestone", "assignee"]),
+        list_type: param.choice([
+          "backlog",
+          "label",
+          "milestone",
+          "assignee",
+          "iteration",
+          "status",
+        ]),
         label_id: param.optional(param.integer()),
         position: param.optional(param.integer()),
       },
@@ -60,6 +69,19 @@ function actionsOf(kind: SourceKind) {
         const list = await boards.findList(db, boardId, input.list_id);
         if (!list) throw notFound("List");
         await changes.collapseList(db, list.id, caller.id, input.collapsed);
+        return new Json({ id: list.id });
+      },
+    }),
+    limit: put("/:board_id/lists/:list_id/limit", {
+      summary: "Take the limit of a list away; none can be set",
+      role: "reporter",
+      input: { ...board, list_id: param.recordId(), limit: param.integer() },
+      handle: async (context) => {
+        const { db, input } = context;
+        const { id: boardId } = await findBoard(context);
+        const list = await boards.findList(db, boardId, input.list_id);
+        if (!list) throw notFound("List");
+        if (input.limit > 0) throw invalid({ base: ["Limits of lists are not supported"] });
         return new Json({ id: list.id });
       },
     }),

@@ -3,12 +3,13 @@ import * as field from "../../core/field.ts";
 import type { SourceKind } from "../../core/resource.ts";
 import {
   type Args,
+  absent,
   arg,
   boolean,
   type ChildQuery,
-  computed,
   connection,
   constant,
+  emptyConnection,
   enumeration,
   type Face,
   first,
@@ -23,13 +24,13 @@ import {
   one,
   type PageRange,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
   string,
   time,
   type Values,
-  type ValueType,
   valueType,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -43,6 +44,7 @@ import {
   UNIONED,
 } from "../issuables/graphql.ts";
 import { issueCondition, TYPE } from "../issues/graphql.ts";
+import { LABEL_ID } from "../labels/graphql.ts";
 import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
 import { boardResource } from "./index.ts";
 import {
@@ -67,10 +69,10 @@ const PATH = `case when bp.id is null then '/groups/' || bn.full_path
 
 const NEGATED = inputType("NegatedBoardIssueInput", "What a list leaves out.", {
   iids: arg.list(arg.string),
-  labelName: arg.list(arg.string),
+  labelName: arg.listWithNulls(arg.string),
   milestoneTitle: arg.string,
   authorUsername: arg.string,
-  assigneeUsername: arg.list(arg.string),
+  assigneeUsername: arg.listWithNulls(arg.string),
   types: arg.list(arg.choice(TYPE)),
   weight: arg.string,
   myReactionEmoji: arg.string,
@@ -82,7 +84,7 @@ const FILTER = inputType("BoardIssueInput", "Which issues a list shows.", {
   authorUsername: commonFilters.authorUsername,
   milestoneTitle: arg.string,
   milestoneWildcardId: commonFilters.milestoneWildcardId,
-  assigneeUsername: arg.about("All of these assignees.", arg.list(arg.string)),
+  assigneeUsername: arg.about("All of these assignees.", arg.listWithNulls(arg.string)),
   assigneeWildcardId: issueOnlyFilters.assigneeWildcardId,
   weight: issueOnlyFilters.weight,
   weightWildcardId: issueOnlyFilters.weightWildcardId,
@@ -153,11 +155,12 @@ function issuesOf(
 /** Lists whose issues one field counts, at most: each may have thousands. */
 const MAX_COUNTED = 200;
 
-/** The numbers of issues of lists, as far as they are counted. */
+/** The numbers of issues of lists, or their weights together as texts, as far as they are counted. */
 async function countsOf(
   ids: readonly Value[],
   context: GraphContext,
   filter: Filter | undefined,
+  what: "issues" | "weight",
 ): Promise<Map<Value, unknown>> {
   if (ids.length > MAX_COUNTED) {
     throw new GraphError(`The issues of more than ${MAX_COUNTED} lists are not counted`);
@@ -172,8 +175,8 @@ async function countsOf(
   );
   const counted = rows.map(async ([id, ...row]) => {
     const { source, board, list } = shownList(row);
-    const count = await countIssues(db, { source, viewer }, board, list, condition);
-    return [id as Value, count] as const;
+    const counted = await countIssues(db, { source, viewer }, board, list, condition);
+    return [id as Value, what === "issues" ? counted?.issues : counted?.weight] as const;
   });
   return new Map(await Promise.all(counted));
 }
@@ -202,24 +205,60 @@ const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list co
 const iterationCadence = valueType("IterationCadence", "A series of iterations.", {
   id: required(property("ID")),
   title: required(property("String")),
+  durationInWeeks: property("Int"),
 });
 const iteration = valueType("Iteration", "A time in which issues are done.", {
   id: required(property("ID")),
   iid: required(property("ID")),
   title: property("String"),
+  description: property("String"),
   startDate: property("Time"),
   dueDate: property("Time"),
+  webPath: required(property("String")),
   webUrl: required(property("String")),
   iterationCadence: required(property(iterationCadence)),
 });
+const category = enumeration("WorkItemStatusCategoryEnum", "The kind of a status.", [
+  "TRIAGE",
+  "TO_DO",
+  "IN_PROGRESS",
+  "DONE",
+  "CANCELED",
+]);
 const status = valueType("WorkItemStatus", "How far an issue is.", {
   id: property("ID"),
   name: property("String"),
+  description: property("String"),
   iconName: property("String"),
   color: property("String"),
   position: property("Int"),
+  category: { ...property(category.name), declares: category },
 });
-const none = (type: ValueType) => computed(type, [], () => null);
+const epic = valueType("Epic", "An issue of a group.", {
+  id: required(property("ID")),
+  iid: required(property("String")),
+  title: property("String"),
+  webUrl: required(property("String")),
+});
+const health = enumeration("HealthStatus", "Whether an issue will be done in time.", [
+  "onTrack",
+  "needsAttention",
+  "atRisk",
+]);
+const iterationState = enumeration("IterationState", "When an iteration is.", [
+  "upcoming",
+  "current",
+  "opened",
+  "closed",
+  "all",
+]);
+const iterations = emptyConnection(iteration, {
+  state: arg.choice(iterationState),
+  title: arg.string,
+  search: arg.string,
+  includeAncestors: arg.boolean,
+  includeDescendants: arg.boolean,
+});
 
 const boardList = rowType("BoardList", {
   about: "A list of a board.",
@@ -239,14 +278,17 @@ const boardList = rowType("BoardList", {
     label: one("Label", "bl.label_id"),
     assignee: one("UserCore", "null"),
     milestone: one("Milestone", "null"),
-    iteration: none(iteration),
-    status: none(status),
+    iteration: absent(iteration),
+    status: absent(status),
     collapsed: loaded("Boolean", collapsedOf, { empty: false }),
     maxIssueCount: constant("Int", 0),
     maxIssueWeight: constant("Int", 0),
     limitMetric: { ...constant("ListLimitMetric", null), declares: LIMIT_METRIC },
     issuesCount: loaded("Int", (ids, context, _, given) =>
-      countsOf(ids, context, given["issueFilters"] as Filter | undefined),
+      countsOf(ids, context, given["issueFilters"] as Filter | undefined, "issues"),
+    ),
+    totalIssueWeight: loaded("BigInt", (ids, context, _, given) =>
+      countsOf(ids, context, given["issueFilters"] as Filter | undefined, "weight"),
     ),
     issues: connection("Issue", {
       args: { filters: arg.input(FILTER) },
@@ -284,8 +326,8 @@ const board = rowType("Board", {
     weight: int("b.weight"),
     assignee: one("UserCore", "b.assignee_id"),
     milestone: one("Milestone", "b.milestone_id"),
-    iteration: none(iteration),
-    iterationCadence: none(iterationCadence),
+    iteration: absent(iteration),
+    iterationCadence: absent(iterationCadence),
     labels: connection("Label", {
       areFew: true,
       query: () => ({
@@ -368,15 +410,13 @@ const ofList = (db: Reader, id: number) => ownerOf(db, { sql: "bl.id = ?", value
 const boardPayload = { board: property("Board") };
 const listPayload = { list: property("BoardList") };
 
-const labelId = arg.gid("Label", ["Label", "GroupLabel", "ProjectLabel"]);
-
 /** What can be changed of a board. `null` clears the attributes of its scope. */
 const boardInput = {
   name: arg.string,
   hideBacklogList: arg.boolean,
   hideClosedList: arg.boolean,
   labels: arg.list(arg.string),
-  labelIds: arg.list(labelId),
+  labelIds: arg.list(LABEL_ID),
   milestoneId: arg.clearable(arg.gid("Milestone")),
   assigneeId: arg.clearable(arg.gid("User")),
   weight: arg.clearable(arg.int),
@@ -400,15 +440,8 @@ async function boardParameters(
   };
 }
 
-/** A number or a global id: the pages of GitLab send numbers. */
-function looseId(type: "List" | "Issue", sent: string | null | undefined): number | undefined {
-  if (sent === null || sent === undefined) return undefined;
-  const digits = new RegExp(`^(?:gid://gitlab/${type}/)?(\\d{1,15})$`).exec(sent)?.[1];
-  if (digits === undefined) {
-    throw new GraphError(`"${sent.slice(0, 100)}" does not represent an instance of ${type}`);
-  }
-  return Number(digits);
-}
+const optionalId = (type: "List" | "Issue", sent: string | null | undefined) =>
+  sent === null || sent === undefined ? undefined : recordId(sent, type);
 
 /** Where issues come to stand if they are moved to the end of a list. */
 const END = -1;
@@ -421,8 +454,10 @@ function moveParameters(sent: {
   moveAfterId?: string | undefined;
   positionInList?: number | undefined;
 }) {
-  const [from, to] = [looseId("List", sent.fromListId), looseId("List", sent.toListId)];
-  const [before, after] = [looseId("Issue", sent.moveBeforeId), looseId("Issue", sent.moveAfterId)];
+  const [from, to] = [sent.fromListId, sent.toListId].map((id) => optionalId("List", id));
+  const [before, after] = [sent.moveBeforeId, sent.moveAfterId].map((id) =>
+    optionalId("Issue", id),
+  );
   const position = sent.positionInList ?? undefined;
   const isBetween = before !== undefined || after !== undefined;
   if (from === undefined && to === undefined && position === undefined && !isBetween) {
@@ -461,7 +496,16 @@ const SUBJECTS = {
   labelId: "label",
   milestoneId: "milestone",
   assigneeId: "assignee",
+  iterationId: "iteration",
+  statusId: "status",
 } as const;
+
+/** What statuses of issues are called in global ids. */
+const STATUS_CLASSES = [
+  "WorkItems::Statuses::Status",
+  "WorkItems::Statuses::Custom::Status",
+  "WorkItems::Statuses::SystemDefined::Status",
+];
 
 const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJECTS;
 
@@ -469,9 +513,14 @@ const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJE
 export const face: Face = {
   types: [board, boardList],
   extend: {
-    Issue: { iteration: none(iteration) },
-    Group: boardsOf("b.namespace_id"),
-    Project: boardsOf("b.project_id"),
+    Issue: {
+      iteration: absent(iteration),
+      status: absent(status),
+      epic: absent(epic),
+      healthStatus: { ...constant(health.name, null), declares: health },
+    },
+    Group: { ...boardsOf("b.namespace_id"), iterations },
+    Project: { ...boardsOf("b.project_id"), iterations },
     Query: {
       boardList: first("BoardList", {
         args: { id: arg.required(arg.gid("List")), ...issueFilters },
@@ -521,9 +570,11 @@ export const face: Face = {
       input: {
         boardId: arg.required(arg.gid("Board")),
         backlog: arg.boolean,
-        labelId,
+        labelId: LABEL_ID,
         milestoneId: arg.gid("Milestone"),
         assigneeId: arg.gid("User"),
+        iterationId: arg.gid("Iteration"),
+        statusId: arg.gid("WorkItemsStatusesStatus", STATUS_CLASSES),
         position: arg.int,
       },
       payload: listPayload,
@@ -565,6 +616,22 @@ export const face: Face = {
         return { list: listId };
       },
     }),
+    boardListUpdateLimitMetrics: mutation({
+      about: "Take the limit of a list away. Lists have none, so that none can be set.",
+      input: {
+        listId: arg.required(arg.gid("List")),
+        limitMetric: arg.choice(LIMIT_METRIC),
+        maxIssueCount: arg.int,
+        maxIssueWeight: arg.int,
+      },
+      payload: listPayload,
+      run: async ({ listId, maxIssueCount, maxIssueWeight }, { call, db }) => {
+        const { kind, ownerId, boardId } = await ofList(db, listId);
+        const limit = Math.max(maxIssueCount ?? 0, maxIssueWeight ?? 0);
+        const at = { id: ownerId, board_id: boardId, list_id: listId };
+        return { list: (await call(ACTIONS[kind].limit, { ...at, limit }))["id"] };
+      },
+    }),
     destroyBoardList: mutation({
       about: "Remove a list from its board.",
       input: { listId: arg.required(arg.gid("List")) },
@@ -586,9 +653,11 @@ export const face: Face = {
         moveBeforeId: arg.about("The issue to stand behind.", arg.id),
         moveAfterId: arg.about("The issue to stand ahead of.", arg.id),
         positionInList: arg.about("Its place in the list, from 0; -1 for the end.", arg.int),
+        epicId: arg.about("Not supported: there are no epics.", arg.gid("Epic")),
       },
       payload: { issue: property("Issue") },
-      run: async ({ boardId, projectPath, iid, ...way }, { call, db }) => {
+      run: async ({ boardId, projectPath, iid, epicId, ...way }, { call, db }) => {
+        if (epicId !== undefined && epicId !== null) throw notAvailable();
         const parameters = moveParameters(way);
         const { kind, ownerId } = await ofBoard(db, boardId);
         const moved = await call(MOVE_ISSUE, {

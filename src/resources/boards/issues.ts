@@ -206,23 +206,26 @@ function placesIn(
   };
 }
 
-/** The number of issues of a list that the caller can read; `undefined` above `PAGE_LIMITS.countedTotal`. */
+/**
+ * The number of issues of a list that the caller can read, and the sum of their weights as a text; `undefined` above
+ * `PAGE_LIMITS.countedTotal` issues.
+ */
 export async function countIssues(
   db: Reader,
   viewing: Viewing,
   board: BoardScope,
   list: List,
   filter?: Condition,
-): Promise<number | undefined> {
+): Promise<{ issues: number; weight: string } | undefined> {
   const most = PAGE_LIMITS.countedTotal;
   const where = all([projectsOf(viewing), ...conditionsOf(viewing, board, list), filter]);
-  const counted = await db.one<{ total: number }>(
-    `select count(*) as total from (
-       select 1 from projects p cross join ${readingOf(list).from} where ${where.sql} limit ${most + 1}) as counted`,
+  const [counted] = await db.rows(
+    `select count(*), coalesce(sum(weight), 0) from (
+       select i.weight from projects p cross join ${readingOf(list).from} where ${where.sql} limit ${most + 1}) as counted`,
     where.values,
   );
-  const total = counted?.total ?? 0;
-  return total > most ? undefined : total;
+  const [issues, weight] = (counted as Value[]).map(Number) as [number, number];
+  return issues > most ? undefined : { issues, weight: String(weight) };
 }
 
 /** Whether an issue belongs to a project whose issues a board shows. */

@@ -13,16 +13,16 @@ import {
   type Face,
   type GraphContext,
   loaded,
-  type Order,
   one,
   property,
   required,
   rowType,
+  sortEnum,
   string,
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, among, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 
@@ -68,8 +68,11 @@ const dependency = rowType("Dependency", {
   about: "A package that a project depends on.",
   from: "dependencies d join projects p on p.id = d.project_id",
   key: "d.id",
-  // Guests of a private project may not read its repository.
-  visible: (viewer) => all([visibleProjects(viewer), visibleCode(viewer)]),
+  // As in REST, only users see them, and guests of a private project may not read its repository.
+  visible: (viewer) =>
+    viewer.caller
+      ? all([visibleProjects(viewer), visibleCode(viewer)])
+      : { sql: "1 = 0", values: [] },
   fields: {
     id: computed("ID!", ["d.id"], ([id]) => `gid://gitlab/Sbom::Occurrence/${id}`),
     name: required(string("d.name")),
@@ -105,16 +108,9 @@ const dependency = rowType("Dependency", {
   },
 });
 
-const bothWays = (name: string, sql: string): Record<string, readonly Order[]> => ({
-  [`${name}_ASC`]: [{ sql, isText: true }, { sql: "d.id" }],
-  [`${name}_DESC`]: [
-    { sql, isText: true, descending: true },
-    { sql: "d.id", descending: true },
-  ],
-});
-const SORT = enumeration<readonly Order[]>("DependencySort", "The order of dependencies.", {
-  ...bothWays("NAME", "d.name"),
-  ...bothWays("PACKAGER", "d.package_manager"),
+const SORT = sortEnum("DependencySort", "The order of dependencies.", "d.id", {
+  NAME: { sql: "d.name", isText: true },
+  PACKAGER: { sql: "d.package_manager", isText: true },
 });
 
 const filters = {
@@ -122,12 +118,6 @@ const filters = {
   componentNames: arg.list(arg.string),
   sort: arg.withDefault(arg.choice(SORT), SORT.values["NAME_ASC"]),
 } satisfies Args;
-
-function among(column: string, values: readonly string[] | undefined): Condition | undefined {
-  if (values === undefined || values.length === 0) return undefined;
-  const { sql, values: given } = placeholders(values);
-  return { sql: `${column} in (${sql})`, values: given };
-}
 
 /** Dependencies belong to the ultimate tier. */
 const dependenciesOf = (scope: Pick<ChildQuery, "join" | "parent">) =>
@@ -137,8 +127,8 @@ const dependenciesOf = (scope: Pick<ChildQuery, "join" | "parent">) =>
       ...scope,
       where: all([
         tier === "ultimate" ? undefined : when("1 = 0"),
-        among("d.package_manager", packageManagers),
-        among("d.name", componentNames),
+        packageManagers?.length ? among("d.package_manager", packageManagers) : undefined,
+        componentNames?.length ? among("d.name", componentNames) : undefined,
       ]),
       order: sort,
     }),

@@ -1,6 +1,7 @@
 import {
   arg,
   type Face,
+  inputType,
   mutation,
   notAvailable,
   property,
@@ -21,6 +22,19 @@ const RESOLVE = routeOf(
   discussionResource,
   `PUT /projects/:id/${MERGE_REQUEST.path}/:noteable_id/discussions/:discussion_id`,
 );
+
+const PATHS = inputType("DiffPathsInput", "The paths of a changed file.", {
+  oldPath: arg.string,
+  newPath: arg.string,
+});
+const POSITION = inputType("DiffPositionInput", "A place in a diff.", {
+  baseSha: arg.string,
+  headSha: arg.required(arg.string),
+  startSha: arg.required(arg.string),
+  paths: arg.required(arg.input(PATHS)),
+  oldLine: arg.int,
+  newLine: arg.int,
+});
 
 /** Writing in discussions. */
 export const face: Face = {
@@ -54,6 +68,23 @@ export const face: Face = {
         const begun = await call(beginOn(type), { ...at, body, internal });
         const [first] = begun["notes"] as readonly { id: number }[];
         return { note: first?.id };
+      },
+    }),
+    createDiffNote: mutation({
+      about:
+        "Comment on a line of a diff. Merge requests have no diffs, so that this always fails.",
+      input: {
+        noteableId,
+        body: arg.required(arg.string),
+        position: arg.required(arg.input(POSITION)),
+        internal: arg.boolean,
+      },
+      payload: { note: property("Note") },
+      run: async ({ noteableId, body, internal, position }, { call, db }) => {
+        const { type, at } = await placeOfNoteable(db, noteableId);
+        if (type !== MERGE_REQUEST) throw notAvailable();
+        const begun = await call(beginOn(type), { ...at, body, internal, position });
+        return { note: begun["id"] };
       },
     }),
     discussionToggleResolve: mutation({

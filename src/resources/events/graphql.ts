@@ -1,3 +1,5 @@
+import type { Viewer } from "../../core/access/visibility.ts";
+import { after, reversed } from "../../graphql/cursor.ts";
 import {
   type Args,
   arg,
@@ -17,10 +19,10 @@ import {
   type Values,
   valueType,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, when } from "../../store/conditions.ts";
 import { isHidden } from "../users/rules.ts";
 import { eventFields } from "./json.ts";
-import { EVENTS, filtered, visibleEvents } from "./list.ts";
+import { amongAuthored, EVENTS, filtered, visibleEvents } from "./list.ts";
 import { ACTIONS, type Action, TARGET_TYPES, type TargetType } from "./record.ts";
 
 const ACTION = enumeration<Action>(
@@ -90,18 +92,37 @@ const filters = {
   sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
 } satisfies Args;
 
-const listed = (
-  { sort: descending, createdBefore: before, createdAfter: after, ...kind }: Values<typeof filters>,
-  scope: Omit<ChildQuery, "where">,
-  more?: Condition,
-): ChildQuery => ({
-  ...scope,
-  where: all([...filtered({ ...kind, before, after }), more]),
-  order: [
-    { sql: "e.created_at", descending },
-    { sql: "e.id", descending },
-  ],
-});
+type Filters = Values<typeof filters>;
+
+const conditionOf = ({ createdBefore: before, createdAfter: after, ...kind }: Filters) =>
+  all(filtered({ ...kind, before, after }));
+
+const orderOf = ({ sort: descending }: Filters) => [
+  { sql: "e.created_at", descending },
+  { sql: "e.id", descending },
+];
+
+/** The events of a user that the viewer sees. */
+function ofUser(args: Filters, viewer: Viewer, authorId: number): ChildQuery {
+  const order = orderOf(args);
+  const where = conditionOf(args);
+  const own = { parent: "e.author_id", where, order };
+  // Users and administrators see all of them; those of one kind are found by index, and are few.
+  const seesAll = viewer.caller?.id === authorId || viewer.caller?.admin;
+  if (seesAll || args.action || args.targetType) return own;
+  return {
+    ...own,
+    page: ({ size, isBackward, start, end }) => {
+      const between = [start && after(order, start), end && after(reversed(order), end)];
+      return amongAuthored(viewer, {
+        authorId,
+        size,
+        sort: args.sort === isBackward ? "asc" : "desc",
+        where: all([where, ...between]),
+      });
+    },
+  };
+}
 
 /** Activity of users and projects. */
 export const face: Face = {
@@ -110,7 +131,11 @@ export const face: Face = {
     Project: {
       activityEvents: connection("ActivityEvent", {
         args: filters,
-        query: (args) => listed(args, { parent: "e.project_id" }),
+        query: (args) => ({
+          parent: "e.project_id",
+          where: conditionOf(args),
+          order: orderOf(args),
+        }),
       }),
     },
     User: {
@@ -121,8 +146,7 @@ export const face: Face = {
           const user = { id: id as number, private_profile: private_profile as number };
           // As in the REST API, callers without a token see no user's events.
           const isShown = viewer.caller !== undefined && !isHidden(user, viewer);
-          const hidden = isShown ? undefined : when("1 = 0");
-          return listed(args, { parent: "e.author_id" }, hidden);
+          return isShown ? ofUser(args, viewer, user.id) : { where: when("1 = 0") };
         },
       }),
     },

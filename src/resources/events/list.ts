@@ -15,7 +15,7 @@ import {
   type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type Action, TARGET_TYPES, type TargetType } from "./record.ts";
@@ -222,6 +222,42 @@ function amongProjects(
     projects: { from: "event_counts c cross join projects p", ...all([theirs, visible]) },
     // The index on authors contains the project as well, which makes a step cheaper.
     steps: 50,
+  };
+}
+
+/** Which of an author's events a page has. */
+export interface AuthoredPage {
+  readonly authorId: number;
+  /** Maximum events. */
+  readonly size: number;
+  readonly sort: EventFilter["sort"];
+  /** Further conditions on events `e`. */
+  readonly where: Condition;
+}
+
+/**
+ * A condition on events `e` that holds for a page of those of an author that the viewer may see, and for few others.
+ * They are searched project by project: in order of time they may lie among any number of hidden ones.
+ */
+export function amongAuthored(
+  viewer: Viewer,
+  { authorId, size, sort, where }: AuthoredPage,
+): Condition {
+  const visible = visibleProjects(viewer);
+  const theirs = all([when("e.author_id = ?", authorId), where, visibleEvents(viewer)]);
+  const inOrder = `order by e.created_at ${sort}, e.id ${sort} limit ?`;
+  const newestIn = (project: string, columns: string) =>
+    `select ${columns} from ${EVENTS} where e.project_id = ${project} and ${theirs.sql} ${inOrder}`;
+  return {
+    sql: `e.id in (select found.id from (
+        select id from (
+          select id, rank() over (order by latest ${sort}) as place from (
+            select seen.id, (${newestIn("seen.id", "e.created_at")}) as latest from (
+              select p.id from event_counts c cross join projects p
+              where c.author_id = ? and c.events > 0 and p.id = c.project_id and ${visible.sql}) as seen) as known
+          where latest is not null) as active where place <= ?) as recent
+      join events found on found.id in (${newestIn("recent.id", "e.id")}))`,
+    values: [...theirs.values, 1, authorId, ...visible.values, size, ...theirs.values, size],
   };
 }
 

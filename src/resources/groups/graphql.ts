@@ -20,19 +20,22 @@ import {
   one,
   plainGid,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
   valueType,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
+import { VISIBILITY } from "../namespaces/graphql.ts";
 import { groupResource } from "./index.ts";
 
 const permissions = valueType("GroupPermissions", "What the caller may do with a group.", {
@@ -41,6 +44,25 @@ const permissions = valueType("GroupPermissions", "What the caller may do with a
   adminGroup: required(property("Boolean")),
   adminIssue: required(property("Boolean")),
 });
+
+/** The values of `GroupPermissions`, as the routes decide. */
+async function permissionsOf(
+  ids: readonly Value[],
+  { db, viewer }: GraphContext,
+): Promise<Map<Value, object>> {
+  const sources = await sourcesById(db, "group", ids, viewer);
+  const values = ([key, { level }]: [Value, { level: number }]) =>
+    [
+      key,
+      {
+        readGroup: true,
+        createProjects: level >= ROLES.developer,
+        adminGroup: level >= ROLES.owner,
+        adminIssue: level >= ROLES.reporter,
+      },
+    ] as const;
+  return new Map([...sources].map(values));
+}
 
 const group = rowType("Group", {
   about: "A group.",
@@ -69,70 +91,47 @@ const group = rowType("Group", {
         return new Map([...sources].map(([key, { level }]) => [key, accessLevelOf(level)]));
       }),
     ),
-    userPermissions: required(
-      loaded(permissions, async (ids, { db, viewer }) => {
-        const sources = await sourcesById(db, "group", ids, viewer);
-        const values = ([key, { level }]: [Value, { level: number }]) =>
-          [
-            key,
-            {
-              readGroup: true,
-              createProjects: level >= ROLES.developer,
-              adminGroup: level >= ROLES.owner,
-              adminIssue: level >= ROLES.reporter,
-            },
-          ] as const;
-        return new Map([...sources].map(values));
-      }),
-    ),
+    userPermissions: required(loaded(permissions, permissionsOf)),
   },
 });
 
-const both = (name: string, sql: string, isText = false): Record<string, readonly Order[]> => ({
-  [`${name}_asc`]: [{ sql, isText }, { sql: "n.id" }],
-  [`${name}_desc`]: [
-    { sql, isText, descending: true },
-    { sql: "n.id", descending: true },
-  ],
-});
-
-const ORDERS: Readonly<Record<string, readonly Order[]>> = {
-  ...both("name", "n.name", true),
-  ...both("path", "n.path", true),
-  ...both("created", "n.created_at"),
-  id_asc: [{ sql: "n.id" }],
-  id_desc: [{ sql: "n.id", descending: true }],
+const COLUMNS = {
+  ID: { sql: "n.id" },
+  NAME: { sql: "n.name", isText: true },
+  PATH: { sql: "n.path", isText: true },
+  CREATED_AT: { sql: "n.created_at" },
+  UPDATED_AT: { sql: "n.updated_at" },
 };
+const SORT = sortEnum("GroupSort", "The order of a list of groups.", "n.id", COLUMNS);
+const BY_NAME = SORT.values["NAME_ASC"] as readonly Order[];
+
+/** `groups` takes its order as a text, such as `name_asc`. */
+const NAMED = sortEnum("", "", "n.id", { ...COLUMNS, CREATED: COLUMNS.CREATED_AT });
 
 /** @throws GraphError for an unknown order */
 function orderOf(sort: string | undefined): readonly Order[] {
-  const order = ORDERS[sort?.toLowerCase() ?? "name_asc"];
+  const order = sort === undefined ? BY_NAME : NAMED.values[sort.toUpperCase()];
   if (!order) throw new GraphError(`"${sort?.slice(0, 100)}" is not an order of groups`);
   return order;
 }
-
-const idsOf = (ids: readonly string[]): Condition => {
-  const numbers = ids.map((sent) =>
-    Number(/^(?:gid:\/\/gitlab\/Group\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0),
-  );
-  const among = placeholders(numbers.length > 0 ? numbers : [0]);
-  return { sql: `n.id in (${among.sql})`, values: among.values };
-};
 
 const filters = {
   search: arg.string,
   ids: arg.list(arg.id),
   owned: arg.boolean,
-  sort: arg.string,
+  sort: arg.choice(SORT),
 } satisfies Args;
 
 function conditionOf(
-  { search, ids, owned }: Partial<Values<typeof filters>>,
+  { search, ids, owned }: Omit<Partial<Values<typeof filters>>, "sort">,
   { viewer }: GraphContext,
 ): Condition {
   return all([
     search ? contains(["n.name", "n.path"], search) : undefined,
-    ids && idsOf(ids),
+    among(
+      "n.id",
+      ids?.map((id) => recordId(id, "Group")),
+    ),
     owned ? memberGroups(viewer, "owner") : undefined,
   ]);
 }
@@ -144,11 +143,6 @@ const PERMISSION = enumeration<keyof typeof ROLES | undefined>(
 );
 
 const CHANGE = routeOf(groupResource, "PUT /groups/:id");
-const VISIBILITY = enumeration("GroupVisibility", "Who may see a group.", [
-  "private",
-  "internal",
-  "public",
-]);
 
 /** Groups. */
 export const face: Face = {
@@ -189,16 +183,20 @@ export const face: Face = {
     },
     Group: {
       descendantGroups: connection("Group", {
-        args: { ...filters, includeParentDescendants: arg.withDefault(arg.boolean, true) },
-        query: ({ includeParentDescendants, ...args }, context) => ({
+        args: {
+          ...filters,
+          archived: arg.about("Groups are never archived.", arg.boolean),
+          includeParentDescendants: arg.withDefault(arg.boolean, true),
+        },
+        query: ({ includeParentDescendants, archived, sort = BY_NAME, ...args }, context) => ({
           ...(includeParentDescendants
             ? {
                 join: "join namespace_ancestors a on a.namespace_id = n.id and a.depth > 0",
                 parent: "a.ancestor_id",
               }
             : { parent: "n.parent_id" }),
-          where: conditionOf(args, context),
-          order: orderOf(args.sort),
+          where: all([conditionOf(args, context), archived ? when("1 = 0") : undefined]),
+          order: sort,
         }),
       }),
       descendantGroupsCount: required(
@@ -218,11 +216,18 @@ export const face: Face = {
         ),
       ),
     },
+    GroupMember: {
+      userPermissions: required(loaded(permissions, permissionsOf, { key: "m.namespace_id" })),
+    },
     User: {
       // As in GitLab, only they and administrators see the groups of users.
       groups: connection("Group", {
-        args: { search: arg.string, sort: arg.string, permissionScope: arg.choice(PERMISSION) },
-        query: ({ permissionScope, ...args }, context) => ({
+        args: {
+          search: arg.string,
+          sort: arg.choice(SORT),
+          permissionScope: arg.choice(PERMISSION),
+        },
+        query: ({ permissionScope, sort = BY_NAME, ...args }, context) => ({
           join: "join members mu on mu.namespace_id = n.id",
           parent: "mu.user_id",
           where: all([
@@ -231,7 +236,7 @@ export const face: Face = {
             permissionScope && when("mu.access_level >= ?", ROLES[permissionScope]),
             context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),
-          order: orderOf(args.sort),
+          order: sort,
         }),
       }),
       groupCount: about(
@@ -263,9 +268,11 @@ export const face: Face = {
         visibility: arg.choice(VISIBILITY),
       },
       payload: { group: property("Group") },
-      run: async ({ fullPath, ...changes }, { call }) => ({
-        group: (await call(CHANGE, { id: fullPath, ...changes }))["id"],
-      }),
+      run: async ({ fullPath, visibility, ...changes }, { call }) => {
+        const word = visibility === undefined ? undefined : VISIBILITY_WORDS[visibility];
+        const changed = await call(CHANGE, { id: fullPath, ...changes, visibility: word });
+        return { group: changed["id"] };
+      },
     }),
   },
 };

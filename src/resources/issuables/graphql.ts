@@ -33,21 +33,31 @@ import { conditionsOf } from "./list.ts";
 import { participating, subscriptionsOf } from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
-/** What the caller may do with one of them. */
-const permissions = (type: IssuableType) =>
-  valueType(`${type.className}Permissions`, `What the caller may do with ${type.one}.`, {
-    [`read${type.className}`]: required(property("Boolean")),
-    [`update${type.className}`]: required(property("Boolean")),
-    [`admin${type.className}`]: required(property("Boolean")),
-    [`reopen${type.className}`]: required(property("Boolean")),
+/**
+ * What the caller may do with one of them.
+ *
+ * @param className what it is called. Default: the type's name
+ */
+const permissions = (type: IssuableType, className: string = type.className) =>
+  valueType(`${className}Permissions`, `What the caller may do with ${type.one}.`, {
+    [`read${className}`]: required(property("Boolean")),
+    [`update${className}`]: required(property("Boolean")),
+    [`admin${className}`]: required(property("Boolean")),
+    [`reopen${className}`]: required(property("Boolean")),
     createNote: required(property("Boolean")),
+    ...(type.prefix === "merge_request" && {
+      canMerge: required(property("Boolean")),
+      // There are no approvals.
+      canApprove: required(property("Boolean")),
+    }),
   });
 
-/** The values of a `…Permissions` type, by id. */
+/** The values of a `…Permissions` type, by id, under the names that a class has. */
 async function permissionsOf(
-  { table, prefix, column, className }: IssuableType,
+  { table, prefix, column, className: own }: IssuableType,
   ids: readonly Value[],
   { db, viewer, caller }: GraphContext,
+  className: string = own,
 ): Promise<Map<Value, object>> {
   const among = placeholders(ids);
   const found = await db.all<{
@@ -76,11 +86,21 @@ async function permissionsOf(
         [`admin${className}`]: !archived && level >= role,
         [`reopen${className}`]: mayUpdate,
         createNote: !archived && caller !== undefined && (row.discussion_locked === 0 || level > 0),
+        canMerge: !archived && level >= ROLES.developer,
+        canApprove: false,
       };
       return [row.id, values];
     }),
   );
 }
+
+/** What the caller may do, under the names that a class has. Default: the type's. */
+export const userPermissions = (type: IssuableType, className: string = type.className) =>
+  required(
+    loaded(permissions(type, className), (ids, context) =>
+      permissionsOf(type, ids, context, className),
+    ),
+  );
 
 /** How many of an emoji each was given, by id. */
 async function votesOf(
@@ -160,9 +180,7 @@ export function issuableFields(type: IssuableType): OutputFields {
         ),
       ),
     ),
-    userPermissions: required(
-      loaded(permissions(type), (ids, context) => permissionsOf(type, ids, context)),
-    ),
+    userPermissions: userPermissions(type),
   };
 }
 
@@ -187,7 +205,7 @@ const SUBSCRIPTION = enumeration("SubscriptionStatus", "Whether the caller chose
 /** The arguments that lists of all types share. */
 export const commonFilters = {
   iids: arg.about("Only those with these numbers.", arg.list(arg.string)),
-  labelName: arg.about("Only those with all of these labels.", arg.list(arg.string)),
+  labelName: arg.about("Only those with all of these labels.", arg.listWithNulls(arg.string)),
   authorUsername: arg.string,
   milestoneWildcardId: arg.choice(MILESTONE_WILDCARD),
   search: arg.about("A text in the title or description.", arg.string),
@@ -445,98 +463,28 @@ export function commonOrders({ alias, prefix, column }: IssuableType) {
   const priority = `coalesce((select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
     where x.${column} = ${alias}.id), ${MOST})`;
   return {
-    CREATED: both(`${alias}.created_at`),
-    UPDATED: both(`${alias}.updated_at`),
-    CLOSED_AT: both(`${alias}.closed_at`, { last: "number" }),
-    TITLE: both(`lower(${alias}.title)`, { isText: true }),
-    MILESTONE_DUE: both("m.due_date", { last: "day", isText: true }),
-    POPULARITY: both(votes),
-    LABEL_PRIORITY: both(priority),
-    PRIORITY: both(priority),
+    CREATED: { sql: `${alias}.created_at` },
+    UPDATED: { sql: `${alias}.updated_at` },
+    CLOSED_AT: nullsLast(`${alias}.closed_at`, "number"),
+    TITLE: { sql: `lower(${alias}.title)`, isText: true },
+    MILESTONE_DUE: nullsLast("m.due_date", "day"),
+    POPULARITY: { sql: votes },
+    LABEL_PRIORITY: { sql: priority },
+    PRIORITY: { sql: priority },
   };
 }
 
-type Both = readonly [ascending: Order, descending: Order];
-
-/** An order in both directions. @param last for values that may be null: they come last in both */
-export function both(
+/** A column in both directions, of which rows without a value come last. */
+export function nullsLast(
   sql: string,
-  { last, isText = false }: { last?: "day" | "number"; isText?: boolean } = {},
-): Both {
-  const high = last === "day" ? LAST_DAY : MOST;
-  const low = last === "day" ? "''" : -1;
-  const filled = (value: string | number) => (last ? `coalesce(${sql}, ${value})` : sql);
+  type: "day" | "number",
+): readonly [ascending: Order, descending: Order] {
+  const isText = type === "day";
   return [
-    { sql: filled(high), isText },
-    { sql: filled(low), isText, descending: true },
+    { sql: `coalesce(${sql}, ${isText ? LAST_DAY : MOST})`, isText },
+    { sql: `coalesce(${sql}, ${isText ? "''" : -1})`, isText, descending: true },
   ];
 }
-
-/** An enumeration of orders, with GitLab's names for both directions and their older ones. */
-export function sortEnum(
-  name: string,
-  about: string,
-  key: string,
-  orders: Readonly<Record<string, Both>>,
-  more: Readonly<Record<string, readonly Order[]>> = {},
-): EnumType<readonly Order[]> {
-  const values: Record<string, readonly Order[]> = { ...more };
-  for (const [word, [ascending, descending]] of Object.entries(orders)) {
-    values[`${word}_ASC`] = [ascending, { sql: key }];
-    values[`${word}_DESC`] = [descending, { sql: key, descending: true }];
-  }
-  for (const word of ["CREATED", "UPDATED"]) {
-    for (const direction of ["ASC", "DESC"]) {
-      const order = values[`${word}_${direction}`];
-      if (order) values[`${word}_${direction}`.toLowerCase()] = order;
-    }
-  }
-  return enumeration(name, about, values);
-}
-
-/** How a mutation changes a list. */
-export const OPERATION = enumeration("MutationOperationMode", "How a list is changed.", [
-  "REPLACE",
-  "APPEND",
-  "REMOVE",
-]);
-
-/**
- * The ids of the assignees to set, given their names.
- *
- * @param at where the issuable is: the route that changes it checks whether the caller may see it
- */
-export async function userIdsNamed(
-  db: Reader,
-  { table, prefix, column }: IssuableType,
-  { projectPath, iid }: { projectPath: string; iid: string },
-  usernames: readonly string[],
-  mode: string,
-): Promise<number[]> {
-  const named = usernames.length === 0 ? [] : await idsNamed(db, usernames);
-  if (mode === "REPLACE") return named;
-  const assigned = await db.rows(
-    `select x.user_id from ${prefix}_assignees x join ${table} t on t.id = x.${column}
-     join projects p on p.id = t.project_id where lower(p.full_path) = lower(?) and t.iid = ?`,
-    [projectPath, /^\d{1,15}$/.test(iid) ? Number(iid) : 0],
-  );
-  const before = assigned.map(([id]) => id as number);
-  return mode === "APPEND"
-    ? [...new Set([...before, ...named])]
-    : before.filter((id) => !named.includes(id));
-}
-
-async function idsNamed(db: Reader, usernames: readonly string[]): Promise<number[]> {
-  const among = placeholders(usernames.map((name) => name.toLowerCase()));
-  const found = await db.rows(
-    `select id from users where lower(username) in (${among.sql})`,
-    among.values,
-  );
-  return found.map(([id]) => id as number);
-}
-
-/** The id of a label: of a group or of a project. */
-export const LABEL_ID = arg.gid("Label", ["Label", "GroupLabel", "ProjectLabel"]);
 
 /** The names of labels by their ids, since the routes take names: without those that the caller may not see. */
 export async function labelNames(

@@ -6,14 +6,22 @@ import { userFields } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
-/** The title prefixes of drafts, which cannot be merged. */
-const DRAFT = /^\s*(\[(WIP|draft)\]|\(draft\)|(WIP|draft):|WIP\s)/i;
+/** The title prefixes of drafts, which cannot be merged, in lower case. */
+const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
+const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
+
+const DRAFT = new RegExp(`^ *(?:${PREFIX})`, "i");
 
 /** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
 
+/** SQL that says the same of a merge request `mr`. */
+export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
+  (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
+).join(" or ")})`;
+
 /** All of these prefixes at the beginning of a title. No part of it can match in two ways, so it takes linear time. */
-const DRAFTS = /^(?:\s*(?:\[(?:WIP|draft)\]|\(draft\)|(?:WIP|draft):|WIP\s))+\s*/i;
+const DRAFTS = new RegExp(`^(?: *(?:${PREFIX}))+ *`, "i");
 
 /** A title without the prefixes that make it a draft's. */
 export const withoutDraft = (title: string): string => title.replace(DRAFTS, "");

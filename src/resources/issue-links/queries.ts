@@ -1,9 +1,9 @@
 import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all } from "../../store/conditions.ts";
+import { all, among, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { issuableJoins } from "../issuables/type.ts";
 
 /** How issues can be linked. A link that says `is_blocked_by` is stored as one that `blocks`, the other way round. */
@@ -18,6 +18,37 @@ export interface IssueLink {
   link_type: "relates_to" | "blocks";
 }
 
+/** All links, seen from each of their two issues (`issue_id`). */
+export const LINKED = `(select id, source_id as issue_id, target_id as other_id, link_type, created_at, updated_at
+    from issue_links
+    union all
+    select id, target_id, source_id, case link_type when 'blocks' then 'is_blocked_by' else link_type end,
+      created_at, updated_at
+    from issue_links)`;
+
+/** How many open issues that the caller may read each issue blocks, or is blocked by. */
+export async function countOpenBlocks(
+  db: Reader,
+  issueIds: readonly Value[],
+  type: "blocks" | "is_blocked_by",
+  viewer: Viewer,
+): Promise<Map<Value, number>> {
+  const [own, other] =
+    type === "blocks" ? ["x.source_id", "x.target_id"] : ["x.target_id", "x.source_id"];
+  const wanted = all([
+    among(own, issueIds),
+    when("x.link_type = 'blocks' and i.state = 'opened'"),
+    visibleProjects(viewer),
+    visibleIssues(viewer),
+  ]);
+  const counted = await db.rows(
+    `select ${own}, count(*) from issue_links x join issues i on i.id = ${other}
+     join projects p on p.id = i.project_id where ${wanted.sql} group by ${own}`,
+    wanted.values,
+  );
+  return new Map(counted.map(([id, count]) => [id as Value, Number(count)]));
+}
+
 /** The issues linked with an issue, without those the caller may not read; the oldest link comes first. */
 export function list(
   db: Reader,
@@ -27,17 +58,11 @@ export function list(
   viewer: Viewer,
 ): Promise<RowPage> {
   const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
-  const linked = `(select id, target_id as other_id, link_type, created_at, updated_at
-      from issue_links where source_id = ?
-      union all
-      select id, source_id, case link_type when 'blocks' then 'is_blocked_by' else link_type end,
-        created_at, updated_at
-      from issue_links where target_id = ?) x
-    join issues i on i.id = x.other_id join projects p on p.id = i.project_id`;
+  const linked = `${LINKED} x join issues i on i.id = x.other_id join projects p on p.id = i.project_id`;
   return paginate(db, presenter, page, {
-    from: `${linked} ${issuableJoins("i")} where ${readable.sql}`,
-    countFrom: `${linked} where ${readable.sql}`,
-    values: [issueId, issueId, ...readable.values],
+    from: `${linked} ${issuableJoins("i")} where x.issue_id = ? and ${readable.sql}`,
+    countFrom: `${linked} where x.issue_id = ? and ${readable.sql}`,
+    values: [issueId, ...readable.values],
     order: "x.id",
   });
 }

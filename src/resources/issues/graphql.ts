@@ -1,4 +1,4 @@
-import { visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -22,9 +22,11 @@ import {
   one,
   plainGid,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
@@ -35,7 +37,6 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import {
-  both,
   combinedConditions,
   commonFilter,
   commonFilters,
@@ -43,19 +44,18 @@ import {
   filtered,
   issuableFields,
   issueOnlyFilters,
-  LABEL_ID,
   labelNames,
   NEGATED,
-  OPERATION,
+  nullsLast,
   requireOnlyOne,
   searchIn,
-  sortEnum,
   titled,
   UNIONED,
-  userIdsNamed,
   weightOf,
 } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
+import { issuableMutations, numberOf } from "../issuables/mutations.ts";
+import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { changeWithEstimate, issueResource } from "./index.ts";
 
 const STATE = enumeration("IssueState", "Whether an issue is open.", [
@@ -84,14 +84,15 @@ export const TYPE = enumeration("IssueType", "What kind of issue it is.", [
 ]);
 const SEVERITY = enumeration("IssuableSeverity", "How bad an incident is.", ["UNKNOWN"]);
 
-const SORT = sortEnum(
+/** The orders of issues. */
+export const SORT = sortEnum(
   "IssueSort",
   "The order of a list of issues.",
   "i.id",
   {
     ...commonOrders(ISSUE),
-    DUE_DATE: both("i.due_date", { last: "day", isText: true }),
-    WEIGHT: both("i.weight", { last: "number" }),
+    DUE_DATE: nullsLast("i.due_date", "day"),
+    WEIGHT: nullsLast("i.weight", "number"),
   },
   { RELATIVE_POSITION_ASC: [{ sql: "i.relative_position" }, { sql: "i.id" }] },
 );
@@ -132,65 +133,79 @@ const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a descrip
   completedCount: required(property("Int")),
 });
 
-const issue = rowType("Issue", {
-  about: "An issue.",
+/** Issues, under whichever name. */
+export const ROWS = {
   from: `issues i join projects p on p.id = i.project_id
     left join milestones m on m.id = i.milestone_id`,
   key: "i.id",
+  visible: (viewer: Viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
+};
+
+/** What issues have under whichever name. */
+export const commonFields = {
+  iid: required(digits("i.iid")),
+  title: required(string("i.title")),
+  description: string("i.description"),
+  confidential: required(boolean("i.confidential")),
+  hidden: constant("Boolean", false),
+  dueDate: date("i.due_date", "Time"),
+  weight: computed("Int", ["i.weight"], ([weight], { tier }) => (tier === "free" ? null : weight)),
+  createdAt: required(time("i.created_at")),
+  updatedAt: required(time("i.updated_at")),
+  closedAt: time("i.closed_at"),
+  project: required(one("Project", "i.project_id")),
+  webUrl: required(
+    string(field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`)),
+  ),
+  webPath: required(string("'/' || p.full_path || '/-/issues/' || i.iid")),
+  reference: required(
+    computed(
+      "String",
+      ["p.full_path", "i.iid"],
+      ([path, iid], _, { full }) => `${full ? path : ""}#${iid}`,
+      { full: arg.withDefault(arg.boolean, false) },
+    ),
+  ),
+};
+
+const issue = rowType("Issue", {
+  about: "An issue.",
+  ...ROWS,
   implements: ["Todoable"],
-  visible: (viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
+  totals: { weight: "coalesce(sum(i.weight), 0)" },
   fields: {
+    ...commonFields,
+    ...issuableFields(ISSUE),
     id: plainGid("Issue", "i.id"),
-    iid: required(digits("i.iid")),
-    title: required(string("i.title")),
-    description: string("i.description"),
     state: required(word(STATE, "i.state")),
     type: word(TYPE, field.constant("ISSUE")),
     severity: word(SEVERITY, field.constant("UNKNOWN")),
-    confidential: required(boolean("i.confidential")),
-    hidden: constant("Boolean", false),
     emailsDisabled: constant("Boolean!", false),
     discussionLocked: required(boolean("i.discussion_locked")),
-    dueDate: date("i.due_date", "Time"),
-    weight: int("i.weight"),
     relativePosition: computed("Int", ["i.relative_position"], ([position]) =>
       position === null ? null : shortPosition(position as number),
     ),
-    createdAt: required(time("i.created_at")),
-    updatedAt: required(time("i.updated_at")),
-    closedAt: time("i.closed_at"),
     closedAsDuplicateOf: one("Issue", "null"),
+    // Who changed it last is not stored.
+    updatedBy: one("UserCore", "null"),
     moved: computed("Boolean", ["i.moved_to_id"], ([id]) => id !== null),
     movedTo: one("Issue", "i.moved_to_id"),
     projectId: required(int("i.project_id")),
-    project: required(one("Project", "i.project_id")),
     mergeRequestsCount: constant("Int!", 0),
-    webUrl: required(
-      string(field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`)),
-    ),
-    webPath: required(string("'/' || p.full_path || '/-/issues/' || i.iid")),
-    reference: required(
-      computed(
-        "String",
-        ["p.full_path", "i.iid"],
-        ([path, iid], _, { full }) => `${full ? path : ""}#${iid}`,
-        { full: arg.withDefault(arg.boolean, false) },
-      ),
-    ),
     taskCompletionStatus: required(
       computed(taskCompletion, ["i.description"], ([text]) => tasksOf(String(text ?? ""))),
     ),
-    ...issuableFields(ISSUE),
   },
 });
 
-const filters = {
+/** The arguments of lists of issues. */
+export const filters = {
   ...commonFilters,
   ...issueOnlyFilters,
   iid: arg.string,
   state: arg.choice(LISTED_STATE),
   sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
-  milestoneTitle: arg.about("One of these titles.", arg.list(arg.string)),
+  milestoneTitle: arg.about("One of these titles.", arg.listWithNulls(arg.string)),
   assigneeUsernames: arg.about("All of these assignees.", arg.list(arg.string)),
   assigneeId: arg.about("The id of an assignee, `None` or `Any`.", arg.string),
   closedAfter: arg.time,
@@ -220,11 +235,7 @@ function weightCondition(args: Filters): Condition | undefined {
 }
 
 function assigneeOf(sent: string | undefined) {
-  const wildcard = noneOrAny(sent);
-  if (wildcard !== undefined || sent === undefined) return wildcard;
-  const digits = /^(?:gid:\/\/gitlab\/User\/)?(\d{1,15})$/.exec(sent)?.[1];
-  if (digits === undefined) throw new GraphError(`"${sent.slice(0, 100)}" is not a user's id`);
-  return Number(digits);
+  return noneOrAny(sent) ?? (sent === undefined ? undefined : recordId(sent, "User"));
 }
 
 /**
@@ -268,15 +279,13 @@ export function issueCondition(args: Filters, context: GraphContext): Condition 
   );
 }
 
-/** A number in a project; one that no issue has for anything else. */
-const numberOf = (iid: string) => (/^\d{1,15}$/.test(iid) ? Number(iid) : 0);
-
 const queryOf = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
   where: issueCondition(args, context),
   order: args.sort,
 });
 
-const ofProject = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
+/** The issues of a project. */
+export const ofProject = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
   parent: "i.project_id",
   ...queryOf(args, context),
 });
@@ -315,41 +324,8 @@ async function countByState(
 }
 
 const CREATE = routeOf(issueResource, "POST /projects/:id/issues");
-const CHANGE = routeOf(issueResource, "PUT /projects/:id/issues/:issue_iid");
 const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
-const SUBSCRIBE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/subscribe");
-const UNSUBSCRIBE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/unsubscribe");
-
-const place = {
-  projectPath: arg.about("The full path of its project.", arg.required(arg.id)),
-  iid: arg.about("Its number in the project.", arg.required(arg.string)),
-} satisfies Args;
-
-/** Path parameters of the issue's routes. */
-const at = ({ projectPath, iid }: Values<typeof place>) => ({ id: projectPath, issue_iid: iid });
-
-const payload = { issue: property("Issue") };
-
-const idOf = (shown: Record<string, unknown>) => ({ issue: shown["id"] });
-
-/** Declares a mutation that changes one attribute of an issue. */
-const setter = <const A extends Args>(
-  about: string,
-  input: A,
-  changes: (input: Values<A>) => object,
-) =>
-  mutation({
-    about,
-    input: { ...place, ...input },
-    payload,
-    run: async (sent, { call }) =>
-      idOf(
-        await call(CHANGE, {
-          ...at(sent as Values<typeof place>),
-          ...changes(sent as unknown as Values<A>),
-        }),
-      ),
-  });
+const { place, payload, at, given, setter, shared } = issuableMutations(ISSUE, issueResource);
 
 const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
@@ -357,14 +333,6 @@ const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
 });
 /** Numbers or global ids, as GitLab takes them in `updateIssue`. */
 const looseIds = arg.list(arg.id);
-
-function looseIdsOf(ids: readonly string[]): number[] {
-  return ids.map((id) => {
-    const digits = /^(?:gid:\/\/gitlab\/(?:Group|Project)?Label\/)?(\d{1,15})$/.exec(id)?.[1];
-    if (digits === undefined) throw new GraphError(`"${id.slice(0, 100)}" is not a label's id`);
-    return Number(digits);
-  });
-}
 
 const namesOf = async (
   context: Pick<GraphContext, "db" | "viewer">,
@@ -436,13 +404,14 @@ export const face: Face = {
         milestoneId: arg.gid("Milestone"),
         weight: arg.int,
         locked: arg.boolean,
+        iid: arg.about("Ignored: the project numbers its issues.", arg.int),
         createdAt: arg.time,
         type: arg.choice(TYPE),
       },
       payload,
       run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
-        return idOf(
+        return given(
           await call(CREATE, {
             id: input.projectPath,
             title: input.title,
@@ -489,12 +458,12 @@ export const face: Face = {
           );
         }
         const names = async (ids: readonly string[] | undefined) =>
-          namesOf({ db, viewer }, ids && looseIdsOf(ids));
-        const milestone = input.milestoneId && /(\d{1,15})$/.exec(input.milestoneId)?.[1];
-        if (milestone === undefined && typeof input.milestoneId === "string") {
-          throw new GraphError(`"${input.milestoneId.slice(0, 100)}" is not a milestone's id`);
-        }
-        return idOf(
+          namesOf(
+            { db, viewer },
+            ids?.map((id) => recordId(id, "Label", LABEL_CLASSES)),
+          );
+        const { milestoneId } = input;
+        return given(
           await call(changeWithEstimate, {
             ...at(input),
             title: input.title,
@@ -505,7 +474,7 @@ export const face: Face = {
             labels: await names(input.labelIds),
             add_labels: await names(input.addLabelIds),
             remove_labels: await names(input.removeLabelIds),
-            milestone_id: milestone,
+            milestone_id: milestoneId && recordId(milestoneId, "Milestone"),
             weight: input.weight,
             discussion_locked: input.locked,
             time_estimate: input.timeEstimate === null ? "0" : input.timeEstimate,
@@ -513,21 +482,7 @@ export const face: Face = {
         );
       },
     }),
-    issueSetAssignees: mutation({
-      about: "Set, add or remove assignees.",
-      input: {
-        ...place,
-        assigneeUsernames: arg.required(arg.list(arg.string)),
-        operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
-      },
-      payload,
-      run: async (input, { call, db }) => {
-        const { assigneeUsernames, operationMode } = input;
-        const where = { projectPath: input.projectPath, iid: input.iid };
-        const ids = await userIdsNamed(db, ISSUE, where, assigneeUsernames, operationMode);
-        return idOf(await call(CHANGE, { ...at(input), assignee_ids: ids.length > 0 ? ids : [0] }));
-      },
-    }),
+    ...shared,
     issueSetConfidential: setter(
       "Make an issue confidential, or not.",
       { confidential: arg.required(arg.boolean) },
@@ -540,25 +495,11 @@ export const face: Face = {
         due_date: dueDate === undefined || dueDate === null ? null : dayOf(dueDate),
       }),
     ),
-    issueSetLocked: setter(
-      "Lock or unlock the discussion.",
-      { locked: arg.required(arg.boolean) },
-      ({ locked }) => ({ discussion_locked: locked }),
-    ),
     issueSetWeight: setter(
       "Set or clear the weight.",
       { weight: arg.clearable(arg.int) },
       ({ weight }) => ({ weight: weight ?? null }),
     ),
-    issueSetSubscription: mutation({
-      about: "Subscribe to an issue, or unsubscribe.",
-      input: { ...place, subscribedState: arg.required(arg.boolean) },
-      payload,
-      run: async (input, { call, db }) => {
-        await call(input.subscribedState ? SUBSCRIBE : UNSUBSCRIBE, at(input));
-        return { issue: await idAt(db, input) };
-      },
-    }),
     issueMove: mutation({
       about: "Move an issue to another project.",
       input: { ...place, targetProjectPath: arg.required(arg.id) },
@@ -569,21 +510,8 @@ export const face: Face = {
           [input.targetProjectPath],
         );
         if (!target) throw notAvailable();
-        return idOf(await call(MOVE, { ...at(input), to_project_id: target.id }));
+        return given(await call(MOVE, { ...at(input), to_project_id: target.id }));
       },
     }),
   },
 };
-
-/** The id of the issue at a place. */
-async function idAt(
-  db: Reader,
-  { projectPath, iid }: Values<typeof place>,
-): Promise<number | null> {
-  const found = await db.one<{ id: number }>(
-    `select i.id from issues i join projects p on p.id = i.project_id
-     where lower(p.full_path) = lower(?) and i.iid = ?`,
-    [projectPath, numberOf(iid)],
-  );
-  return found?.id ?? null;
-}

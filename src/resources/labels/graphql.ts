@@ -4,6 +4,7 @@ import * as field from "../../core/field.ts";
 import {
   type Args,
   arg,
+  boolean,
   type ChildQuery,
   connection,
   constant,
@@ -15,6 +16,7 @@ import {
   html,
   leaf,
   mutation,
+  notAvailable,
   property,
   required,
   routeOf,
@@ -33,7 +35,7 @@ import {
 } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Value } from "../../store/port.ts";
-import { labelResource } from "./index.ts";
+import { changeLabel, labelResource } from "./index.ts";
 import { textColor } from "./json.ts";
 import { DEFAULT_COLOR } from "./queries.ts";
 
@@ -59,12 +61,17 @@ const label = rowType("Label", {
     descriptionHtml: html("l.description"),
     color: required(string("l.color")),
     textColor: required(string(textColor)),
-    archived: constant("Boolean!", false),
+    archived: required(boolean("l.archived")),
     lockOnMerge: constant("Boolean!", false),
     createdAt: required(time("l.created_at")),
     updatedAt: required(time("l.updated_at")),
   },
 });
+
+/** What labels are called in global ids. */
+export const LABEL_CLASSES = ["Label", "GroupLabel", "ProjectLabel"];
+/** The id of a label: of a group or of a project. */
+export const LABEL_ID = arg.gid("Label", LABEL_CLASSES);
 
 const SEARCHABLE = enumeration<string>("LabelSearchFieldList", "Where to search.", {
   TITLE: "l.name",
@@ -75,11 +82,17 @@ const filters = {
   title: arg.string,
   searchTerm: arg.string,
   searchIn: arg.list(arg.choice(SEARCHABLE)),
+  archived: arg.about("Only archived labels, or only others. Default: all.", arg.boolean),
 } satisfies Args;
 
-function conditionOf({ title, searchTerm, searchIn }: Partial<Values<typeof filters>>): Condition {
+function conditionOf(args: Partial<Values<typeof filters>>): Condition {
+  const { title, searchTerm, searchIn, archived } = args;
   const columns = searchIn && searchIn.length > 0 ? searchIn : ["l.name", "l.description"];
-  return all([when("l.name = ?", title), searchTerm ? contains(columns, searchTerm) : undefined]);
+  return all([
+    when("l.name = ?", title),
+    searchTerm ? contains(columns, searchTerm) : undefined,
+    archived === undefined ? undefined : when("l.archived = ?", Number(archived)),
+  ]);
 }
 
 const ORDER = [{ sql: "l.name", isText: true }, { sql: "l.id" }];
@@ -183,6 +196,29 @@ export const face: Face = {
           description,
         });
         return { label: created["id"] };
+      },
+    }),
+    labelUpdate: mutation({
+      about: "Change a label, or archive it.",
+      input: {
+        id: arg.required(LABEL_ID),
+        archived: arg.boolean,
+        title: arg.string,
+        color: arg.string,
+        description: arg.clearable(arg.string),
+      },
+      payload: { label: property("Label") },
+      run: async ({ id, archived, title, color, description }, { call, db }) => {
+        const owner = await db.one<{ project_id: number | null; namespace_id: number }>(
+          "select project_id, namespace_id from labels where id = ?",
+          [id],
+        );
+        if (!owner) throw notAvailable();
+        const { project_id, namespace_id } = owner;
+        const change = changeLabel[project_id === null ? "group" : "project"];
+        const changes = { new_name: title, color, description, archived };
+        await call(change, { id: project_id ?? namespace_id, label_id: id, ...changes });
+        return { label: id };
       },
     }),
   },

@@ -55,6 +55,7 @@ interface LabelChange {
   color?: string | undefined;
   description?: string | null | undefined;
   priority?: number | null | undefined;
+  archived?: boolean | undefined;
 }
 
 async function change(
@@ -78,7 +79,8 @@ async function change(
   }
   if (input.color !== undefined) checkColor(input.color);
   const { new_name: name, color, description, priority } = input;
-  await updateRow(db, "labels", found.id, { name, color, description, priority }, now);
+  const archived = input.archived === undefined ? undefined : Number(input.archived);
+  await updateRow(db, "labels", found.id, { name, color, description, priority, archived }, now);
   return labels.row(db, presenter, found.id, source, viewer);
 }
 
@@ -194,6 +196,26 @@ function routesOf(source: SourceKind) {
     }),
   ];
 }
+
+/** Changes a label of a group or project, or archives it: GitLab archives labels in GraphQL only. */
+const changeOf = (source: SourceKind) =>
+  routes({ source, path: "/labels", features: ["issues", "merge_requests"] }).put("/:label_id", {
+    summary: "Change a label, or archive it",
+    role: "reporter",
+    input: {
+      label_id: param.anyText(),
+      color: param.optional(color),
+      description: param.clearable(param.anyText({ max: 524_288 })),
+      new_name: param.optional(labelName),
+      archived: param.optional(param.boolean()),
+    },
+    atLeastOne: [...CHANGES, "archived"],
+    presenter: source === "group" ? groupLabel : projectLabel,
+    handle: async (context) =>
+      change(context, await findLabel(context, context.input.label_id), context.input),
+  });
+
+export const changeLabel = { group: changeOf("group"), project: changeOf("project") };
 
 async function remove(
   context: Pick<Context, "source" | "requireUnmodified"> & { db: Database },

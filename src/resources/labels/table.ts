@@ -137,4 +137,10 @@ create index labels_by_name on labels (name);
 ${both(postgresCounts)}`,
     },
   },
+  {
+    id: "20261122-93-labels-archived",
+    sql: `
+alter table labels add column archived $int not null default 0;
+`,
+  },
 ];

@@ -1,5 +1,4 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
@@ -16,20 +15,21 @@ import {
   leaf,
   loaded,
   mutation,
-  type Order,
   one,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
+  sortEnum,
   time,
   type Values,
 } from "../../graphql/declare.ts";
-import { all, any, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { all, among, any, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { searched } from "../users/queries.ts";
-import { ACCESS_LEVEL, accessLevelOf } from "./access-level.ts";
+import { ACCESS_LEVEL, accessLevelOf, LEVEL, MEMBER_LEVEL } from "./access-level.ts";
 import { memberResource } from "./index.ts";
 
 const rows = {
@@ -96,30 +96,17 @@ const PROJECT_RELATION = enumeration("ProjectMemberRelation", "Whose members a p
   "INVITED_GROUPS",
   "SHARED_INTO_ANCESTORS",
 ]);
-const LEVEL = enumeration<number>("MemberAccessLevel", "A role by its name.", {
-  GUEST: ROLES.guest,
-  REPORTER: ROLES.reporter,
-  DEVELOPER: ROLES.developer,
-  MAINTAINER: ROLES.maintainer,
-  OWNER: ROLES.owner,
-});
-const SORT = enumeration<readonly Order[]>("MemberSort", "The order of a list of members.", {
-  ACCESS_LEVEL_ASC: [{ sql: "m.access_level" }, { sql: "m.id" }],
-  ACCESS_LEVEL_DESC: [
-    { sql: "m.access_level", descending: true },
-    { sql: "m.id", descending: true },
-  ],
-  USER_FULL_NAME_ASC: [{ sql: "u.name", isText: true }, { sql: "m.id" }],
-  USER_FULL_NAME_DESC: [
-    { sql: "u.name", isText: true, descending: true },
-    { sql: "m.id", descending: true },
-  ],
+const SORT = sortEnum("MemberSort", "The order of a list of members.", "m.id", {
+  ACCESS_LEVEL: { sql: "m.access_level" },
+  USER_FULL_NAME: { sql: "u.name", isText: true },
+  CREATED: { sql: "m.created_at" },
+  UPDATED: { sql: "m.updated_at" },
 });
 
 const filters = {
   search: arg.string,
   accessLevels: arg.list(arg.choice(LEVEL)),
-  ids: arg.list(arg.gid("User")),
+  ids: arg.list(arg.id),
   sort: arg.choice(SORT),
 } satisfies Args;
 
@@ -141,16 +128,15 @@ function membersIn(
         from members x where ${scope.sql}) as ranked where place = 1)`,
     values: [viewer.today, ...scope.values],
   };
-  const among = (column: string, values: readonly number[]): Condition => {
-    const { sql, values: given } = placeholders(values.length > 0 ? values : [0]);
-    return { sql: `${column} in (${sql})`, values: given };
-  };
   return {
     where: all([
       best,
       search ? searched(search, viewer.caller) : undefined,
-      accessLevels && among("m.access_level", accessLevels),
-      ids && among("m.user_id", ids),
+      among("m.access_level", accessLevels),
+      among(
+        "m.user_id",
+        ids?.map((id) => recordId(id, "User")),
+      ),
     ]),
     order: sort ?? [{ sql: "m.id" }],
   };
@@ -158,7 +144,7 @@ function membersIn(
 
 const bulk = {
   userIds: arg.required(arg.list(arg.gid("User"))),
-  accessLevel: arg.required(arg.choice(LEVEL)),
+  accessLevel: arg.required(arg.choice(MEMBER_LEVEL)),
   expiresAt: arg.time,
 } satisfies Args;
 

@@ -3,6 +3,7 @@ import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
+  absent,
   arg,
   boolean,
   type ChildQuery,
@@ -10,12 +11,14 @@ import {
   connection,
   constant,
   digits,
+  emptyConnection,
   enumeration,
   type Face,
   first,
   type GraphContext,
   inputType,
   int,
+  type MutationContext,
   mutation,
   one,
   plainGid,
@@ -23,30 +26,27 @@ import {
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
-import { placeholders } from "../../store/placeholders.ts";
-import type { Reader } from "../../store/port.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
 import {
-  both,
   combinedConditions,
   commonFilter,
   commonFilters,
   commonOrders,
   filtered,
   issuableFields,
-  LABEL_ID,
   labelNames,
-  OPERATION,
-  sortEnum,
-  userIdsNamed,
+  nullsLast,
 } from "../issuables/graphql.ts";
-import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
+import { IS_DRAFT, isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
+import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
+import { LABEL_ID } from "../labels/graphql.ts";
 import { mergeRequestResource } from "./index.ts";
 
 const STATE = enumeration("MergeRequestState", "Whether a merge request is open.", [
@@ -70,7 +70,7 @@ const DETAILED_STATUS = enumeration("DetailedMergeStatus", "Why it can or can't 
 
 const SORT = sortEnum("MergeRequestSort", "The order of a list of merge requests.", "mr.id", {
   ...commonOrders(MERGE_REQUEST),
-  MERGED_AT: both("mr.merged_at", { last: "number" }),
+  MERGED_AT: nullsLast("mr.merged_at", "number"),
 });
 
 const diffRefs = valueType("DiffRefs", "The commits that a diff compares.", {
@@ -85,14 +85,46 @@ const taken = (
   read: (title: string, state: string) => unknown,
 ) => computed(type, columns, ([title, state]) => read(String(title), String(state)));
 
-// Merge requests have no commits and no pipelines yet. Clients name these fields, and one unknown field would fail their
-// whole documents.
+// Merge requests have no commits, pipelines and reviews yet. Clients name these fields, and one unknown field would fail
+// their whole documents.
+const detailedStatus = valueType("DetailedStatus", "The status of a job, and where its page is.", {
+  detailsPath: property("String"),
+});
+
+const job = valueType("CiJob", "A job of a pipeline.", {
+  id: property("ID"),
+  name: property("String"),
+  status: property("String"),
+  allowFailure: required(property("Boolean")),
+  detailedStatus: property(detailedStatus),
+});
+
 const pipeline = valueType("Pipeline", "A pipeline.", {
   id: required(property("ID")),
   iid: required(property("String")),
   status: required(property("String")),
   active: required(property("Boolean")),
   path: property("String"),
+  jobs: emptyConnection(job),
+});
+
+const interaction = valueType(
+  "UserMergeRequestInteraction",
+  "What a user did with a merge request, and may do.",
+  {
+    approved: required(property("Boolean")),
+    reviewed: required(property("Boolean")),
+    canMerge: required(property("Boolean")),
+    canUpdate: required(property("Boolean")),
+  },
+);
+
+const reviewer = rowType("MergeRequestReviewer", {
+  about: "An account that was asked for a review.",
+  from: "users u",
+  key: "u.id",
+  implements: ["User"],
+  fields: { mergeRequestInteraction: absent(interaction) },
 });
 
 const commit = valueType("Commit", "A commit.", {
@@ -111,18 +143,6 @@ const commit = valueType("Commit", "A commit.", {
   webUrl: required(property("String")),
   webPath: required(property("String")),
 });
-
-const commits = valueType("CommitConnection", "Pages of commits.", {
-  nodes: { ...property("[Commit]"), declares: commit },
-  pageInfo: required(property("PageInfo")),
-  count: required(property("Int")),
-});
-
-const NO_COMMITS = {
-  nodes: [],
-  pageInfo: { hasNextPage: false, hasPreviousPage: false },
-  count: 0,
-};
 
 const mergeRequest = rowType("MergeRequest", {
   about: "A merge request.",
@@ -153,9 +173,15 @@ const mergeRequest = rowType("MergeRequest", {
     mergeUser: one("UserCore", "mr.merged_by_id"),
     mergeCommitSha: string("mr.merge_commit_sha"),
     diffHeadSha: string("mr.sha"),
-    diffRefs: computed(diffRefs, [], () => null),
+    diffRefs: absent(diffRefs),
     discussionLocked: required(boolean("mr.discussion_locked")),
     squash: required(boolean("mr.squash")),
+    squashOnMerge: required(boolean("mr.squash")),
+    squashReadOnly: constant("Boolean!", false),
+    defaultMergeCommitMessage: constant("String", null),
+    defaultSquashCommitMessage: constant("String", null),
+    shouldBeRebased: constant("Boolean!", false),
+    rebaseInProgress: constant("Boolean!", false),
     shouldRemoveSourceBranch: constant("Boolean", null),
     forceRemoveSourceBranch: boolean("mr.remove_source_branch"),
     conflicts: constant("Boolean!", false),
@@ -186,17 +212,13 @@ const mergeRequest = rowType("MergeRequest", {
       ),
     ),
     // Nobody can be asked for a review yet.
-    reviewers: connection("UserCore", { query: () => ({ where: when("1 = 0") }) }),
+    reviewers: connection("MergeRequestReviewer", { query: () => ({ where: when("1 = 0") }) }),
     approvedBy: connection("UserCore", { query: () => ({ where: when("1 = 0") }) }),
     approved: constant("Boolean!", false),
-    headPipeline: computed(pipeline, [], () => null),
+    approvalsRequired: constant("Int", 0),
+    headPipeline: absent(pipeline),
     commitCount: constant("Int", null),
-    commits: computed(commits, [], () => NO_COMMITS, {
-      first: arg.int,
-      last: arg.int,
-      after: arg.string,
-      before: arg.string,
-    }),
+    commits: emptyConnection(commit),
     ...issuableFields(MERGE_REQUEST),
   },
 });
@@ -205,6 +227,16 @@ const negated = inputType("MergeRequestsResolverNegatedParams", "What a list lea
   labelName: arg.list(arg.string),
   milestoneTitle: arg.string,
   authorUsername: arg.string,
+  assigneeUsernames: arg.list(arg.string),
+  myReactionEmoji: arg.string,
+  sourceBranches: arg.list(arg.string),
+  targetBranches: arg.list(arg.string),
+});
+
+const unioned = inputType("UnionedMergeRequestFilterInput", "What a list takes if one holds.", {
+  assigneeUsernames: arg.list(arg.string),
+  authorUsernames: arg.list(arg.string),
+  labelNames: arg.list(arg.string),
 });
 
 const filters = {
@@ -221,49 +253,39 @@ const filters = {
   mergedAfter: arg.time,
   mergedBefore: arg.time,
   not: arg.input(negated),
+  or: arg.input(unioned),
 } satisfies Args;
 
 type Filters = Partial<Values<typeof filters>>;
 
-const among = (column: string, values: readonly string[] | undefined): Condition | undefined => {
-  if (values === undefined) return undefined;
-  if (values.length === 0) return when("1 = 0");
-  const { sql, values: given } = placeholders(values);
-  return { sql: `${column} in (${sql})`, values: given };
-};
-
-/** Drafts are recognised by their titles: these are the prefixes that {@link isDraft} knows, in lower case. */
-const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
-
-const draftCondition = (draft: boolean | undefined): Condition | undefined => {
-  if (draft === undefined) return undefined;
-  const title = "lower(ltrim(mr.title))";
-  const prefixed = DRAFT_PREFIXES.map(
-    (prefix) => `substr(${title}, 1, ${prefix.length}) = '${prefix}'`,
-  );
-  return when(`${draft ? "" : "not "}(${prefixed.join(" or ")})`);
+const outside = (column: string, values: readonly string[]): Condition => {
+  const { sql, values: given } = among(column, values);
+  return { sql: `not (${sql})`, values: given };
 };
 
 /** The condition under which a merge request belongs in a list. */
 function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
   const common = commonFilter(MERGE_REQUEST, args, context);
-  const { not } = args;
+  const { not, or } = args;
+  const { milestoneTitle, authorUsername, sourceBranches, targetBranches, ...others } = not ?? {};
   const own: (Condition | undefined)[] = [
     ...common.own,
     among("mr.source_branch", args.sourceBranches),
     among("mr.target_branch", args.targetBranches),
-    draftCondition(args.draft),
+    args.draft === undefined ? undefined : when(`${args.draft ? "" : "not "}${IS_DRAFT}`),
     when("mr.merged_at >= ?", args.mergedAfter),
     when("mr.merged_at <= ?", args.mergedBefore),
     args.reviewerUsername === undefined ? undefined : when("1 = 0"),
+    sourceBranches && outside("mr.source_branch", sourceBranches),
+    targetBranches && outside("mr.target_branch", targetBranches),
     ...combinedConditions(
       MERGE_REQUEST,
       not && {
-        labelName: not.labelName,
-        ...(not.milestoneTitle !== undefined && { milestoneTitle: [not.milestoneTitle] }),
-        ...(not.authorUsername !== undefined && { authorUsername: [not.authorUsername] }),
+        ...others,
+        ...(milestoneTitle !== undefined && { milestoneTitle: [milestoneTitle] }),
+        ...(authorUsername !== undefined && { authorUsername: [authorUsername] }),
       },
-      undefined,
+      or,
       context,
     ),
   ];
@@ -308,25 +330,15 @@ const ofUser = (relation: "author" | "assignee") =>
   });
 
 const CREATE = routeOf(mergeRequestResource, "POST /projects/:id/merge_requests");
-const ONE = "/projects/:id/merge_requests/:merge_request_iid";
-const CHANGE = routeOf(mergeRequestResource, `PUT ${ONE}`);
-const MERGE = routeOf(mergeRequestResource, `PUT ${ONE}/merge`);
-const SUBSCRIBE = routeOf(mergeRequestResource, `POST ${ONE}/subscribe`);
-const UNSUBSCRIBE = routeOf(mergeRequestResource, `POST ${ONE}/unsubscribe`);
-
-const place = {
-  projectPath: arg.about("The full path of its project.", arg.required(arg.id)),
-  iid: arg.about("Its number in the project.", arg.required(arg.string)),
-} satisfies Args;
-
-const at = ({ projectPath, iid }: Values<typeof place>) => ({
-  id: projectPath,
-  merge_request_iid: iid,
-});
-
-const payload = { mergeRequest: property("MergeRequest") };
-
-const idOf = (shown: Record<string, unknown>) => ({ mergeRequest: shown["id"] });
+const MERGE = routeOf(
+  mergeRequestResource,
+  "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
+);
+const CHANGE = routeOf(mergeRequestResource, "PUT /projects/:id/merge_requests/:merge_request_iid");
+const { place, payload, at, given, storedAt, setter, shared } = issuableMutations(
+  MERGE_REQUEST,
+  mergeRequestResource,
+);
 
 /** The attribute that changes labels in a way. */
 const LABELS = { REPLACE: "labels", APPEND: "add_labels", REMOVE: "remove_labels" } as const;
@@ -336,33 +348,16 @@ const STATE_EVENT = enumeration("MergeRequestNewState", "A change of state.", {
   CLOSED: "close",
 });
 
-interface Stored {
-  id: number;
-  title: string;
-}
-
-/** The merge request at a place, to compute a change from: the route that makes it checks what the caller may see. */
-async function storedAt(
-  db: Reader,
-  { projectPath, iid }: Values<typeof place>,
-): Promise<Stored | undefined> {
-  return db.one<Stored>(
-    `select mr.id, mr.title from merge_requests mr join projects p on p.id = mr.project_id
-     where lower(p.full_path) = lower(?) and mr.iid = ?`,
-    [projectPath, /^\d{1,15}$/.test(iid) ? Number(iid) : 0],
-  );
-}
-
 /** Merge requests. */
 export const face: Face = {
-  types: [mergeRequest],
+  types: [mergeRequest, reviewer],
   extend: {
     Project: {
       mergeRequest: first("MergeRequest", {
         args: { iid: arg.required(arg.string) },
         query: ({ iid }) => ({
           parent: "mr.project_id",
-          where: when("mr.iid = ?", /^\d{1,15}$/.test(iid) ? Number(iid) : 0),
+          where: when("mr.iid = ?", numberOf(iid)),
         }),
       }),
       mergeRequests: connection("MergeRequest", {
@@ -413,7 +408,7 @@ export const face: Face = {
       },
       payload,
       run: async (input, { call }) =>
-        idOf(
+        given(
           await call(CREATE, {
             id: input.projectPath,
             title: input.title,
@@ -425,27 +420,21 @@ export const face: Face = {
           }),
         ),
     }),
-    mergeRequestUpdate: mutation({
-      about: "Change, close or reopen a merge request.",
-      input: {
-        ...place,
+    mergeRequestUpdate: setter(
+      "Change, close or reopen a merge request.",
+      {
         title: arg.string,
         description: arg.clearable(arg.string),
         state: arg.choice(STATE_EVENT),
         targetBranch: arg.string,
       },
-      payload,
-      run: async (input, { call }) =>
-        idOf(
-          await call(CHANGE, {
-            ...at(input),
-            title: input.title,
-            description: input.description,
-            state_event: input.state,
-            target_branch: input.targetBranch,
-          }),
-        ),
-    }),
+      ({ title, description, state, targetBranch }) => ({
+        title,
+        description,
+        state_event: state,
+        target_branch: targetBranch,
+      }),
+    ),
     mergeRequestAccept: mutation({
       about: "Merge a merge request.",
       input: {
@@ -458,7 +447,7 @@ export const face: Face = {
       },
       payload,
       run: async (input, { call }) =>
-        idOf(
+        given(
           await call(MERGE, {
             ...at(input),
             sha: input.sha,
@@ -467,34 +456,17 @@ export const face: Face = {
           }),
         ),
     }),
-    mergeRequestSetAssignees: mutation({
-      about: "Set, add or remove assignees.",
-      input: {
-        ...place,
-        assigneeUsernames: arg.required(arg.list(arg.string)),
-        operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
-      },
-      payload,
-      run: async (input, { call, db }) => {
-        const { projectPath, iid, assigneeUsernames, operationMode } = input;
-        const where = { projectPath, iid };
-        const ids = await userIdsNamed(db, MERGE_REQUEST, where, assigneeUsernames, operationMode);
-        return idOf(await call(CHANGE, { ...at(input), assignee_ids: ids.length > 0 ? ids : [0] }));
-      },
-    }),
-    mergeRequestSetLabels: mutation({
-      about: "Set, add or remove labels.",
-      input: {
-        ...place,
+    ...shared,
+    mergeRequestSetLabels: setter(
+      "Set, add or remove labels.",
+      {
         labelIds: arg.required(arg.list(LABEL_ID)),
         operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
       },
-      payload,
-      run: async ({ labelIds, operationMode, ...where }, { call, db, viewer }) => {
-        const names = await labelNames({ db, viewer }, labelIds);
-        return idOf(await call(CHANGE, { ...at(where), [LABELS[operationMode]]: names }));
-      },
-    }),
+      async ({ labelIds, operationMode }, context) => ({
+        [LABELS[operationMode]]: await labelNames(context, labelIds),
+      }),
+    ),
     mergeRequestSetReviewers: mutation({
       about: "Take reviewers away. Merge requests have none, so that nobody can be added.",
       input: {
@@ -503,51 +475,45 @@ export const face: Face = {
         operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
       },
       payload,
-      run: async (input, { call, db }) => {
-        const stored = await storedAt(db, input);
-        const changed = await call(CHANGE, { ...at(input), title: stored?.title ?? "" });
-        if (input.operationMode !== "REMOVE" && input.reviewerUsernames.length > 0) {
+      run: async ({ reviewerUsernames, operationMode, ...where }, context) => {
+        const unchanged = await requireChangeable(where, context);
+        if (operationMode !== "REMOVE" && reviewerUsernames.length > 0) {
           throw invalid({ reviewers: ["can't be added"] });
         }
-        return idOf(changed);
+        return unchanged;
       },
     }),
-    mergeRequestSetDraft: mutation({
-      about: "Mark a merge request as a draft, or as ready.",
-      input: { ...place, draft: arg.required(arg.boolean) },
+    mergeRequestReviewerRereview: mutation({
+      about: "Ask a reviewer again. Merge requests have none, so that this always fails.",
+      input: { ...place, userId: arg.required(arg.gid("User")) },
       payload,
-      run: async (input, { call, db }) => {
-        const stored = await storedAt(db, input);
-        const title = stored?.title ?? "";
-        if (isDraft(title) === input.draft) {
-          return idOf(await call(CHANGE, { ...at(input), title }));
-        }
-        const changed = input.draft ? `Draft: ${title}` : withoutDraft(title);
-        return idOf(await call(CHANGE, { ...at(input), title: changed }));
+      run: async ({ userId: _, ...where }, context) => {
+        await requireChangeable(where, context);
+        throw invalid({ base: ["Reviewer not found"] });
       },
     }),
-    mergeRequestSetLocked: mutation({
-      about: "Lock or unlock the discussion.",
-      input: { ...place, locked: arg.required(arg.boolean) },
-      payload,
-      run: async (input, { call }) =>
-        idOf(await call(CHANGE, { ...at(input), discussion_locked: input.locked })),
-    }),
-    mergeRequestSetMilestone: mutation({
-      about: "Set or clear the milestone.",
-      input: { ...place, milestoneId: arg.clearable(arg.gid("Milestone")) },
-      payload,
-      run: async (input, { call }) =>
-        idOf(await call(CHANGE, { ...at(input), milestone_id: input.milestoneId ?? null })),
-    }),
-    mergeRequestSetSubscription: mutation({
-      about: "Subscribe to a merge request, or unsubscribe.",
-      input: { ...place, subscribedState: arg.required(arg.boolean) },
-      payload,
-      run: async (input, { call, db }) => {
-        await call(input.subscribedState ? SUBSCRIBE : UNSUBSCRIBE, at(input));
-        return { mergeRequest: (await storedAt(db, input))?.id ?? null };
+    mergeRequestSetDraft: setter(
+      "Mark a merge request as a draft, or as ready.",
+      { draft: arg.required(arg.boolean) },
+      async ({ draft, ...where }, { db }) => {
+        const { title = "" } = (await storedAt(db, where)) ?? {};
+        if (isDraft(title) === draft) return { title };
+        return { title: draft ? `Draft: ${title}` : withoutDraft(title) };
       },
-    }),
+    ),
+    mergeRequestSetMilestone: setter(
+      "Set or clear the milestone.",
+      { milestoneId: arg.clearable(arg.gid("Milestone")) },
+      ({ milestoneId }) => ({ milestone_id: milestoneId ?? null }),
+    ),
   },
 };
+
+/** Performs the route for changes without changing anything: it refuses those who may not. */
+async function requireChangeable(
+  where: Values<typeof place>,
+  { call, db }: MutationContext,
+): Promise<object> {
+  const stored = await storedAt(db, where);
+  return given(await call(CHANGE, { ...at(where), title: stored?.title ?? "" }));
+}

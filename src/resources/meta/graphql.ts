@@ -4,6 +4,7 @@ import {
   arg,
   type Face,
   type GraphContext,
+  mutation,
   property,
   required,
   valueType,
@@ -45,5 +46,13 @@ export const face: Face = {
       metadata: property(metadata, () => ({})),
       queryComplexity: property(queryComplexity, (_, { complexity }: GraphContext) => complexity),
     },
+  },
+  mutations: {
+    echoCreate: mutation({
+      about: "Give back what was sent, for trying whether a token may change something.",
+      input: { messages: arg.list(arg.string), errors: arg.list(arg.string) },
+      payload: { echoes: property("[String!]") },
+      run: async ({ messages, errors }) => ({ echoes: messages ?? [], errors: errors ?? [] }),
+    }),
   },
 };

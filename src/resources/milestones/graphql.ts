@@ -6,6 +6,7 @@ import {
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
+import { isoInstant } from "../../core/time.ts";
 import {
   type Args,
   arg,
@@ -25,8 +26,10 @@ import {
   type Order,
   one,
   property,
+  recordId,
   required,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
@@ -35,6 +38,7 @@ import {
 } from "../../graphql/declare.ts";
 import {
   all,
+  among,
   any,
   belowGroup,
   type Condition,
@@ -127,37 +131,26 @@ const milestone = rowType("Milestone", {
 const LAST = "'9999-12-31'";
 /** Stands for sorting those that have expired last; {@link orderOf} knows the day. */
 const EXPIRED: Order = { sql: "expired" };
-const SORT = enumeration<readonly Order[]>("MilestoneSort", "The order of a list of milestones.", {
-  CREATED_ASC: [{ sql: "m.created_at" }, { sql: "m.id" }],
-  CREATED_DESC: [
-    { sql: "m.created_at", descending: true },
-    { sql: "m.id", descending: true },
-  ],
-  UPDATED_ASC: [{ sql: "m.updated_at" }, { sql: "m.id" }],
-  UPDATED_DESC: [
-    { sql: "m.updated_at", descending: true },
-    { sql: "m.id", descending: true },
-  ],
-  DUE_DATE_ASC: [{ sql: `coalesce(m.due_date, ${LAST})`, isText: true }, { sql: "m.id" }],
-  EXPIRED_LAST_DUE_DATE_ASC: [
-    EXPIRED,
-    { sql: `coalesce(m.due_date, ${LAST})`, isText: true },
-    { sql: "m.id" },
-  ],
-  EXPIRED_LAST_DUE_DATE_DESC: [
-    EXPIRED,
-    { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
-    { sql: "m.id" },
-  ],
-  DUE_DATE_DESC: [
-    { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
-    { sql: "m.id", descending: true },
-  ],
-});
+const DUE = [
+  { sql: `coalesce(m.due_date, ${LAST})`, isText: true },
+  { sql: "coalesce(m.due_date, '')", isText: true, descending: true },
+] as const;
+const SORT = sortEnum(
+  "MilestoneSort",
+  "The order of a list of milestones.",
+  "m.id",
+  { CREATED: { sql: "m.created_at" }, UPDATED: { sql: "m.updated_at" }, DUE_DATE: DUE },
+  {
+    EXPIRED_LAST_DUE_DATE_ASC: [EXPIRED, DUE[0], { sql: "m.id" }],
+    EXPIRED_LAST_DUE_DATE_DESC: [EXPIRED, DUE[1], { sql: "m.id" }],
+  },
+);
+
+const dayOf = (instant: number) => isoInstant(instant).slice(0, 10);
 
 const timeframe = inputType("Timeframe", "From one day to another.", {
-  start: arg.required(arg.date),
-  end: arg.required(arg.date),
+  start: arg.required(arg.plainDate),
+  end: arg.required(arg.plainDate),
 });
 
 const filters = {
@@ -166,18 +159,10 @@ const filters = {
   title: arg.string,
   searchTitle: arg.string,
   timeframe: arg.input(timeframe),
-  containingDate: arg.date,
+  containingDate: arg.time,
   sort: arg.withDefault(arg.choice(SORT), SORT.values["DUE_DATE_ASC"]),
   includeAncestors: arg.withDefault(arg.boolean, false),
 } satisfies Args;
-
-function idsOf(ids: readonly string[]): Condition {
-  const numbers = ids.map((id) =>
-    Number(/^(?:gid:\/\/gitlab\/Milestone\/)?(\d{1,15})$/.exec(id)?.[1] ?? 0),
-  );
-  const among = placeholders(numbers.length > 0 ? numbers : [0]);
-  return { sql: `m.id in (${among.sql})`, values: among.values };
-}
 
 function conditionOf(args: Partial<Values<typeof filters>>): Condition {
   const { timeframe: frame, containingDate: day } = args;
@@ -188,12 +173,15 @@ function conditionOf(args: Partial<Values<typeof filters>>): Condition {
       when(`coalesce(m.due_date, ${LAST}) >= ?`, start),
     ]);
   return all([
-    args.ids && idsOf(args.ids),
+    among(
+      "m.id",
+      args.ids?.map((id) => recordId(id, "Milestone")),
+    ),
     when("m.state = ?", args.state),
     when("m.title = ?", args.title),
     args.searchTitle ? contains(["m.title"], args.searchTitle) : undefined,
     frame && within(frame.start, frame.end),
-    day === undefined ? undefined : within(day, day),
+    day === undefined ? undefined : within(dayOf(day), dayOf(day)),
   ]);
 }
 

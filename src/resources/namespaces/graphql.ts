@@ -1,7 +1,8 @@
-import { VISIBILITY_WORDS, visibleGroups } from "../../core/access/visibility.ts";
+import { VISIBILITIES, VISIBILITY_WORDS, visibleGroups } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   arg,
+  enumeration,
   type Face,
   first,
   id,
@@ -12,6 +13,11 @@ import {
   string,
 } from "../../graphql/declare.ts";
 import { when } from "../../store/conditions.ts";
+
+/** Who may see something, as numbers. */
+export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
+  ...VISIBILITIES,
+});
 
 const namespace = rowType("Namespace", {
   about: "A group, or the place of a user's own projects.",

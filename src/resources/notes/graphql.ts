@@ -3,9 +3,9 @@ import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
+  absent,
   arg,
   boolean,
-  computed,
   connection,
   deprecated,
   enumeration,
@@ -178,7 +178,7 @@ const note = rowType("Note", {
     resolvedBy: one("UserCore", `case when ${RESOLVABLE} then nt.resolved_by_id end`),
     discussion: one("Discussion", FIRST),
     // Merge requests have no diffs to comment on.
-    position: computed(position, [], () => null),
+    position: absent(position),
     userPermissions: required(
       loaded(permissions, (ids, context) => permissionsOf("note", ids, context)),
     ),
@@ -242,7 +242,8 @@ const discussion = rowType("Discussion", {
   },
 });
 
-const FILTER = enumeration<Condition>("NotesFilterType", "Which notes a list has.", {
+/** Which notes a list has. */
+export const FILTER = enumeration<Condition>("NotesFilterType", "Which notes a list has.", {
   ALL_NOTES: { sql: "1 = 1", values: [] },
   ONLY_COMMENTS: { sql: "nt.system = 0", values: [] },
   ONLY_ACTIVITY: { sql: "nt.system = 1", values: [] },

@@ -1,11 +1,6 @@
-import { ROLES } from "../../core/access/roles.ts";
+import { ROLES, roleOf } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
-import {
-  memberProjects,
-  VISIBILITIES,
-  VISIBILITY_WORDS,
-  visibleProjects,
-} from "../../core/access/visibility.ts";
+import { memberProjects, VISIBILITY_WORDS, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -29,19 +24,22 @@ import {
   one,
   plainGid,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
   valueType,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
-import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
+import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
+import { VISIBILITY } from "../namespaces/graphql.ts";
 import { countOpenIssues } from "./embed.ts";
 import { projectResource } from "./index.ts";
 import { FORKS } from "./json.ts";
@@ -155,6 +153,10 @@ const project = rowType("Project", {
     onlyAllowMergeIfAllDiscussionsAreResolved: boolean(
       "p.only_allow_merge_if_all_discussions_are_resolved",
     ),
+    mergeRequestsFfOnlyEnabled: boolean("case when p.merge_method = 'ff' then 1 else 0 end"),
+    allowMergeOnSkippedPipeline: constant("Boolean", false),
+    removeSourceBranchAfterMerge: constant("Boolean", false),
+    squashReadOnly: constant("Boolean!", false),
     allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
     topics: computed("[String!]", ["p.topics"], ([topics]) => JSON.parse(String(topics))),
@@ -175,53 +177,44 @@ const project = rowType("Project", {
   },
 });
 
-const both = (name: string, sql: string, isText = false): Record<string, readonly Order[]> => ({
-  [`${name}_asc`]: [{ sql, isText }, { sql: "p.id" }],
-  [`${name}_desc`]: [
-    { sql, isText, descending: true },
-    { sql: "p.id", descending: true },
-  ],
+const SORT = sortEnum("ProjectSort", "The order of a list of projects.", "p.id", {
+  ID: { sql: "p.id" },
+  NAME: { sql: "p.name", isText: true },
+  PATH: { sql: "p.path", isText: true },
+  CREATED: { sql: "p.created_at" },
+  UPDATED: { sql: "p.updated_at" },
+  LATEST_ACTIVITY: { sql: "p.last_activity_at" },
+  STARS: { sql: "p.star_count" },
 });
+const NEWEST = SORT.values["ID_DESC"] as readonly Order[];
 
-/** The orders of projects, under the names of REST's `order_by` and `sort`. */
-const ORDERS: Readonly<Record<string, readonly Order[]>> = {
-  id_asc: [{ sql: "p.id" }],
-  id_desc: [{ sql: "p.id", descending: true }],
-  ...both("name", "p.name", true),
-  ...both("path", "p.path", true),
-  ...both("created", "p.created_at"),
-  ...both("updated", "p.updated_at"),
-  ...both("latest_activity", "p.last_activity_at"),
-  ...both("stars", "p.star_count"),
-};
-
-/** @throws GraphError for an unknown order */
+/** @throws GraphError for an unknown order: `projects` takes it as a text, such as `id_desc` */
 function orderOf(sort: string | undefined): readonly Order[] {
-  const order = ORDERS[sort?.toLowerCase() ?? "id_desc"];
+  const order = sort === undefined ? NEWEST : SORT.values[sort.toUpperCase()];
   if (!order) throw new GraphError(`"${sort?.slice(0, 100)}" is not an order of projects`);
   return order;
 }
+
+const SORT_IN_GROUP = sortEnum(
+  "NamespaceProjectSort",
+  "The order of a group's projects.",
+  "p.id",
+  { PATH: { sql: "p.path", isText: true }, FULL_PATH: { sql: "p.full_path", isText: true } },
+  {
+    ACTIVITY_DESC: [
+      { sql: "p.last_activity_at", descending: true },
+      { sql: "p.id", descending: true },
+    ],
+    // Projects that are searched are in no other order than the newest first.
+    SIMILARITY: NEWEST,
+  },
+);
 
 const ARCHIVED = enumeration("ProjectArchived", "Whether archived projects are listed.", [
   "ONLY",
   "INCLUDE",
   "EXCLUDE",
 ]);
-/** Who may see something, as numbers. */
-export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
-  ...VISIBILITIES,
-});
-
-/** Ids sent as numbers or global ids. */
-const idsOf = (ids: readonly string[]) =>
-  ids.map((sent) => Number(/^(?:gid:\/\/gitlab\/Project\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0));
-
-const among = (column: string, values: readonly (string | number)[]): Condition => {
-  if (values.length === 0) return { sql: "1 = 0", values: [] };
-  const { sql, values: given } = placeholders(values);
-  return { sql: `${column} in (${sql})`, values: given };
-};
-
 /** The most full paths that a list takes, as in GitLab. */
 const MAX_PATHS = 50;
 
@@ -233,21 +226,12 @@ const filters = {
   ids: arg.list(arg.id),
   fullPaths: arg.list(arg.string),
   namespacePath: arg.id,
-  minAccessLevel: arg.choice(
-    enumeration<keyof typeof ROLES>("AccessLevelEnum", "A role by its name.", {
-      GUEST: "guest",
-      REPORTER: "reporter",
-      DEVELOPER: "developer",
-      MAINTAINER: "maintainer",
-      OWNER: "owner",
-    }),
-  ),
+  minAccessLevel: arg.choice(LEVEL),
   archived: arg.choice(ARCHIVED),
   visibilityLevel: arg.choice(VISIBILITY),
   topics: arg.list(arg.string),
   withIssuesEnabled: arg.boolean,
   withMergeRequestsEnabled: arg.boolean,
-  sort: arg.string,
 } satisfies Args;
 
 type Filters = Partial<Values<typeof filters>>;
@@ -258,14 +242,18 @@ function conditionOf(args: Filters, { viewer }: GraphContext): Condition {
     throw new GraphError("You cannot provide more than 50 full_paths");
   }
   return all([
-    membership || minAccessLevel ? memberProjects(viewer, minAccessLevel) : undefined,
+    membership || minAccessLevel !== undefined
+      ? memberProjects(viewer, minAccessLevel === undefined ? undefined : roleOf(minAccessLevel))
+      : undefined,
     args.personal ? when("n.owner_id = ?", viewer.caller?.id ?? 0) : undefined,
-    args.ids && among("p.id", idsOf(args.ids)),
-    fullPaths &&
-      among(
-        "lower(p.full_path)",
-        fullPaths.map((path) => path.toLowerCase()),
-      ),
+    among(
+      "p.id",
+      args.ids?.map((id) => recordId(id, "Project")),
+    ),
+    among(
+      "lower(p.full_path)",
+      fullPaths?.map((path) => path.toLowerCase()),
+    ),
     when("lower(n.full_path) = lower(?)", args.namespacePath),
     args.archived === "ONLY" ? when("p.archived = 1") : undefined,
     args.archived === "EXCLUDE" ? when("p.archived = 0") : undefined,
@@ -283,6 +271,7 @@ function conditionOf(args: Filters, { viewer }: GraphContext): Condition {
 
 const ofGroup = {
   ...filters,
+  sort: arg.choice(SORT_IN_GROUP),
   includeSubgroups: arg.withDefault(arg.boolean, false),
   includeArchived: arg.withDefault(arg.boolean, true),
 } satisfies Args;
@@ -302,10 +291,10 @@ export const face: Face = {
         query: ({ fullPath }) => ({ where: when("lower(p.full_path) = lower(?)", fullPath) }),
       }),
       projects: connection("Project", {
-        args: filters,
-        query: (args, context) => ({
+        args: { ...filters, sort: arg.string },
+        query: ({ sort, ...args }, context) => ({
           where: conditionOf(args, context),
-          order: orderOf(args.sort),
+          order: orderOf(sort),
         }),
       }),
     },
@@ -313,7 +302,7 @@ export const face: Face = {
       projects: required(
         connection("Project", {
           args: ofGroup,
-          query: ({ includeSubgroups, includeArchived, ...args }, context) => ({
+          query: ({ includeSubgroups, includeArchived, sort = NEWEST, ...args }, context) => ({
             ...(includeSubgroups
               ? {
                   join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
@@ -324,7 +313,7 @@ export const face: Face = {
               conditionOf(args, context),
               includeArchived ? undefined : when("p.archived = 0"),
             ]),
-            order: orderOf(args.sort),
+            order: sort,
           }),
         }),
       ),
@@ -345,10 +334,13 @@ export const face: Face = {
         ),
       ),
     },
+    ProjectMember: {
+      userPermissions: required(loaded(permissions, permissionsOf, { key: "m.project_id" })),
+    },
     User: {
       starredProjects: connection("Project", {
-        args: { search: arg.string, sort: arg.string },
-        query: (args, context) => ({
+        args: { search: arg.string, sort: arg.choice(SORT) },
+        query: ({ sort = NEWEST, ...args }, context) => ({
           join: "join project_stars st on st.project_id = p.id join users su on su.id = st.user_id",
           parent: "st.user_id",
           where: all([
@@ -358,7 +350,7 @@ export const face: Face = {
               ? undefined
               : when("(su.private_profile = 0 or su.id = ?)", context.caller?.id ?? 0),
           ]),
-          order: orderOf(args.sort),
+          order: sort,
         }),
       }),
       projectCount: about(

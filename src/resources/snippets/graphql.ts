@@ -8,6 +8,8 @@ import {
   visibleSnippets,
 } from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import { escaped } from "../../core/markup.ts";
 import {
   type Args,
   arg,
@@ -33,10 +35,10 @@ import {
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, any, type Condition, when } from "../../store/conditions.ts";
+import { all, among, any, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { VISIBILITY } from "../projects/graphql.ts";
+import { VISIBILITY } from "../namespaces/graphql.ts";
 import { snippetResource } from "./index.ts";
 import { snippetFields } from "./json.ts";
 
@@ -51,15 +53,6 @@ const rows = {
   },
 };
 
-const ESCAPED: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-};
-const asHtml = (text: string) =>
-  `<pre><code>${text.replace(/[&<>"]/g, (character) => ESCAPED[character] as string)}</code></pre>`;
-
 const WEB_PATH =
   "case when s.project_id is null then '' else '/' || p.full_path end || '/snippets/' || s.id";
 
@@ -71,7 +64,13 @@ const blob = rowType("SnippetBlob", {
     name: string("s.file_name"),
     path: string("s.file_name"),
     rawPath: required(string(`${WEB_PATH} || '/raw'`)),
-    plainData: computed("String", ["s.content"], ([content]) => asHtml(String(content))),
+    plainData: string(
+      field.derived(
+        ["s.content"],
+        "string",
+        ([content]) => `<pre><code>${escaped(String(content))}</code></pre>`,
+      ),
+    ),
     rawPlainData: string("s.content"),
     richData: constant("String", null),
     size: required(
@@ -158,16 +157,10 @@ const snippet = rowType("Snippet", {
     blobs: connection("SnippetBlob", {
       areFew: true,
       args: { paths: arg.list(arg.string) },
-      query: ({ paths }) => ({ parent: "s.id", where: paths && among("s.file_name", paths) }),
+      query: ({ paths }) => ({ parent: "s.id", where: among("s.file_name", paths) }),
     }),
   },
 });
-
-const among = (column: string, values: readonly (string | number)[]): Condition => {
-  if (values.length === 0) return { sql: "1 = 0", values: [] };
-  const { sql, values: given } = placeholders(values);
-  return { sql: `${column} in (${sql})`, values: given };
-};
 
 const TYPE = enumeration<string>("TypeEnum", "Whose snippets are listed.", {
   personal: "s.project_id is null",
@@ -188,7 +181,7 @@ const conditionOf = (
   more: readonly (Condition | undefined)[] = [],
 ) =>
   all([
-    ids && among("s.id", ids),
+    among("s.id", ids),
     when("s.visibility = ?", visibility),
     type === undefined ? undefined : when(type),
     ...more,

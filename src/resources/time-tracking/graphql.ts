@@ -4,7 +4,6 @@ import {
   arg,
   type ChildQuery,
   connection,
-  enumeration,
   type Face,
   type GraphContext,
   GraphError,
@@ -12,11 +11,11 @@ import {
   int,
   mutation,
   notAvailable,
-  type Order,
   one,
   property,
   required,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
@@ -50,20 +49,15 @@ const timelog = rowType("Timelog", {
     project: required(one("Project", "tl.project_id")),
     issue: one("Issue", `tl.${ISSUE.column}`),
     mergeRequest: one("MergeRequest", `tl.${MERGE_REQUEST.column}`),
+    // Notes log no time here: there are no quick actions.
+    note: one("Note", "null"),
   },
 });
 
-const bothWays = (name: string, sql: string): Record<string, readonly Order[]> => ({
-  [`${name}_ASC`]: [{ sql }, { sql: "tl.id" }],
-  [`${name}_DESC`]: [
-    { sql, descending: true },
-    { sql: "tl.id", descending: true },
-  ],
-});
-const SORT = enumeration<readonly Order[]>("TimelogSort", "The order of a list of timelogs.", {
-  ...bothWays("SPENT_AT", "tl.spent_at"),
-  ...bothWays("TIME_SPENT", "tl.time_spent"),
-  ...bothWays("CREATED", "tl.created_at"),
+const SORT = sortEnum("TimelogSort", "The order of a list of timelogs.", "tl.id", {
+  SPENT_AT: { sql: "tl.spent_at" },
+  TIME_SPENT: { sql: "tl.time_spent" },
+  CREATED: { sql: "tl.created_at" },
 });
 
 const filters = {

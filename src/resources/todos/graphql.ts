@@ -6,18 +6,18 @@ import {
   enumeration,
   type Face,
   first,
-  GraphError,
   gid,
   interfaceType,
   mutation,
-  type Order,
   type OutputFields,
   one,
   oneOf,
   property,
+  recordId,
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
   type Values,
@@ -47,14 +47,9 @@ const TARGET = enumeration<IssuableType>(
   "What a todo is about.",
   Object.fromEntries(ISSUABLE_TYPES.map((type) => [type.className.toUpperCase(), type])),
 );
-const SORT = enumeration<readonly Order[]>("TodoSort", "The order of a list of todos.", {
-  CREATED_ASC: [{ sql: "td.id" }],
-  CREATED_DESC: [{ sql: "td.id", descending: true }],
-  UPDATED_ASC: [{ sql: "td.updated_at" }, { sql: "td.id" }],
-  UPDATED_DESC: [
-    { sql: "td.updated_at", descending: true },
-    { sql: "td.id", descending: true },
-  ],
+const SORT = sortEnum("TodoSort", "The order of a list of todos.", "td.id", {
+  CREATED: { sql: "td.id" },
+  UPDATED: { sql: "td.updated_at" },
 });
 
 /** The column of a todo with its target, by the target's type. */
@@ -92,23 +87,11 @@ const filters = {
   type: arg.list(arg.choice(TARGET)),
 } satisfies Args;
 
-/** Ids sent as numbers or global ids. @throws GraphError for anything else */
-function idsOf(type: string, ids: readonly string[] | undefined): number[] | undefined {
-  return ids?.map((sent) => {
-    const [, name = type, digits] =
-      /^(?:gid:\/\/gitlab\/([A-Za-z]+)\/)?(\d{1,15})$/.exec(sent) ?? [];
-    if (digits === undefined || name !== type) {
-      throw new GraphError(`"${sent.slice(0, 100)}" is not the id of a ${type}`);
-    }
-    return Number(digits);
-  });
-}
-
 const filterOf = (args: Partial<Values<typeof filters>>): TodoFilter => ({
   actions: args.action,
-  authorIds: idsOf("User", args.authorId),
-  groupIds: idsOf("Group", args.groupId),
-  projectIds: idsOf("Project", args.projectId),
+  authorIds: args.authorId?.map((id) => recordId(id, "User")),
+  groupIds: args.groupId?.map((id) => recordId(id, "Group")),
+  projectIds: args.projectId?.map((id) => recordId(id, "Project")),
   types: args.type,
 });
 

@@ -9,11 +9,11 @@ import {
   gid,
   mutation,
   notAvailable,
-  type Order,
   property,
   required,
   routeOf,
   rowType,
+  sortEnum,
   string,
   time,
 } from "../../graphql/declare.ts";
@@ -49,19 +49,12 @@ const STATE = enumeration<"active" | "inactive">("AccessTokenState", "Whether a 
   INACTIVE: "inactive",
 });
 
-const bothWays = (name: string, ...order: [Order] | []): Record<string, readonly Order[]> => ({
-  [`${name}_ASC`]: [...order, { sql: "t.id" }],
-  [`${name}_DESC`]: [
-    ...order.map((one) => ({ ...one, descending: true })),
-    { sql: "t.id", descending: true },
-  ],
-});
-const SORT = enumeration<readonly Order[]>("AccessTokenSort", "The order of tokens.", {
-  ...bothWays("ID"),
-  ...bothWays("CREATED", { sql: ORDERS.created }),
-  ...bothWays("EXPIRES", { sql: ORDERS.expires, isText: true }),
-  ...bothWays("LAST_USED", { sql: ORDERS.last_used }),
-  ...bothWays("NAME", { sql: ORDERS.name, isText: true }),
+const SORT = sortEnum("AccessTokenSort", "The order of tokens.", "t.id", {
+  ID: { sql: "t.id" },
+  CREATED: { sql: ORDERS.created },
+  EXPIRES: { sql: ORDERS.expires, isText: true },
+  LAST_USED: { sql: ORDERS.last_used },
+  NAME: { sql: ORDERS.name, isText: true },
 });
 
 const REVOKE = routeOf(personalTokenResource, "DELETE /personal_access_tokens/:token_id");
@@ -83,8 +76,8 @@ export const face: Face = {
           createdBefore: arg.time,
           lastUsedAfter: arg.time,
           lastUsedBefore: arg.time,
-          expiresAfter: arg.date,
-          expiresBefore: arg.date,
+          expiresAfter: arg.plainDate,
+          expiresBefore: arg.plainDate,
           sort: arg.withDefault(arg.choice(SORT), SORT.values["ID_ASC"]),
         },
         query: ({ sort, ...filter }, { viewer: { today } }) => ({

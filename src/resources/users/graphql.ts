@@ -16,16 +16,16 @@ import {
   gid,
   interfaceType,
   notAvailable,
-  type Order,
   property,
+  recordId,
   required,
   rowType,
+  sortEnum,
   string,
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
-import { placeholders } from "../../store/placeholders.ts";
+import { all, among, when } from "../../store/conditions.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
@@ -101,27 +101,10 @@ const currentUser = rowType("CurrentUser", {
   fields: {},
 });
 
-const ORDER = enumeration<readonly Order[]>("Sort", "The order of a list.", {
-  CREATED_ASC: [{ sql: "u.id" }],
-  CREATED_DESC: [{ sql: "u.id", descending: true }],
-  UPDATED_ASC: [{ sql: "u.updated_at" }, { sql: "u.id" }],
-  UPDATED_DESC: [
-    { sql: "u.updated_at", descending: true },
-    { sql: "u.id", descending: true },
-  ],
-  created_asc: [{ sql: "u.id" }],
-  created_desc: [{ sql: "u.id", descending: true }],
+const ORDER = sortEnum("Sort", "The order of a list.", "u.id", {
+  CREATED: { sql: "u.id" },
+  UPDATED: { sql: "u.updated_at" },
 });
-
-/** Ids sent as numbers or global ids. */
-const idsOf = (ids: readonly string[]) =>
-  ids.map((sent) => Number(/^(?:gid:\/\/gitlab\/User\/)?(\d{1,15})$/.exec(sent)?.[1] ?? 0));
-
-const among = (column: string, values: readonly (string | number)[]): Condition => {
-  if (values.length === 0) return { sql: "1 = 0", values: [] };
-  const { sql, values: given } = placeholders(values);
-  return { sql: `${column} in (${sql})`, values: given };
-};
 
 /** @throws GraphError if the caller may not see the group */
 async function requireGroup(db: Reader, id: number, viewer: Viewer): Promise<void> {
@@ -160,12 +143,14 @@ export const face: Face = {
           return {
             where: all([
               when("u.state <> 'ghost'"),
-              ids && among("u.id", idsOf(ids)),
-              usernames &&
-                among(
-                  "lower(u.username)",
-                  usernames.map((name) => name.toLowerCase()),
-                ),
+              among(
+                "u.id",
+                ids?.map((id) => recordId(id, "User")),
+              ),
+              among(
+                "lower(u.username)",
+                usernames?.map((name) => name.toLowerCase()),
+              ),
               search ? searched(search, caller) : undefined,
               // Only administrators learn who is one.
               args.admins ? (caller.admin ? when("u.admin = 1") : when("1 = 0")) : undefined,

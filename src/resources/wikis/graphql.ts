@@ -4,10 +4,10 @@ import {
   arg,
   computed,
   connection,
-  constant,
   enumeration,
   type Face,
   first,
+  loaded,
   mutation,
   notAvailable,
   one,
@@ -17,11 +17,13 @@ import {
   rowType,
   string,
   time,
+  valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, when } from "../../store/conditions.ts";
-import type { Reader } from "../../store/port.ts";
-import { wikiResource } from "./index.ts";
+import { all, among, when } from "../../store/conditions.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { FILTER } from "../notes/graphql.ts";
+import { subscribePage, wikiResource } from "./index.ts";
 import { FORMATS, type Format } from "./queries.ts";
 
 const FORMAT = enumeration<Format>(
@@ -29,6 +31,13 @@ const FORMAT = enumeration<Format>(
   "How a wiki page is written.",
   Object.fromEntries(FORMATS.map((format) => [format.toUpperCase(), format])),
 );
+
+const permissions = valueType("WikiPagePermissions", "What the caller may do with a wiki page.", {
+  readWikiPage: required(property("Boolean")),
+  createNote: required(property("Boolean")),
+  markNoteAsInternal: required(property("Boolean")),
+});
+const PERMISSIONS = { readWikiPage: true, createNote: false, markNoteAsInternal: false };
 
 const page = rowType("WikiPage", {
   about: "A page of a project's wiki.",
@@ -55,14 +64,36 @@ const page = rowType("WikiPage", {
     project: required(one("Project", "w.project_id")),
     createdAt: required(time("w.created_at")),
     updatedAt: required(time("w.updated_at")),
-    subscribed: constant("Boolean!", false),
+    subscribed: required(
+      loaded(
+        "Boolean",
+        async (ids, { db, caller }) => {
+          const theirs = all([when("user_id = ?", caller?.id ?? 0), among("page_id", ids)]);
+          const found = await db.rows(
+            `select page_id from wiki_page_subscriptions where ${theirs.sql}`,
+            theirs.values,
+          );
+          return new Map(found.map(([id]) => [id as Value, true]));
+        },
+        { empty: false },
+      ),
+    ),
+    userPermissions: required(computed(permissions, [], () => PERMISSIONS)),
+    // Nobody can write notes on wiki pages.
+    notes: required(
+      connection("Note", { args: { filter: arg.choice(FILTER) }, query: () => ({ where: NONE }) }),
+    ),
+    discussions: required(connection("Discussion", { query: () => ({ where: NONE }) })),
   },
 });
+
+const NONE = when("1 = 0");
 
 const CREATE = routeOf(wikiResource, "POST /projects/:id/wikis");
 const CHANGE = routeOf(wikiResource, "PUT /projects/:id/wikis/:slug*");
 const REMOVE = routeOf(wikiResource, "DELETE /projects/:id/wikis/:slug*");
 
+const NAMESPACES = ["Namespace", "Group", "Namespaces::UserNamespace"];
 const pageId = arg.gid("WikiPageMeta", ["WikiPage::Meta"]);
 
 interface Place {
@@ -97,9 +128,13 @@ export const face: Face = {
     },
     Query: {
       wikiPage: first("WikiPage", {
-        args: { slug: arg.string, projectId: arg.gid("Project") },
+        args: {
+          slug: arg.string,
+          projectId: arg.gid("Project"),
+          namespaceId: arg.about("Groups have no wikis.", arg.gid("Namespace", NAMESPACES)),
+        },
         query: ({ slug, projectId }) => ({
-          where: when("w.slug = ? and w.project_id = ?", slug, projectId) ?? when("1 = 0"),
+          where: when("w.slug = ? and w.project_id = ?", slug, projectId) ?? NONE,
         }),
       }),
     },
@@ -135,6 +170,15 @@ export const face: Face = {
       payload: { wikiPage: property("WikiPage") },
       run: async ({ id, ...changes }, { call, db }) => {
         await call(CHANGE, { ...changes, ...(await placeOf(db, id)) });
+        return { wikiPage: id };
+      },
+    }),
+    wikiPageSubscribe: mutation({
+      about: "Subscribe to a wiki page, or unsubscribe.",
+      input: { id: arg.required(pageId), subscribed: arg.required(arg.boolean) },
+      payload: { wikiPage: property("WikiPage") },
+      run: async ({ id, subscribed }, { call, db }) => {
+        await call(subscribePage, { ...(await placeOf(db, id)), subscribed });
         return { wikiPage: id };
       },
     }),

@@ -54,6 +54,19 @@ const { del, get, list, post, put } = routes({
   features: ["wiki"],
 });
 
+/** Subscribes the caller to a page, or unsubscribes: GitLab has this in GraphQL only. */
+export const subscribePage = put("/:slug*/subscription", {
+  summary: "Subscribe to a wiki page, or unsubscribe",
+  whenArchived: "allow",
+  input: { ...slug, subscribed: param.boolean() },
+  handle: async (context) => {
+    const { db, caller, input } = context;
+    const { id } = await findPage(context);
+    await wikis.subscribe(db, id, caller.id, input.subscribed);
+    return undefined;
+  },
+});
+
 const wikiRoutes = [
   list("", {
     summary: "List the wiki pages of a project by title",

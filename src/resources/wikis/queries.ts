@@ -99,6 +99,21 @@ export async function update(
   await insertVersion(db, projectId, page, "updated", author, now);
 }
 
+/** Subscribes a user to a page, or unsubscribes. */
+export async function subscribe(
+  db: Database,
+  pageId: number,
+  userId: number,
+  subscribed: boolean,
+): Promise<void> {
+  await db.run(
+    subscribed
+      ? "insert into wiki_page_subscriptions (page_id, user_id) values (?, ?) on conflict do nothing"
+      : "delete from wiki_page_subscriptions where page_id = ? and user_id = ?",
+    [pageId, userId],
+  );
+}
+
 /** Removes a page; its versions stay. */
 export async function remove(
   db: Database,

@@ -1,7 +1,7 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Wiki pages, and all their versions. `content` comes last, so that listing pages does not read it. Uploads are stored
+ * Wiki pages, who subscribed to them, and all their versions. `content` comes last, so that listing pages does not read it. Uploads are stored
  * in pieces, once per project and content (`wiki_blobs`); a blob without a `sha256` is still being uploaded.
  */
 export const migrations: Migration[] = [
@@ -65,6 +65,17 @@ create table wiki_attachments (
 create unique index wiki_attachments_by_path on wiki_attachments (project_id, secret, file_name);
 create index wiki_attachments_by_blob on wiki_attachments (blob_id);
 create index wiki_attachments_by_author on wiki_attachments (author_id);
+`,
+  },
+  {
+    id: "20261122-93-wiki-page-subscriptions",
+    sql: `
+create table wiki_page_subscriptions (
+  page_id $int not null references wiki_pages (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (page_id, user_id)
+);
+create index wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id);
 `,
   },
 ];
