@@ -1,0 +1,167 @@
+import { type FileChange, type FileEntry, kindOf } from "./changes.ts";
+import type { Objects } from "./contents.ts";
+import { compareLines, isBinary, type LineChange, linesOf } from "./lines.ts";
+import { SUBMODULE } from "./objects.ts";
+
+/** Larger files are not compared, in bytes. */
+const MOST_COMPARED = 2 * 1024 * 1024;
+/** Longer patches are not shown, in bytes. */
+const MOST_SHOWN = 200 * 1024;
+/** How many unchanged lines are shown before and after changed ones. */
+const CONTEXT = 3;
+/** The longest line that is shown as the heading of a hunk. */
+const HEADING = 80;
+
+const NOTHING = Buffer.alloc(0);
+
+/** What changed in a file. */
+export interface Patch {
+  /** As `git diff` shows it, without what comes before the first hunk; empty if it is too large. */
+  readonly text: string;
+  readonly isTooLarge: boolean;
+  readonly additions: number;
+  readonly deletions: number;
+}
+
+/** Finds out what changed in a file. Binary files have no lines. */
+export async function patchOf(objects: Objects, { from, to }: FileChange): Promise<Patch> {
+  const none = { text: "", isTooLarge: false, additions: 0, deletions: 0 };
+  if (from?.oid === to?.oid) return none;
+  if (isLarge(objects, from) || isLarge(objects, to)) return { ...none, isTooLarge: true };
+  const before = await contentOf(objects, from);
+  const after = await contentOf(objects, to);
+  if (isBinary(before) || isBinary(after)) {
+    const names = `${nameOf("a", from)} and ${nameOf("b", to)}`;
+    return { ...none, text: decode(`Binary files ${names} differ\n`) };
+  }
+  const a = linesOf(before);
+  const b = linesOf(after);
+  const changes = compareLines(a, b);
+  const text = hunksOf(a, b, changes);
+  return {
+    text: decode(text ?? ""),
+    isTooLarge: text === undefined,
+    additions: changes.reduce((sum, { added }) => sum + added, 0),
+    deletions: changes.reduce((sum, { removed }) => sum + removed, 0),
+  };
+}
+
+/** The changes as `git diff` shows them: a file that becomes another kind of file is deleted and added. */
+export function shownChanges(changes: readonly FileChange[]): FileChange[] {
+  return changes.flatMap((change) => {
+    const { from, to } = change;
+    if (!from || !to || kindOf(from.mode) === kindOf(to.mode)) return [change];
+    return [
+      { from, to: undefined },
+      { from: undefined, to },
+    ];
+  });
+}
+
+/** The lines that name a file before a patch in the unified format. */
+export function patchHead({ from, to }: FileChange): string {
+  return decode(`--- ${nameOf("a", from)}\n+++ ${nameOf("b", to)}\n`);
+}
+
+const nameOf = (side: string, entry: FileEntry | undefined) =>
+  entry ? `${side}/${entry.path}` : "/dev/null";
+
+/** Text of bytes that are one character each. */
+const decode = (bytes: string) => Buffer.from(bytes, "latin1").toString("utf8");
+
+function isLarge(objects: Objects, entry: FileEntry | undefined): boolean {
+  if (!entry || entry.mode === SUBMODULE) return false;
+  return objects.sizeOf(entry.oid) > MOST_COMPARED;
+}
+
+/** What is compared of a file: of a submodule, a line with its commit. */
+async function contentOf(objects: Objects, entry: FileEntry | undefined): Promise<Uint8Array> {
+  if (!entry) return NOTHING;
+  if (entry.mode === SUBMODULE) return Buffer.from(`Subproject commit ${entry.oid}\n`);
+  return (await objects.read(entry.oid)).data;
+}
+
+/**
+ * The changes of a text as `git diff` shows them.
+ *
+ * @returns each byte as one character; `undefined` if it is too large to show
+ */
+export function hunksOf(
+  a: readonly string[],
+  b: readonly string[],
+  changes: readonly LineChange[],
+): string | undefined {
+  const headings = new Headings(a);
+  const parts: string[] = [];
+  let length = 0;
+  const add = (sign: string, lines: readonly string[], from: number, to: number) => {
+    for (let at = from; at < to && length <= MOST_SHOWN; at += 1) {
+      const line = lines[at] as string;
+      const end = line.endsWith("\n") ? "" : "\n\\ No newline at end of file\n";
+      parts.push(sign, line, end);
+      length += 1 + line.length;
+    }
+  };
+  for (const hunk of grouped(changes)) {
+    const first = hunk[0] as LineChange;
+    const last = hunk.at(-1) as LineChange;
+    const before = Math.min(CONTEXT, first.from);
+    const end = Math.min(last.from + last.removed + CONTEXT, a.length);
+    const start = first.from - before;
+    const startOfB = first.to - before;
+    const sizeOfB = last.to + last.added - startOfB + end - last.from - last.removed;
+    const heading = headings.before(start);
+    const ranges = `-${rangeOf(start, end - start)} +${rangeOf(startOfB, sizeOfB)}`;
+    parts.push(`@@ ${ranges} @@${heading && ` ${heading}`}\n`);
+    let at = start;
+    for (const { from, removed, to, added } of hunk) {
+      add(" ", a, at, from);
+      at = from + removed;
+      add("-", a, from, at);
+      add("+", b, to, to + added);
+    }
+    add(" ", a, at, end);
+    if (length > MOST_SHOWN) return undefined;
+  }
+  return parts.join("");
+}
+
+/** Changes, grouped into hunks: the context of two changes of a hunk has no lines between. */
+function grouped(changes: readonly LineChange[]): LineChange[][] {
+  const hunks: LineChange[][] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const change of changes) {
+    if (change.from - end > 2 * CONTEXT) hunks.push([]);
+    hunks.at(-1)?.push(change);
+    end = change.from + change.removed;
+  }
+  return hunks;
+}
+
+/** Lines by their number, which is left out if it is 1; none are after the line before. */
+function rangeOf(start: number, count: number): string {
+  const first = count === 0 ? start : start + 1;
+  return count === 1 ? `${first}` : `${first},${count}`;
+}
+
+/** Finds the last line before a hunk that looks like the beginning of a function. */
+class Headings {
+  readonly #lines: readonly string[];
+  #place = 0;
+  #heading = "";
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
+
+  /** @param place not before that of the last call */
+  before(place: number): string {
+    let at = place - 1;
+    while (at >= this.#place && !/^[A-Za-z_$]/.test(this.#lines[at] as string)) at -= 1;
+    if (at >= this.#place) {
+      this.#heading = (this.#lines[at] as string).slice(0, HEADING).replace(/[ \t\r\n]+$/, "");
+    }
+    this.#place = place;
+    return this.#heading;
+  }
+}
