@@ -62,25 +62,28 @@ function edited(draw: Draw, content: string): string {
   return draw(12) === 0 ? result.replace(/\n$/, "") : result;
 }
 
+/** The highest number of a change of lines. */
+const EDIT = 11;
 const PERMISSIONS = ["100644", "100755"];
 
 /** Changes the files of a commit. */
-function change(draw: Draw, files: Files): void {
+function change(draw: Draw, files: Files, isCalm: boolean): void {
   const paths = [...files.keys()];
   const known = paths[draw(paths.length)];
   const place = PLACES[draw(PLACES.length)] as string;
   const file = known === undefined ? undefined : (files.get(known) as File);
-  const kind = draw(20);
+  const kind = isCalm && draw(8) > 0 ? EDIT : draw(20);
   if (known === undefined || file === undefined || kind < 3) {
     put(files, place, { mode: PERMISSIONS[draw(8)] ?? "100644", content: newContent(draw) });
-  } else if (kind < 12) {
+  } else if (kind <= EDIT) {
     if (file.mode !== GITLINK) files.set(known, { ...file, content: edited(draw, file.content) });
   } else if (kind === 12) files.delete(known);
   else if (kind === 13) {
     const mode = PERMISSIONS.find((one) => one !== file.mode) ?? file.mode;
     if (file.mode.startsWith("100")) files.set(known, { ...file, mode });
   } else if (kind === 14) put(files, place, { mode: "120000", content: `target${draw(3)}` });
-  else if (kind === 15) put(files, place, { mode: GITLINK, content: String(draw(5)).repeat(40) });
+  else if (kind === 15)
+    put(files, place, { mode: GITLINK, content: String(1 + draw(5)).repeat(40) });
   else if (kind === 16) moveFolder(draw, files, known);
   else {
     files.delete(known);
@@ -112,22 +115,25 @@ function put(files: Files, path: string, file: File): void {
 /**
  * A random history for `git fast-import`: a branch `main`, and the commits of the whole history as tags `c1` and so on.
  *
- * @param merges whether there are merges
+ * @param isCalm whether commits change little, and are often merged
  */
-export function changingHistory(seed: number, commits: number): string {
+export function changingHistory(seed: number, commits: number, isCalm = false): string {
   const draw = randomOf(seed);
   const trees = new Map<number, Files>();
   const out: string[] = [];
   const data = (content: string) => `data ${content.length}\n${content}\n`;
   for (let mark = 1; mark <= commits; mark += 1) {
     const first = Math.max(0, mark - 1 - draw(3));
-    const second = draw(4) === 0 ? Math.max(0, mark - 1 - draw(8)) : 0;
+    const second = draw(isCalm ? 2 : 4) === 0 ? Math.max(0, mark - 1 - draw(8)) : 0;
     const files: Files = new Map(trees.get(first));
     if (second > 0) {
       for (const [path, file] of trees.get(second) as Files)
         if (draw(2) === 0) put(files, path, file);
     }
-    for (let changes = mark === 1 ? 12 : draw(6); changes > 0; changes -= 1) change(draw, files);
+    const most = isCalm ? 3 : 6;
+    for (let changes = mark === 1 ? 12 : draw(most); changes > 0; changes -= 1) {
+      change(draw, files, isCalm && mark > 1);
+    }
     trees.set(mark, files);
     out.push(`commit refs/tags/c${mark}\nmark :${mark}\n`);
     out.push(

@@ -4,7 +4,7 @@ import { compareTrees } from "../../src/git/changes.ts";
 import { StoredObjects, treeNameOf } from "../../src/git/contents.ts";
 import { patchOf, shownChanges } from "../../src/git/patches.ts";
 import { withRenames } from "../../src/git/renames.ts";
-import { find, open, type Repository } from "../../src/git/repository.ts";
+import type { Repository } from "../../src/git/repository.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory, longFilesHistory } from "./_changing-history.ts";
 import { openWorkshop, type Workshop } from "./_git.ts";
@@ -25,16 +25,6 @@ afterAll(async () => {
   await workshop.close();
   await app.dispose();
 });
-
-/** Pushes a history to a new project, and opens its repository. */
-async function pushed(name: string, history: string): Promise<Repository> {
-  await workshop.importInto(name, history);
-  const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
-  await git(name, "push", "--quiet", "--mirror", workshop.url(`owner/${name}`, "owner"));
-  const row = await find(app.store, json.id, "code");
-  if (!row) throw new Error("nothing was pushed");
-  return open(app.store, row);
-}
 
 /** Our changes of a commit against its first parent, each as its paths, modes and patch. */
 async function changesOf(repository: Repository, oid: string): Promise<string[]> {
@@ -95,13 +85,13 @@ async function compareAll(source: string, repository: Repository): Promise<numbe
 describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
   it("has the changes that `git diff` shows", async () => {
     const source = `source-${seed}`;
-    const repository = await pushed(source, changingHistory(seed, 60));
+    const repository = await workshop.pushed(source, changingHistory(seed, 60));
     expect(await compareAll(source, repository)).toBe(60);
   });
 
   it("has long files with the same changes", async () => {
     const source = `long-${seed}`;
-    const repository = await pushed(source, longFilesHistory(seed));
+    const repository = await workshop.pushed(source, longFilesHistory(seed));
     expect(await compareAll(source, repository)).toBe(2);
   });
 });
