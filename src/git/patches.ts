@@ -1,4 +1,4 @@
-import { type FileChange, type FileEntry, kindOf } from "./changes.ts";
+import { type FileChange, type FileEntry, kindOf, textOf } from "./changes.ts";
 import type { Objects } from "./contents.ts";
 import { compareLines, isBinary, type LineChange, linesOf } from "./lines.ts";
 import { SUBMODULE } from "./objects.ts";
@@ -14,36 +14,62 @@ const HEADING = 80;
 
 const NOTHING = Buffer.alloc(0);
 
+/** How many lines were added to a file, and removed from it. */
+export interface LineCounts {
+  readonly additions: number;
+  readonly deletions: number;
+}
+
 /** What changed in a file. */
 export interface Patch {
   /** As `git diff` shows it, without what comes before the first hunk; empty if it is too large. */
   readonly text: string;
   readonly isTooLarge: boolean;
-  readonly additions: number;
-  readonly deletions: number;
 }
 
-/** Finds out what changed in a file. Binary files have no lines. */
-export async function patchOf(objects: Objects, { from, to }: FileChange): Promise<Patch> {
-  const none = { text: "", isTooLarge: false, additions: 0, deletions: 0 };
-  if (from?.oid === to?.oid) return none;
-  if (isLarge(objects, from) || isLarge(objects, to)) return { ...none, isTooLarge: true };
+/** The lines of a file before and after a change, and which ones differ. */
+interface Difference {
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+  readonly changes: readonly LineChange[];
+}
+
+/** Finds out what changed in a file. */
+export async function patchOf(objects: Objects, change: FileChange): Promise<Patch> {
+  const difference = await compareFiles(objects, change);
+  if (difference === "binary") {
+    const names = `${nameOf("a", change.from)} and ${nameOf("b", change.to)}`;
+    return { text: textOf(`Binary files ${names} differ\n`), isTooLarge: false };
+  }
+  const text =
+    difference === "large" ? undefined : hunksOf(difference.a, difference.b, difference.changes);
+  return { text: textOf(text ?? ""), isTooLarge: text === undefined };
+}
+
+/** Counts the lines that changed in a file: none of binary files, and of those that are too large to compare. */
+export async function countLines(objects: Objects, change: FileChange): Promise<LineCounts> {
+  const difference = await compareFiles(objects, change);
+  const counts = { additions: 0, deletions: 0 };
+  if (typeof difference === "string") return counts;
+  for (const { added, removed } of difference.changes) {
+    counts.additions += added;
+    counts.deletions += removed;
+  }
+  return counts;
+}
+
+async function compareFiles(
+  objects: Objects,
+  { from, to }: FileChange,
+): Promise<Difference | "binary" | "large"> {
+  if (from?.oid === to?.oid) return { a: [], b: [], changes: [] };
+  if (sizeOf(objects, from) > MOST_COMPARED || sizeOf(objects, to) > MOST_COMPARED) return "large";
   const before = await contentOf(objects, from);
   const after = await contentOf(objects, to);
-  if (isBinary(before) || isBinary(after)) {
-    const names = `${nameOf("a", from)} and ${nameOf("b", to)}`;
-    return { ...none, text: decode(`Binary files ${names} differ\n`) };
-  }
+  if (isBinary(before) || isBinary(after)) return "binary";
   const a = linesOf(before);
   const b = linesOf(after);
-  const changes = compareLines(a, b);
-  const text = hunksOf(a, b, changes);
-  return {
-    text: decode(text ?? ""),
-    isTooLarge: text === undefined,
-    additions: changes.reduce((sum, { added }) => sum + added, 0),
-    deletions: changes.reduce((sum, { removed }) => sum + removed, 0),
-  };
+  return { a, b, changes: compareLines(a, b) };
 }
 
 /** The changes as `git diff` shows them: a file that becomes another kind of file is deleted and added. */
@@ -60,18 +86,15 @@ export function shownChanges(changes: readonly FileChange[]): FileChange[] {
 
 /** The lines that name a file before a patch in the unified format. */
 export function patchHead({ from, to }: FileChange): string {
-  return decode(`--- ${nameOf("a", from)}\n+++ ${nameOf("b", to)}\n`);
+  return textOf(`--- ${nameOf("a", from)}\n+++ ${nameOf("b", to)}\n`);
 }
 
 const nameOf = (side: string, entry: FileEntry | undefined) =>
   entry ? `${side}/${entry.path}` : "/dev/null";
 
-/** Text of bytes that are one character each. */
-const decode = (bytes: string) => Buffer.from(bytes, "latin1").toString("utf8");
-
-function isLarge(objects: Objects, entry: FileEntry | undefined): boolean {
-  if (!entry || entry.mode === SUBMODULE) return false;
-  return objects.sizeOf(entry.oid) > MOST_COMPARED;
+/** The size of what is compared of a file, in bytes. */
+export function sizeOf(objects: Objects, entry: FileEntry | undefined): number {
+  return entry && entry.mode !== SUBMODULE ? objects.sizeOf(entry.oid) : 0;
 }
 
 /** What is compared of a file: of a submodule, a line with its commit. */
