@@ -159,7 +159,9 @@ class Blame {
     const only = Buffer.from(path).toString("latin1");
     const changes = await withRenames(this.#objects, list, { allowEmpty: true, only });
     const from = changes.find(({ to }) => to?.path === only)?.from;
-    return from && { commit: parent, path: textOf(from.path), oid: from.oid };
+    // Under the same name, there was another kind of file.
+    if (!from || from.path === only) return undefined;
+    return { commit: parent, path: textOf(from.path), oid: from.oid };
   }
 
   #entryAt(commit: number, path: string): Promise<TreeEntry | undefined> {
