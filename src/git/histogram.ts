@@ -4,7 +4,7 @@ import { type Numbered, shortestDifferences } from "./shortest.ts";
 /** Lines that occur more often than this divide no text. */
 const COMMON = 64;
 /** Steps after which a comparison stops looking for what is common. */
-const STEPS = 40_000_000;
+const STEPS = 20_000_000;
 
 /** Lines that two texts have in common, one after the other. */
 interface Run {

@@ -17,7 +17,7 @@ import { withRenames } from "./renames.ts";
 /** Changes of a side that are looked at; with more, the sides can't be merged. */
 const MOST_CHANGES = 50_000;
 /** Larger files with changes of both sides are in conflict, in bytes. */
-const MOST_MERGED = 16 * 1024 * 1024;
+const MOST_MERGED = 8 * 1024 * 1024;
 /** How many characters mark a conflict; those of a merge within others have more. */
 const MARKER = 7;
 /** What the sides are called where merge bases are merged. */

@@ -1,5 +1,5 @@
-/** Steps after which a comparison stops looking for what is common: about a quarter of a second. */
-const STEPS = 40_000_000;
+/** Steps after which a comparison stops looking for what is common: some tenths of a second. */
+const STEPS = 20_000_000;
 /** A diagonal that no path has reached, for those that go right and for those that go left. */
 const NEVER = -1;
 const BEYOND = 2 ** 31 - 1;
