@@ -66,6 +66,7 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-89-commit-comments`,
 ];
 
 const statements = [
@@ -996,6 +997,19 @@ const statements = [
   bytes blob not null,
   primary key (pack_id, number)
 )`,
+  `CREATE TABLE commit_comments (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  commit_id text not null,
+  author_id integer references users (id) on delete set null,
+  note text not null,
+  path text,
+  line integer,
+  line_type text,
+  created_at integer not null
+)`,
+  `CREATE INDEX commit_comments_of_commit on commit_comments (project_id, commit_id, created_at, id)`,
+  `CREATE INDEX commit_comments_by_author on commit_comments (author_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];
