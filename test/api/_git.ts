@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { find, open, type Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { newFolder } from "../folder.ts";
 import { type Person, type TestApp, tokenOf } from "../helpers.ts";
@@ -31,6 +32,8 @@ export interface Workshop {
   url(project: string, person?: Exclude<Person, "anonymous">): string;
   /** Imports a history into a new bare repository. */
   importInto(where: string, history: string): Promise<void>;
+  /** Imports a history, and pushes all of it to a new project of that name. Returns the project's repository. */
+  pushed(name: string, history: string): Promise<Repository>;
   close(): Promise<void>;
 }
 
@@ -50,6 +53,18 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
     });
     return stdout.trim();
   };
+  const url: Workshop["url"] = (project, person) => {
+    const address = `${server.url}/${project}.git`;
+    return person ? address.replace("//", `//any:${tokenOf(person)}@`) : address;
+  };
+  const importInto: Workshop["importInto"] = async (where, history) => {
+    await git("", "init", "--quiet", "--bare", "--initial-branch=main", where);
+    const importing = run("git", ["fast-import", "--quiet", "--force"], {
+      cwd: join(folder, where),
+    });
+    importing.child.stdin?.end(history);
+    await importing;
+  };
   return {
     folder,
     git,
@@ -60,17 +75,15 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
         },
         (error) => String(error.stderr),
       ),
-    url: (project, person) => {
-      const address = `${server.url}/${project}.git`;
-      return person ? address.replace("//", `//any:${tokenOf(person)}@`) : address;
-    },
-    importInto: async (where, history) => {
-      await git("", "init", "--quiet", "--bare", "--initial-branch=main", where);
-      const importing = run("git", ["fast-import", "--quiet", "--force"], {
-        cwd: join(folder, where),
-      });
-      importing.child.stdin?.end(history);
-      await importing;
+    url,
+    importInto,
+    pushed: async (name, history) => {
+      await importInto(name, history);
+      const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
+      await git(name, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
+      const row = await find(app.store, json.id, "code");
+      if (!row) throw new Error("nothing was pushed");
+      return open(app.store, row);
     },
     close: async () => {
       await server.close();

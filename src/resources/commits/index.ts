@@ -11,7 +11,8 @@ import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
+import { changesOf, countFields, diff, readDiffs, statsOf } from "../repositories/diffs.ts";
+import { commitFields, commitValues } from "../repositories/json.ts";
 import {
   type OpenRepository,
   openRepository,
@@ -22,9 +23,17 @@ import * as comments from "./comments.ts";
 import { requestsWith } from "./merge-requests.ts";
 import { migrations } from "./table.ts";
 
+/** A commit with how many lines it changed, if that was asked for. */
+const counted = {
+  ...commitFields,
+  stats: field.omittedIfNull(field.json("stats", "object", { fields: countFields })),
+};
+const listed = presenter(counted);
+const listedRow = rowMaker(listed);
+
 /** A commit alone. */
 const detail = presenter({
-  ...commitFields,
+  ...counted,
   status: field.constant(null),
   last_pipeline: field.constant(null),
   project_id: field.integer("project_id"),
@@ -110,13 +119,14 @@ async function allStarts(db: Reader, opened: OpenRepository) {
 async function rowsOf(
   opened: OpenRepository,
   numbers: readonly number[],
-  shown: { trailers?: boolean | undefined },
+  shown: { trailers?: boolean | undefined; with_stats?: boolean | undefined },
 ): Promise<Value[][]> {
   const rows: Value[][] = [];
   let characters = 0;
   for (const number of numbers) {
     const commit = await readCommit(opened.repository, number);
-    rows.push(commitRow(commitValues(opened, commit, shown)));
+    const stats = shown.with_stats ? await statsOf(opened.repository, number) : null;
+    rows.push(listedRow({ ...commitValues(opened, commit, shown), stats }));
     characters += commit.message.length;
     if (characters > MAX_READ_CHARACTERS) break;
   }
@@ -141,14 +151,15 @@ export const commitResource: Resource = {
         first_parent: param.optional(param.boolean()),
         order: param.optional(param.choice(["default", "topo"])),
         trailers: param.optional(param.boolean()),
+        with_stats: param.optional(param.boolean()),
       },
-      presenter: commit,
+      presenter: listed,
       prepare: ({ ref_name }, preparing) => {
         const { from, not } = endsOf(ref_name || "HEAD");
         return openRepository(preparing, not === undefined ? [from] : [from, not]);
       },
       handle: async ({ db, input, page, prepared }) => {
-        const { ref_name, since, until, path, author, all, first_parent, order, trailers } = input;
+        const { ref_name, since, until, path, author, all, first_parent, order } = input;
         const { opened, starts } = all
           ? await allStarts(db, prepared)
           : { opened: prepared, starts: await startsOf(prepared, ref_name || "HEAD") };
@@ -165,23 +176,36 @@ export const commitResource: Resource = {
         const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
         const numbers = await log.first(opened.repository, needed);
         return pageOf(page, numbers.length, (from, to) =>
-          rowsOf(opened, numbers.slice(from, to), { trailers }),
+          rowsOf(opened, numbers.slice(from, to), input),
         );
       },
     }),
     get("/:sha", {
       summary: "Get a commit by its name, or the newest one of a branch or tag",
       access: "anyone",
-      input: sha,
+      input: { ...sha, stats: param.optional(param.boolean()) },
       presenter: detail,
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
       handle: async ({ input, source, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
         const commit = await readCommit(opened.repository, number);
-        return detailRow({
-          ...commitValues(opened, commit, { trailers: true }),
-          project_id: source.id,
-        });
+        const stats = input.stats === false ? null : await statsOf(opened.repository, number);
+        const values = commitValues(opened, commit, { trailers: true });
+        return detailRow({ ...values, stats, project_id: source.id });
+      },
+    }),
+    list("/:sha/diff", {
+      summary: "List the files that a commit changed, with how",
+      access: "anyone",
+      input: { ...sha, unidiff: param.optional(param.boolean()) },
+      presenter: diff,
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ input, page, prepared: opened }) => {
+        const { repository } = opened;
+        const changes = await changesOf(repository, await requireCommit(opened, input.sha));
+        return pageOf(page, changes.length, (from, to) =>
+          readDiffs(repository, changes.slice(from, to), input.unidiff),
+        );
       },
     }),
     list("/:sha/refs", {

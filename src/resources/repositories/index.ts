@@ -14,6 +14,7 @@ import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
+import { compare, comparison } from "./compare.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
@@ -217,6 +218,21 @@ export const repositoryResource: Resource = {
           people.slice(from, to).map((person) => contributorRow(person)),
         );
       },
+    }),
+    get("/compare", {
+      summary:
+        "Compare two branches, tags or commits: the commits that only the second one has, and what changed",
+      access: "anyone",
+      input: {
+        from: text,
+        to: text,
+        from_project_id: param.optional(param.integer()),
+        straight: param.optional(param.boolean()),
+        unidiff: param.optional(param.boolean()),
+      },
+      presenter: comparison,
+      prepare: ({ from, to }, preparing) => openRepository(preparing, [from, to]),
+      handle: ({ input, view, prepared: opened }) => compare(opened, input, view),
     }),
     get("/merge_base", {
       summary: "Get the best common ancestor of commits",

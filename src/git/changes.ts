@@ -1,0 +1,128 @@
+import type { Objects } from "./contents.ts";
+import { eachEntry, FOLDER } from "./objects.ts";
+import { OID_BYTES } from "./oid-table.ts";
+import { Pace } from "./pace.ts";
+
+/** A file in a tree; also a symbolic link or a submodule. */
+export interface FileEntry {
+  /** Each byte as one character. */
+  readonly path: string;
+  readonly mode: number;
+  /** Its object, in hex: of a submodule, a commit of another repository. */
+  readonly oid: string;
+}
+
+/** A file that differs between two trees. */
+export interface FileChange {
+  /** `undefined` if it is added. */
+  readonly from: FileEntry | undefined;
+  /** `undefined` if it is deleted. */
+  readonly to: FileEntry | undefined;
+}
+
+/** An entry of a tree. The name of a folder ends with a slash, as trees are sorted. */
+export interface Entry {
+  readonly name: string;
+  readonly mode: number;
+  readonly oid: string;
+}
+
+const EXECUTABLE = 0o100755;
+const REGULAR = 0o100644;
+const KIND = 0o170000;
+
+/** What kind of file a mode is for: a regular one, a symbolic link, a submodule. */
+export const kindOf = (mode: number) => mode & KIND;
+
+/** Whether a mode is that of a regular file. */
+export const isRegular = (mode: number) => kindOf(mode) === kindOf(REGULAR);
+
+/** The mode that Git shows: old repositories have others for regular files. */
+export const shownMode = (mode: number) =>
+  isRegular(mode) ? ((mode & 0o100) === 0 ? REGULAR : EXECUTABLE) : mode;
+
+/** The last part of a path. */
+export const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+
+/** A path as text: in trees, each byte of it is one character. */
+export const textOf = (path: string) => Buffer.from(path, "latin1").toString("utf8");
+
+/** What differs between two trees. */
+export interface Changes {
+  /** By path. */
+  readonly list: FileChange[];
+  /** Whether there is more. */
+  readonly isCut: boolean;
+}
+
+/** The name of the empty tree, which repositories need not have. */
+const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/** Folders that are compared at most: a few objects can make any number of them. */
+const MOST_FOLDERS = 100_000;
+
+/**
+ * Compares two trees, as `git diff-tree -r` does.
+ *
+ * @param from the name of a tree in hex; `undefined` for an empty one
+ * @param to likewise
+ * @param most how many changes are looked for, besides one
+ */
+export async function compareTrees(
+  objects: Objects,
+  from: string | undefined,
+  to: string | undefined,
+  most: number,
+): Promise<Changes> {
+  const pace = new Pace();
+  const list: FileChange[] = [];
+  let folders = 0;
+  const visit = async (path: string, before: string | undefined, after: string | undefined) => {
+    folders += 1;
+    const entries = paired(await entriesOf(objects, before), await entriesOf(objects, after));
+    if (pace.isDue) await pace.pause();
+    for (const [old, next] of entries) {
+      if (list.length > most || folders > MOST_FOLDERS) return;
+      if (old?.oid === next?.oid && old?.mode === next?.mode) continue;
+      const name = path + ((old ?? next) as Entry).name;
+      const a = old && { path: name, mode: old.mode, oid: old.oid };
+      const b = next && { path: name, mode: next.mode, oid: next.oid };
+      if (name.endsWith("/")) await visit(name, old?.oid, next?.oid);
+      else list.push({ from: a, to: b });
+    }
+  };
+  if (from !== to) await visit("", from, to);
+  return { list, isCut: list.length > most || folders > MOST_FOLDERS };
+}
+
+/** The entries of a tree, in their order. */
+export async function entriesOf(objects: Objects, tree: string | undefined): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  if (tree === undefined || tree === EMPTY_TREE) return entries;
+  const { data } = await objects.read(tree);
+  eachEntry(data, (mode, from, to, at) => {
+    const name = data.toString("latin1", from, to);
+    entries.push({
+      name: mode === FOLDER ? `${name}/` : name,
+      mode: shownMode(mode),
+      oid: data.toString("hex", at, at + OID_BYTES),
+    });
+  });
+  return entries;
+}
+
+/** The entries of two trees by name, those of one name together. */
+function paired(
+  before: readonly Entry[],
+  after: readonly Entry[],
+): [Entry | undefined, Entry | undefined][] {
+  const pairs: [Entry | undefined, Entry | undefined][] = [];
+  for (let at = 0, to = 0; at < before.length || to < after.length; ) {
+    const [old, next] = [before[at], after[to]];
+    const isOld = old !== undefined && (!next || old.name <= next.name);
+    const isNext = next !== undefined && (!old || next.name <= old.name);
+    pairs.push([isOld ? old : undefined, isNext ? next : undefined]);
+    if (isOld) at += 1;
+    if (isNext) to += 1;
+  }
+  return pairs;
+}

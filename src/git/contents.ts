@@ -1,0 +1,71 @@
+import { type GitObject, oidOf } from "./objects.ts";
+import { OID_BYTES } from "./oid-table.ts";
+import type { Repository } from "./repository.ts";
+
+/** Objects, by their names in hex. */
+export interface Objects {
+  /** How many bytes the content of an object has. */
+  sizeOf(oid: string): number;
+  /** @throws Error if there is no such object */
+  read(oid: string): Promise<GitObject>;
+}
+
+/** Objects that others can be added to. */
+export interface NewObjects extends Objects {
+  /** Adds an object, and returns its name in hex. */
+  add(type: number, data: Buffer): string;
+}
+
+/** The objects of a repository. */
+export class StoredObjects implements Objects {
+  readonly #repository: Repository;
+
+  constructor(repository: Repository) {
+    this.#repository = repository;
+  }
+
+  sizeOf(oid: string): number {
+    return this.#repository.sizeOf(this.#numberOf(oid));
+  }
+
+  read(oid: string): Promise<GitObject> {
+    return this.#repository.read(this.#numberOf(oid));
+  }
+
+  #numberOf(oid: string): number {
+    const object = this.#repository.findHex(oid);
+    if (object < 0) throw new Error(`the object ${oid} is missing`);
+    return object;
+  }
+}
+
+/** The name of a commit's tree, in hex. */
+export function treeNameOf({ graph }: Repository, commit: number): string {
+  const start = OID_BYTES * commit;
+  return Buffer.from(graph.trees.subarray(start, start + OID_BYTES)).toString("hex");
+}
+
+/** Objects in memory, besides others. */
+export class MemoryObjects implements NewObjects {
+  readonly #others: Objects;
+  /** Those that were added, by their names in hex. */
+  readonly added = new Map<string, GitObject>();
+
+  constructor(others: Objects) {
+    this.#others = others;
+  }
+
+  sizeOf(oid: string): number {
+    return this.added.get(oid)?.data.length ?? this.#others.sizeOf(oid);
+  }
+
+  async read(oid: string): Promise<GitObject> {
+    return this.added.get(oid) ?? this.#others.read(oid);
+  }
+
+  add(type: number, data: Buffer): string {
+    const oid = oidOf(type, data).toString("hex");
+    this.added.set(oid, { type, data });
+    return oid;
+  }
+}

@@ -1,0 +1,190 @@
+import { type FileChange, type FileEntry, kindOf, textOf } from "./changes.ts";
+import type { Objects } from "./contents.ts";
+import { compareLines, isBinary, type LineChange, linesOf } from "./lines.ts";
+import { SUBMODULE } from "./objects.ts";
+
+/** Larger files are not compared, in bytes. */
+const MOST_COMPARED = 2 * 1024 * 1024;
+/** Longer patches are not shown, in bytes. */
+const MOST_SHOWN = 200 * 1024;
+/** How many unchanged lines are shown before and after changed ones. */
+const CONTEXT = 3;
+/** The longest line that is shown as the heading of a hunk. */
+const HEADING = 80;
+
+const NOTHING = Buffer.alloc(0);
+
+/** How many lines were added to a file, and removed from it. */
+export interface LineCounts {
+  readonly additions: number;
+  readonly deletions: number;
+}
+
+/** What changed in a file. */
+export interface Patch {
+  /** As `git diff` shows it, without what comes before the first hunk; empty if it is too large. */
+  readonly text: string;
+  readonly isTooLarge: boolean;
+}
+
+/** The lines of a file before and after a change, and which ones differ. */
+interface Difference {
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+  readonly changes: readonly LineChange[];
+}
+
+/** Finds out what changed in a file. */
+export async function patchOf(objects: Objects, change: FileChange): Promise<Patch> {
+  const difference = await compareFiles(objects, change);
+  if (difference === "binary") {
+    const names = `${nameOf("a", change.from)} and ${nameOf("b", change.to)}`;
+    return { text: textOf(`Binary files ${names} differ\n`), isTooLarge: false };
+  }
+  const text =
+    difference === "large" ? undefined : hunksOf(difference.a, difference.b, difference.changes);
+  return { text: textOf(text ?? ""), isTooLarge: text === undefined };
+}
+
+/** Counts the lines that changed in a file: none of binary files, and of those that are too large to compare. */
+export async function countLines(objects: Objects, change: FileChange): Promise<LineCounts> {
+  const difference = await compareFiles(objects, change);
+  const counts = { additions: 0, deletions: 0 };
+  if (typeof difference === "string") return counts;
+  for (const { added, removed } of difference.changes) {
+    counts.additions += added;
+    counts.deletions += removed;
+  }
+  return counts;
+}
+
+async function compareFiles(
+  objects: Objects,
+  { from, to }: FileChange,
+): Promise<Difference | "binary" | "large"> {
+  if (from?.oid === to?.oid) return { a: [], b: [], changes: [] };
+  if (sizeOf(objects, from) > MOST_COMPARED || sizeOf(objects, to) > MOST_COMPARED) return "large";
+  const before = await contentOf(objects, from);
+  const after = await contentOf(objects, to);
+  if (isBinary(before) || isBinary(after)) return "binary";
+  const a = linesOf(before);
+  const b = linesOf(after);
+  return { a, b, changes: compareLines(a, b) };
+}
+
+/** The changes as `git diff` shows them: a file that becomes another kind of file is deleted and added. */
+export function shownChanges(changes: readonly FileChange[]): FileChange[] {
+  return changes.flatMap((change) => {
+    const { from, to } = change;
+    if (!from || !to || kindOf(from.mode) === kindOf(to.mode)) return [change];
+    return [
+      { from, to: undefined },
+      { from: undefined, to },
+    ];
+  });
+}
+
+/** The lines that name a file before a patch in the unified format. */
+export function patchHead({ from, to }: FileChange): string {
+  return textOf(`--- ${nameOf("a", from)}\n+++ ${nameOf("b", to)}\n`);
+}
+
+const nameOf = (side: string, entry: FileEntry | undefined) =>
+  entry ? `${side}/${entry.path}` : "/dev/null";
+
+/** The size of what is compared of a file, in bytes. */
+export function sizeOf(objects: Objects, entry: FileEntry | undefined): number {
+  return entry && entry.mode !== SUBMODULE ? objects.sizeOf(entry.oid) : 0;
+}
+
+/** What is compared of a file: of a submodule, a line with its commit. */
+async function contentOf(objects: Objects, entry: FileEntry | undefined): Promise<Uint8Array> {
+  if (!entry) return NOTHING;
+  if (entry.mode === SUBMODULE) return Buffer.from(`Subproject commit ${entry.oid}\n`);
+  return (await objects.read(entry.oid)).data;
+}
+
+/**
+ * The changes of a text as `git diff` shows them.
+ *
+ * @returns each byte as one character; `undefined` if it is too large to show
+ */
+export function hunksOf(
+  a: readonly string[],
+  b: readonly string[],
+  changes: readonly LineChange[],
+): string | undefined {
+  const headings = new Headings(a);
+  const parts: string[] = [];
+  let length = 0;
+  const add = (sign: string, lines: readonly string[], from: number, to: number) => {
+    for (let at = from; at < to && length <= MOST_SHOWN; at += 1) {
+      const line = lines[at] as string;
+      const end = line.endsWith("\n") ? "" : "\n\\ No newline at end of file\n";
+      parts.push(sign, line, end);
+      length += 1 + line.length;
+    }
+  };
+  for (const hunk of grouped(changes)) {
+    const first = hunk[0] as LineChange;
+    const last = hunk.at(-1) as LineChange;
+    const before = Math.min(CONTEXT, first.from);
+    const end = Math.min(last.from + last.removed + CONTEXT, a.length);
+    const start = first.from - before;
+    const startOfB = first.to - before;
+    const sizeOfB = last.to + last.added - startOfB + end - last.from - last.removed;
+    const heading = headings.before(start);
+    const ranges = `-${rangeOf(start, end - start)} +${rangeOf(startOfB, sizeOfB)}`;
+    parts.push(`@@ ${ranges} @@${heading && ` ${heading}`}\n`);
+    let at = start;
+    for (const { from, removed, to, added } of hunk) {
+      add(" ", a, at, from);
+      at = from + removed;
+      add("-", a, from, at);
+      add("+", b, to, to + added);
+    }
+    add(" ", a, at, end);
+    if (length > MOST_SHOWN) return undefined;
+  }
+  return parts.join("");
+}
+
+/** Changes, grouped into hunks: the context of two changes of a hunk has no lines between. */
+function grouped(changes: readonly LineChange[]): LineChange[][] {
+  const hunks: LineChange[][] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const change of changes) {
+    if (change.from - end > 2 * CONTEXT) hunks.push([]);
+    hunks.at(-1)?.push(change);
+    end = change.from + change.removed;
+  }
+  return hunks;
+}
+
+/** Lines by their number, which is left out if it is 1; none are after the line before. */
+function rangeOf(start: number, count: number): string {
+  const first = count === 0 ? start : start + 1;
+  return count === 1 ? `${first}` : `${first},${count}`;
+}
+
+/** Finds the last line before a hunk that looks like the beginning of a function. */
+class Headings {
+  readonly #lines: readonly string[];
+  #place = 0;
+  #heading = "";
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
+
+  /** @param place not before that of the last call */
+  before(place: number): string {
+    let at = place - 1;
+    while (at >= this.#place && !/^[A-Za-z_$]/.test(this.#lines[at] as string)) at -= 1;
+    if (at >= this.#place) {
+      this.#heading = (this.#lines[at] as string).slice(0, HEADING).replace(/[ \t\r\n]+$/, "");
+    }
+    this.#place = place;
+    return this.#heading;
+  }
+}

@@ -1,0 +1,193 @@
+import * as field from "../../core/field.ts";
+import { MAX_READ_CHARACTERS } from "../../core/pagination.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
+import { compareTrees, type FileChange, type FileEntry, textOf } from "../../git/changes.ts";
+import { StoredObjects, treeNameOf } from "../../git/contents.ts";
+import { Lru } from "../../git/lru.ts";
+import { Pace } from "../../git/pace.ts";
+import type { PackReader } from "../../git/packs.ts";
+import {
+  countLines,
+  type LineCounts,
+  type Patch,
+  patchHead,
+  patchOf,
+  shownChanges,
+  sizeOf,
+} from "../../git/patches.ts";
+import { withRenames } from "../../git/renames.ts";
+import type { Repository } from "../../git/repository.ts";
+import type { Value } from "../../store/port.ts";
+
+/** Changed files of a commit or comparison that are shown and counted at most. */
+const MOST_FILES = 10_000;
+/** Changed files are counted until so many bytes were compared. */
+const MOST_COUNTED = 32 * 1024 * 1024;
+/** Characters of patches that a comparison shows, about. */
+const MOST_SHOWN = 5 * 1024 * 1024;
+
+/** A changed file. Its columns are those of {@link diffRow}. */
+export const diff = presenter({
+  old_path: field.text("old_path"),
+  new_path: field.text("new_path"),
+  a_mode: field.text("a_mode"),
+  b_mode: field.text("b_mode"),
+  new_file: field.flag("new_file"),
+  renamed_file: field.flag("renamed_file"),
+  deleted_file: field.flag("deleted_file"),
+  generated_file: field.constant(false),
+  diff: field.text("diff"),
+  collapsed: field.flag("collapsed"),
+  too_large: field.flag("too_large"),
+});
+const diffRow = rowMaker(diff);
+
+/** How many lines a commit changed. */
+export const countFields = {
+  additions: field.integer("additions"),
+  deletions: field.integer("deletions"),
+  total: field.integer("total"),
+};
+
+/** What was found out about pairs of trees, which never changes, by repositories' packs. */
+class Known {
+  static readonly #all = new WeakMap<PackReader, Known>();
+  readonly changes = new Lru<string, readonly FileChange[]>(16 * 1024 * 1024);
+  readonly counts = new Lru<string, LineCounts>(4 * 1024 * 1024);
+
+  static of({ packs }: Repository): Known {
+    const known = Known.#all.get(packs) ?? new Known();
+    Known.#all.set(packs, known);
+    return known;
+  }
+}
+
+/** What an entry of these caches takes besides its texts. */
+const OVERHEAD = 200;
+
+/** The files that changed from one commit to another, by path: the new one of those that were renamed. */
+async function compareCommits(
+  repository: Repository,
+  from: number | undefined,
+  to: number,
+): Promise<readonly FileChange[]> {
+  const before = from === undefined ? undefined : treeNameOf(repository, from);
+  const after = treeNameOf(repository, to);
+  const key = `${before} ${after}`;
+  const known = Known.of(repository).changes;
+  const found = known.get(key);
+  if (found) return found;
+  const objects = new StoredObjects(repository);
+  const { list } = await compareTrees(objects, before, after, MOST_FILES);
+  const changes = await withRenames(objects, list.slice(0, MOST_FILES), { allowEmpty: true });
+  const characters = changes.reduce(
+    (sum, { from, to }) => sum + (from?.path.length ?? 0) + (to?.path.length ?? 0),
+    0,
+  );
+  known.set(key, changes, characters + OVERHEAD * (1 + changes.length));
+  return changes;
+}
+
+/** The files that changed from one commit to another, as they are shown. */
+export async function changesBetween(
+  repository: Repository,
+  from: number | undefined,
+  to: number,
+): Promise<readonly FileChange[]> {
+  return shownChanges(await compareCommits(repository, from, to));
+}
+
+/** The files that a commit changed in its first parent, or in nothing, as they are shown. */
+export function changesOf(repository: Repository, commit: number): Promise<readonly FileChange[]> {
+  return changesBetween(repository, repository.graph.parentsOf(commit)[0], commit);
+}
+
+/** How many lines a commit added and removed, as JSON text. Of the largest commits, not all files are counted. */
+export async function statsOf(repository: Repository, commit: number): Promise<string> {
+  const { additions, deletions } = await countsOf(repository, commit);
+  return JSON.stringify({ additions, deletions, total: additions + deletions });
+}
+
+async function countsOf(repository: Repository, commit: number): Promise<LineCounts> {
+  const [parent] = repository.graph.parentsOf(commit);
+  const before = parent === undefined ? undefined : treeNameOf(repository, parent);
+  const key = `${before} ${treeNameOf(repository, commit)}`;
+  const known = Known.of(repository).counts;
+  const found = known.get(key);
+  if (found) return found;
+  const objects = new StoredObjects(repository);
+  const pace = new Pace();
+  const counts = { additions: 0, deletions: 0 };
+  let bytes = 0;
+  for (const change of await compareCommits(repository, parent, commit)) {
+    const { additions, deletions } = await countLines(objects, change);
+    counts.additions += additions;
+    counts.deletions += deletions;
+    bytes += sizeOf(objects, change.from) + sizeOf(objects, change.to);
+    if (bytes > MOST_COUNTED) break;
+    if (pace.isDue) await pace.pause();
+  }
+  known.set(key, counts, OVERHEAD);
+  return counts;
+}
+
+/** The rows of changed files, as many as are read at once. */
+export async function readDiffs(
+  repository: Repository,
+  changes: readonly FileChange[],
+  hasHead: boolean | undefined,
+): Promise<Value[][]> {
+  const objects = new StoredObjects(repository);
+  const pace = new Pace();
+  const rows: Value[][] = [];
+  let characters = 0;
+  for (const change of changes) {
+    if (characters > MAX_READ_CHARACTERS) break;
+    const patch = await patchOf(objects, change);
+    rows.push(rowOf(change, patch, hasHead));
+    characters += patch.text.length;
+    if (pace.isDue) await pace.pause();
+  }
+  return rows;
+}
+
+/** The rows of all changed files. Patches are left out once enough of them are shown. */
+export async function readAllDiffs(
+  repository: Repository,
+  changes: readonly FileChange[],
+  hasHead: boolean | undefined,
+): Promise<Value[][]> {
+  const rows: Value[][] = [];
+  let characters = 0;
+  while (rows.length < changes.length) {
+    if (characters > MOST_SHOWN) {
+      return [...rows, ...changes.slice(rows.length).map((change) => rowOf(change, undefined))];
+    }
+    const read = await readDiffs(repository, changes.slice(rows.length), hasHead);
+    for (const row of read) characters += String(row[diff.at("diff")]).length;
+    rows.push(...read);
+  }
+  return rows;
+}
+
+/** The row of a changed file; collapsed without its patch. */
+function rowOf(change: FileChange, patch: Patch | undefined, hasHead?: boolean): Value[] {
+  const { from, to } = change;
+  const [old, next] = [from ?? to, to ?? from] as [FileEntry, FileEntry];
+  const text = patch?.text ?? "";
+  return diffRow({
+    old_path: textOf(old.path),
+    new_path: textOf(next.path),
+    a_mode: modeOf(from),
+    b_mode: modeOf(to),
+    new_file: from ? 0 : 1,
+    renamed_file: old.path === next.path ? 0 : 1,
+    deleted_file: to ? 0 : 1,
+    diff: hasHead && text ? patchHead(change) + text : text,
+    collapsed: patch ? 0 : 1,
+    too_large: patch?.isTooLarge ? 1 : 0,
+  });
+}
+
+/** A mode as GitLab shows it: of what does not exist, `0`. */
+const modeOf = (file: FileEntry | undefined) => (file ? file.mode.toString(8) : "0");

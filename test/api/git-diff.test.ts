@@ -1,0 +1,97 @@
+// Differences between trees and files are those that Git's own `git diff` shows; it must be installed.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareTrees } from "../../src/git/changes.ts";
+import { StoredObjects, treeNameOf } from "../../src/git/contents.ts";
+import { patchOf, shownChanges } from "../../src/git/patches.ts";
+import { withRenames } from "../../src/git/renames.ts";
+import type { Repository } from "../../src/git/repository.ts";
+import { type TestApp, testApp } from "../helpers.ts";
+import { changingHistory, longFilesHistory } from "./_changing-history.ts";
+import { openWorkshop, type Workshop } from "./_git.ts";
+
+// For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-diff.test.ts
+const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
+const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
+
+let app: TestApp;
+let workshop: Workshop;
+let git: Workshop["git"];
+beforeAll(async () => {
+  app = await testApp();
+  workshop = await openWorkshop(app);
+  ({ git } = workshop);
+});
+afterAll(async () => {
+  await workshop.close();
+  await app.dispose();
+});
+
+/** Our changes of a commit against its first parent, each as its paths, modes and patch. */
+async function changesOf(repository: Repository, oid: string): Promise<string[]> {
+  const objects = new StoredObjects(repository);
+  const commit = repository.graph.commitOf(repository.findHex(oid));
+  const [parent] = repository.graph.parentsOf(commit);
+  const before = parent === undefined ? undefined : treeNameOf(repository, parent);
+  const { list } = await compareTrees(objects, before, treeNameOf(repository, commit), 10_000);
+  const changes = await withRenames(objects, list, { allowEmpty: true });
+  const shown: string[] = [];
+  for (const change of shownChanges(changes)) {
+    const { from, to } = change;
+    const { text } = await patchOf(objects, change);
+    // Git shows no mode of a file that only has another name.
+    const isMoved = from?.mode === to?.mode && from?.oid === to?.oid;
+    const side = (file: typeof from) =>
+      file ? `${file.path} ${isMoved ? undefined : file.mode.toString(8)}` : "-";
+    shown.push(`${side(from)} -> ${side(to)}\n${text}`.trimEnd());
+  }
+  return shown;
+}
+
+/** The same from `git log -p`. */
+function changesFrom(patch: string): string[] {
+  return patch
+    .split(/^diff --git /m)
+    .slice(1)
+    .map((section) => {
+      const [, head = "", text = ""] = /^(.*?\n)((?:@@|Binary files).*)?$/s.exec(section) ?? [];
+      const [, a, b] = /^a\/(\S+) b\/(\S+)\n/.exec(head) ?? [];
+      const line = (start: string) => new RegExp(`^${start} (\\S+)$`, "m").exec(head)?.[1];
+      const both = /^index \S+ (\d+)$/m.exec(head)?.[1];
+      const from = line("new file mode")
+        ? undefined
+        : (line("deleted file mode") ?? line("old mode") ?? both);
+      const to = line("deleted file mode")
+        ? undefined
+        : (line("new file mode") ?? line("new mode") ?? both);
+      const isNew = line("new file mode") !== undefined;
+      const isDeleted = line("deleted file mode") !== undefined;
+      return `${isNew ? "-" : `${a} ${from}`} -> ${isDeleted ? "-" : `${b} ${to}`}\n${text}`.trimEnd();
+    });
+}
+
+/** Compares all changes of a history with Git's. */
+async function compareAll(source: string, repository: Repository): Promise<number> {
+  const options = ["--diff-merges=first-parent", "--root", "-p", "-M", "--no-color"];
+  const log = await git(source, "log", "--all", "--format=%x01%H", ...options);
+  const commits = log.split("\u0001").slice(1);
+  for (const part of commits) {
+    const oid = part.slice(0, 40);
+    const patch = `${part.slice(40).trimEnd()}\n`;
+    expect([oid, await changesOf(repository, oid)]).toEqual([oid, changesFrom(patch)]);
+  }
+  return commits.length;
+}
+
+describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
+  it("has the changes that `git diff` shows", async () => {
+    const source = `source-${seed}`;
+    const repository = await workshop.pushed(source, changingHistory(seed, 60));
+    expect(await compareAll(source, repository)).toBe(60);
+  });
+
+  it("has long files with the same changes", async () => {
+    const source = `long-${seed}`;
+    const repository = await workshop.pushed(source, longFilesHistory(seed));
+    expect(await compareAll(source, repository)).toBe(2);
+  });
+});
