@@ -8,11 +8,12 @@ import { RefusedError } from "../git/errors.ts";
 import { LIMITS } from "../git/limits.ts";
 import { Packs } from "../git/packs.ts";
 import { Input } from "../git/pkt-line.ts";
-import { advertiseReceive, receivePush, reportOf } from "../git/receive-pack.ts";
+import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
 import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
 import * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
 import {
   type Admitted,
   admit,
@@ -23,7 +24,7 @@ import {
   SERVICES,
   type Service,
 } from "./access.ts";
-import { apply, eventsOf, type Received, refusalOf } from "./pushes.ts";
+import { refusalOf } from "./pushes.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants. */
@@ -172,7 +173,10 @@ const gitRoutes = [
     body: "stream",
     maxBodyBytes: LIMITS.packBytes + NEGOTIATION_BYTES,
     beside: "anybody",
-    prepare: async ({ repository: path }, preparing): Promise<Received | undefined> => {
+    prepare: async (
+      { repository: path },
+      preparing,
+    ): Promise<Received<ReceivedPush> | undefined> => {
       requireType(preparing, path, "git-receive-pack");
       const { store, now, body } = preparing;
       const { caller, project, refs } = await findRepository(preparing, path, "git-receive-pack");
@@ -187,13 +191,13 @@ const gitRoutes = [
         receivePush(new Input(body), row, opened, Packs.of(store), now),
       );
       if (!push) return undefined;
-      const events = await eventsOf(push, refs);
-      return { push, row, project, authorId: caller.id, refs, events };
+      const target = { project, authorId: caller.id, row, head: refs.head };
+      return receive(store, push, target);
     },
     handle: async ({ db, prepared, now }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
-      const outcomes = await apply(db, prepared, now);
-      const refusal = refusalOf(prepared);
+      const refusal = refusalOf(prepared.push, prepared.head);
+      const outcomes = await apply(db, prepared, refusal && "pre-receive hook declined", now);
       const messages = refusal ? [`GitLab: ${refusal}`] : [];
       return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
     },
