@@ -193,10 +193,9 @@ async function answerWith(
   const identified = isSafe(incoming)
     ? undefined
     : await identify(settings, endpoint, exchange, query, now);
-  const limits = mount.bodyBytes ? { ...settings.body, bytes: mount.bodyBytes } : settings.body;
-  const raw = takesRawBody(route)
-    ? new RawBody(incoming, route.maxBodyBytes ?? limits.bytes)
-    : undefined;
+  const bytes = route.maxBodyBytes ?? mount.bodyBytes ?? settings.body.bytes;
+  const limits = bytes === settings.body.bytes ? settings.body : { ...settings.body, bytes };
+  const raw = takesRawBody(route) ? new RawBody(incoming, bytes) : undefined;
   if (raw) exchange.body = raw;
   const sent =
     isSafe(incoming) || raw
@@ -274,7 +273,10 @@ async function prepare(
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
   const id = parameters["id"] as string;
-  const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
+  const target =
+    route.source && (raw || route.prepare)
+      ? await admit(settings, store.reader(), route, id, caller, now)
+      : undefined;
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
     store,
