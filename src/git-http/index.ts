@@ -2,6 +2,7 @@ import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
+import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
 import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
 import { RefusedError } from "../git/errors.ts";
@@ -13,6 +14,7 @@ import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
 import * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
 import {
   type Admitted,
@@ -56,22 +58,12 @@ async function findRepository(
   path: string,
   service: Service,
 ): Promise<Found> {
-  const { store } = preparing;
+  const { db, store } = preparing;
   const admitted = await admit(preparing, path.replace(/\.git$/, ""), service);
   const { id } = admitted.project;
-  const branch = await store
-    .reader()
-    .one<{ default_branch: string | null }>("select default_branch from projects where id = ?", [
-      id,
-    ]);
-  const row = await repositories.find(store, id, "code");
-  const head = `${BRANCHES}${branch?.default_branch ?? "main"}`;
+  const { row, defaultBranch } = await findRecord(db, id);
+  const head = BRANCHES + defaultBranch;
   return { ...admitted, row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
-}
-
-/** Opens a repository, which is empty if nothing was pushed yet. */
-function openRepository({ store }: PrepareContext, row: repositories.RepositoryRow | undefined) {
-  return row ? repositories.open(store, row) : new repositories.Repository(Packs.of(store), []);
 }
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
@@ -90,25 +82,6 @@ async function understood<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof RefusedError ? new ApiError(400, { message: error.message }) : error;
   }
-}
-
-/** Sends what a generator makes, and ends its work if the client leaves. */
-function cancellable(generate: (signal: AbortSignal) => AsyncGenerator<Buffer>): Bytes {
-  return {
-    chunks: () => ({
-      [Symbol.asyncIterator]: () => {
-        const abort = new AbortController();
-        const source = generate(abort.signal);
-        return {
-          next: () => source.next(),
-          return: () => {
-            abort.abort();
-            return source.return(undefined);
-          },
-        };
-      },
-    }),
-  };
 }
 
 const resultOf = (service: Service, body: Bytes | Buffer) =>
@@ -153,7 +126,7 @@ const gitRoutes = [
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
-        repository: await openRepository(preparing, row),
+        repository: await openRecord(preparing.store, row),
         refs,
         hasGarbage: row?.has_garbage === 1,
       };
@@ -184,7 +157,7 @@ const gitRoutes = [
       await store.transaction((db) => repositories.create(db, project.id, "code"), {
         shared: true,
       });
-      const row = await repositories.find(store, project.id, "code");
+      const row = await repositories.find(store.reader(), project.id, "code");
       if (!row) throw new ApiError(409, { message: "409 Conflict" });
       const opened = await repositories.open(store, row);
       const push = await understood(

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { deflate, deflateSync } from "node:zlib";
+import type { Signature } from "./commits.ts";
 import { writeHeader } from "./entries.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
 import type { Packs } from "./packs.ts";
@@ -12,16 +13,6 @@ import type { Repository, RepositoryRow } from "./repository.ts";
 const compress = promisify(deflate);
 /** Larger objects, in bytes, are compressed in another thread. */
 const LARGE = 64 * 1024;
-
-/** Who did something, and when. */
-export interface Signature {
-  readonly name: string;
-  readonly email: string;
-  /** Seconds of the epoch. */
-  readonly time: number;
-  /** The offset of their clock, such as `+0200`. */
-  readonly zone: string;
-}
 
 /** A commit to be written. */
 export interface NewCommit {
@@ -132,5 +123,11 @@ async function* packOf(objects: readonly GitObject[]): AsyncGenerator<Buffer> {
 function signatureOf({ name, email, time, zone }: Signature): string {
   const plain = name.replace(/[\p{Cc}<>]/gu, "").trim();
   const address = email.replace(/[\p{Cc}\s<>]/gu, "");
-  return `${plain || address || "unknown"} <${address}> ${time} ${zone}`;
+  return `${plain || address || "unknown"} <${address}> ${time} ${offsetOf(zone)}`;
+}
+
+/** Minutes as `+0130`. */
+function offsetOf(zone: number): string {
+  const two = (number: number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
+  return `${zone < 0 ? "-" : "+"}${two(zone / 60)}${two(zone % 60)}`;
 }

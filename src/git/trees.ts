@@ -1,163 +1,86 @@
-import type { Draft } from "./draft.ts";
-import { eachEntry, FOLDER, SUBMODULE, TREE } from "./objects.ts";
+import { BLOB, COMMIT, eachEntry, FOLDER, SUBMODULE, TREE } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
+import type { Repository } from "./repository.ts";
 
-/** The modes of files, and of files that can be executed. */
-export const FILE = 0o100644;
-export const EXECUTABLE = 0o100755;
-
-/** What a tree has under a name. */
+/** An entry of a tree. */
 export interface TreeEntry {
   readonly mode: number;
-  /** The name of its object, in hex. */
+  readonly name: string;
+  /** Its object, in hex: of a submodule, a commit of another repository. */
   readonly oid: string;
 }
 
-/** Whether an entry has content of its own: it is a file or a symbolic link. */
-export const isFile = ({ mode }: TreeEntry) => mode !== FOLDER && mode !== SUBMODULE;
+/** What an entry of a tree is: a folder, a file or link, or a submodule. */
+export function typeOfMode(mode: number): typeof TREE | typeof BLOB | typeof COMMIT {
+  return mode === FOLDER ? TREE : mode === SUBMODULE ? COMMIT : BLOB;
+}
 
-/** Reads a tree that was checked. Names are as latin1, so that texts are in the order of their bytes. */
-export function readTree(tree: Buffer): Map<string, TreeEntry> {
-  const entries = new Map<string, TreeEntry>();
-  eachEntry(tree, (mode, from, to, at) => {
-    entries.set(tree.toString("latin1", from, to), {
+/** The object that is a commit's tree. */
+export function treeOf(repository: Repository, commit: number): number {
+  return repository.find(repository.graph.trees, OID_BYTES * commit);
+}
+
+/** The entries of a tree, in Git's order. */
+export async function entriesOf(repository: Repository, tree: number): Promise<TreeEntry[]> {
+  const { data } = await repository.read(tree);
+  const entries: TreeEntry[] = [];
+  eachEntry(data, (mode, from, to, at) => {
+    entries.push({
       mode,
-      oid: tree.toString("hex", at, at + OID_BYTES),
+      name: data.toString("utf8", from, to),
+      oid: data.toString("hex", at, at + OID_BYTES),
     });
   });
   return entries;
 }
 
-/** Writes a tree. Its names are as {@link readTree} gives them. */
-export function writeTree(entries: ReadonlyMap<string, TreeEntry>): Buffer {
-  // Folders are sorted as if their names ended with a slash.
-  const sorted = [...entries].map(([name, entry]) => ({
-    name,
-    entry,
-    key: entry.mode === FOLDER ? `${name}/` : name,
-  }));
-  sorted.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return Buffer.concat(
-    sorted.flatMap(({ name, entry: { mode, oid } }) => [
-      Buffer.from(`${mode.toString(8)} ${name}\0`, "latin1"),
-      Buffer.from(oid, "hex"),
-    ]),
-  );
+/** The parts of a path: without slashes at its ends, and doubled ones. */
+export function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "");
 }
 
-/** A folder that was opened. */
-interface Folder {
-  /** Those of folders that have changed are outdated until all is written. */
-  readonly entries: Map<string, TreeEntry>;
-  /** Folders in it that were opened. */
-  readonly opened: Map<string, Folder>;
-  isChanged: boolean;
+/**
+ * Finds what a path names.
+ *
+ * @param tree the object that the path begins at
+ * @returns `undefined` if there is nothing
+ */
+export async function entryAt(
+  repository: Repository,
+  tree: number,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  const parts = partsOf(path);
+  let at = tree;
+  for (const [depth, name] of parts.entries()) {
+    const { data } = await repository.read(at);
+    const found = locate(data, Buffer.from(name));
+    if (!found) return undefined;
+    if (depth === parts.length - 1) {
+      return { mode: found.mode, name, oid: data.toString("hex", found.at, found.at + OID_BYTES) };
+    }
+    if (found.mode !== FOLDER) return undefined;
+    at = repository.find(data, found.at);
+  }
+  return undefined;
 }
 
-const emptyFolder = (): Folder => ({ entries: new Map(), opened: new Map(), isChanged: false });
-
-/** The files of a commit, to be changed. Folders are read when a path leads into them, and written if they changed. */
-export class WorkTree {
-  readonly #draft: Draft;
-  readonly #oid: string | undefined;
-  #root: Folder | undefined;
-
-  /** @param oid a tree; without one there are no files */
-  constructor(draft: Draft, oid?: string) {
-    this.#draft = draft;
-    this.#oid = oid;
-  }
-
-  /**
-   * What is at a path.
-   *
-   * @param path names joined by `/`, at least one
-   */
-  async find(path: string): Promise<TreeEntry | undefined> {
-    const { folders, name } = partsOf(path);
-    const way = await this.#way(folders, false);
-    return way?.at(-1)?.entries.get(name);
-  }
-
-  /**
-   * Puts something at a path, with the folders that lead there.
-   *
-   * @returns `false` if that is impossible, since one of them is a file
-   */
-  async set(path: string, entry: TreeEntry): Promise<boolean> {
-    const { folders, name } = partsOf(path);
-    const way = await this.#way(folders, true);
-    if (!way) return false;
-    for (const folder of way) folder.isChanged = true;
-    const folder = way.at(-1) as Folder;
-    folder.entries.set(name, entry);
-    folder.opened.delete(name);
-    return true;
-  }
-
-  /** Removes what is at a path, and folders that have nothing left. */
-  async remove(path: string): Promise<void> {
-    const { folders, name } = partsOf(path);
-    const way = await this.#way(folders, false);
-    if (!way) return;
-    const names = [...folders, name];
-    for (let at = way.length - 1; at >= 0; at -= 1) {
-      const folder = way[at] as Folder;
-      folder.isChanged = true;
-      if (at < way.length - 1 && (way[at + 1] as Folder).entries.size > 0) continue;
-      folder.entries.delete(names[at] as string);
-      folder.opened.delete(names[at] as string);
-    }
-  }
-
-  /** Writes what has changed, and returns the name of the root's tree. */
-  async write(): Promise<string> {
-    return this.#write(await this.#openRoot());
-  }
-
-  async #openRoot(): Promise<Folder> {
-    this.#root ??= this.#oid === undefined ? emptyFolder() : await this.#read(this.#oid);
-    return this.#root;
-  }
-
-  async #read(oid: string): Promise<Folder> {
-    const { data } = await this.#draft.read(oid);
-    return { ...emptyFolder(), entries: readTree(data) };
-  }
-
-  /**
-   * The folders on a way, from the root.
-   *
-   * @param toCreate whether missing ones are created
-   * @returns `undefined` if there is no such way
-   */
-  async #way(names: readonly string[], toCreate: boolean): Promise<Folder[] | undefined> {
-    const way = [await this.#openRoot()];
-    for (const name of names) {
-      const parent = way.at(-1) as Folder;
-      let folder = parent.opened.get(name);
-      if (!folder) {
-        const entry = parent.entries.get(name);
-        if (entry ? entry.mode !== FOLDER : !toCreate) return undefined;
-        folder = entry ? await this.#read(entry.oid) : emptyFolder();
-        parent.opened.set(name, folder);
-        if (!entry) parent.entries.set(name, { mode: FOLDER, oid: "" });
-      }
-      way.push(folder);
-    }
-    return way;
-  }
-
-  #write(folder: Folder): string {
-    for (const [name, inner] of folder.opened) {
-      if (!inner.isChanged) continue;
-      folder.entries.set(name, { mode: FOLDER, oid: this.#write(inner) });
-    }
-    return this.#draft.add(TREE, writeTree(folder.entries));
-  }
+/** Where an entry of a tree is. */
+export interface Location {
+  readonly mode: number;
+  /** Where its object's name begins. */
+  readonly at: number;
 }
 
-function partsOf(path: string): { folders: string[]; name: string } {
-  const parts = Buffer.from(path).toString("latin1").split("/");
-  return { name: parts.pop() as string, folders: parts };
+/** Finds an entry of a tree by its name. */
+export function locate(tree: Buffer, name: Uint8Array): Location | undefined {
+  let found: Location | undefined;
+  eachEntry(tree, (mode, from, to, at) => {
+    if (to - from !== name.length || found) return;
+    for (let index = 0; index < name.length; index += 1) {
+      if (tree[from + index] !== name[index]) return;
+    }
+    found = { mode, at };
+  });
+  return found;
 }

@@ -161,7 +161,7 @@ async function admitUpload(
   return (await admit(settings, db, route, id, caller, now)) as Source;
 }
 
-/** Makes all checks of a group or project that are possible before the body is read. */
+/** Makes all checks of a group or project that are possible before the input or the body is read. */
 async function admit(
   { tier }: PipelineSettings,
   db: Reader,
@@ -173,7 +173,7 @@ async function admit(
   const viewer = { caller, today: dayOf(now) };
   const source = await findRouteSource(db, route, id, viewer, caller);
   const role = typeof route.role === "string" ? route.role : undefined;
-  requirePermission(route, role, source, caller, tier);
+  requirePermission(route, role, source, viewer, caller, tier);
   return source;
 }
 
@@ -217,8 +217,9 @@ async function answerWith(
     now,
     identified,
   );
-  return settings.retries.run(String(parameters["id"]), async () => {
-    const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, {
+  return settings.retries.run(String(parameters["id"]), async (isRepeated) => {
+    const db = isRepeated ? store.reader() : reader;
+    const performance = await prepare(settings, db, endpoint, exchange, caller, parameters, now, {
       raw,
       object,
     });
@@ -236,7 +237,7 @@ async function answerWith(
     const turn = route.immediate ? undefined : turns.begin(incoming.ip);
     try {
       if (turn?.ready) await turn.ready;
-      const result = await perform(settings, endpoint, performance, reader);
+      const result = await perform(settings, endpoint, performance, db);
       if (!route.immediate) settings.outages.succeeded();
       upload?.keep((performance.input as Record<string, unknown>)[upload.part]);
       return replyOf(endpoint, result, rest, presenter, view, page, incoming);
@@ -259,6 +260,7 @@ interface Performance {
 /** Reads a request's input, and does what comes before its transaction. */
 async function prepare(
   settings: PipelineSettings,
+  reader: Reader,
   endpoint: Endpoint,
   exchange: Exchange,
   caller: Caller | undefined,
@@ -269,17 +271,17 @@ async function prepare(
   const { route, beside } = endpoint;
   const { incoming } = exchange;
   const { store, signIns, tier } = settings;
+  const id = parameters["id"] as string;
+  const enter = () => admit(settings, reader, route, id, caller, now);
+  const known = route.repository && (await enter());
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
-  const id = parameters["id"] as string;
-  const target =
-    route.source && (raw || route.prepare)
-      ? await admit(settings, store.reader(), route, id, caller, now)
-      : undefined;
+  const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
     store,
+    db: reader,
     request: incoming,
     caller: caller as Caller,
     body: object ?? bytes ?? raw?.chunks(),
@@ -297,7 +299,8 @@ async function prepare(
       : route.presenter) ?? endpoint.noPresenter;
 
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
-    const source = await findRouteSource(db, route, id, viewer, caller);
+    const source =
+      (route.isReading && known) || (await findRouteSource(db, route, id, viewer, caller));
     if (source && !route.isReading && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
     }
@@ -323,7 +326,7 @@ async function prepare(
     };
     if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
-    requirePermission(route, role, source, caller, tier);
+    requirePermission(route, role, source, viewer, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;
@@ -366,8 +369,9 @@ async function call(
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
   return settings.retries.run(String(parameters["id"]), async () => {
-    const prepared = await prepare(settings, endpoint, exchange, caller, parameters, now);
-    const result = await perform(settings, endpoint, prepared, store.reader());
+    const reader = store.reader();
+    const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
+    const result = await perform(settings, endpoint, prepared, reader);
     const { presenter, view } = prepared;
     const value = Array.isArray(result)
       ? presenter.value(result, view)

@@ -13,19 +13,20 @@ export class Retries {
 
   /**
    * @param key names the project
+   * @param work is told whether it is repeated
    * @throws Outdated if it is outdated after several attempts, too
    */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const first = await attempt(work);
+  async run<T>(key: string, work: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    const first = await attempt(() => work(false));
     if (!(first instanceof Outdated)) return first;
     const queue = this.#queues.get(key) ?? new Queue();
     this.#queues.set(key, queue);
     try {
       return await queue.add(async () => {
-        let result = await attempt(work);
+        let result = await attempt(() => work(true));
         for (let left = ATTEMPTS; result instanceof Outdated; left -= 1) {
           if (left === 0) throw result;
-          result = await attempt(work);
+          result = await attempt(() => work(true));
         }
         return result;
       });

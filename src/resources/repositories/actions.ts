@@ -1,6 +1,6 @@
 import type { Draft } from "../../git/draft.ts";
 import { BLOB } from "../../git/objects.ts";
-import { EXECUTABLE, FILE, isFile, type TreeEntry, type WorkTree } from "../../git/trees.ts";
+import { EXECUTABLE, FILE, isFile, type Placed, type WorkTree } from "../../git/work-tree.ts";
 import { impossible, treePath } from "./rules.ts";
 
 /** The changes of files that a commit can make. */
@@ -58,7 +58,7 @@ export async function perform(
 }
 
 /** Puts a file where there is nothing. @throws ApiError 400 if there is something */
-async function place(tree: WorkTree, path: string, entry: TreeEntry): Promise<void> {
+async function place(tree: WorkTree, path: string, entry: Placed): Promise<void> {
   const found = await tree.find(path);
   if (found) {
     throw isFile(found) ? takenByFile() : impossible("A directory with this name already exists");

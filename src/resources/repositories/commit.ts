@@ -1,11 +1,12 @@
+import { commitId, commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
-import { OID_BYTES } from "../../git/oid-table.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
-import { WorkTree } from "../../git/trees.ts";
-import { hasBranches, oidOfRef, type Received } from "./pushes.ts";
+import { treeOf } from "../../git/trees.ts";
+import { WorkTree } from "../../git/work-tree.ts";
+import { hasBranches, type Received } from "./pushes.ts";
 import { impossible, isShortName } from "./rules.ts";
-import { movedOn, type Place, signatureOf, stage } from "./write.ts";
+import { type Place, signatureOf, stage } from "./write.ts";
 
 /** A commit that a request asks for. */
 export interface CommitRequest {
@@ -29,12 +30,18 @@ export interface StagedCommit {
   readonly oid: string;
 }
 
-/** Changes the files of a new commit. */
-type Edit = (tree: WorkTree, draft: Draft, parent: string | undefined) => Promise<void>;
+/** Changes the files of a new commit. `parent` is the number of the commit that it follows. */
+type Edit = (tree: WorkTree, draft: Draft, parent: number | undefined) => Promise<void>;
+
+/** The names of the references that {@link stageCommit} needs. */
+export function refsOf({ branch, start_branch = branch }: CommitRequest): string[] {
+  return [BRANCHES + branch, BRANCHES + start_branch];
+}
 
 /**
  * Stages a commit, and the change of its branch.
  *
+ * @param place opened with {@link refsOf} the request
  * @param edit makes its files of those of its parent, which is `undefined` in an empty repository
  * @throws ApiError 400 if the branch can't get it
  */
@@ -46,7 +53,7 @@ export async function stageCommit(
   const { store, repository, caller, now } = place;
   const { from, parent } = await branchOf(place, request);
   const draft = new Draft(repository);
-  const tree = new WorkTree(draft, parent && treeOf(repository, parent));
+  const tree = new WorkTree(draft, parent === undefined ? undefined : rootOf(repository, parent));
   await edit(tree, draft, parent);
   const committer = await signatureOf(store.reader(), caller.id, now);
   const author = {
@@ -56,7 +63,7 @@ export async function stageCommit(
   };
   const oid = draft.addCommit({
     tree: await tree.write(),
-    parents: parent === undefined ? [] : [parent],
+    parents: parent === undefined ? [] : [commitId(repository, parent)],
     author,
     committer,
     message: request.commit_message,
@@ -65,17 +72,21 @@ export async function stageCommit(
   return { received: await stage(place, draft, [change]), oid };
 }
 
-/** What a branch is for, and what a commit to it follows. @throws ApiError 400 if the branch can't get it */
+/**
+ * What a branch is for, and the number of the commit that a commit to it follows.
+ *
+ * @throws ApiError 400 if the branch can't get it
+ */
 async function branchOf(
-  { store, row, repository }: Place,
+  { store, row, repository, refs }: Place,
   { branch, start_branch: start = branch, start_sha, force }: CommitRequest,
-): Promise<{ from: string | undefined; parent: string | undefined }> {
-  const db = store.reader();
-  const from = await oidOfRef(db, row.id, BRANCHES + branch);
-  const isEmpty = !(await hasBranches(db, row.id));
+): Promise<{ from: string | undefined; parent: number | undefined }> {
+  const from = refs.get(BRANCHES + branch)?.oid;
+  const isEmpty = !(await hasBranches(store.reader(), row.id));
+  const startRef = refs.get(BRANCHES + start);
   const parent =
     start_sha === undefined
-      ? await oidOfRef(db, row.id, BRANCHES + start)
+      ? startRef && commitNumber(repository, startRef.oid)
       : commitNamed(repository, start_sha);
   const isOther = start_sha !== undefined || start !== branch;
   if (!isEmpty && parent === undefined) {
@@ -91,22 +102,18 @@ async function branchOf(
       `Something went wrong when we tried to create '${branch}' for you: Branch name is invalid`,
     );
   }
-  if (parent !== undefined && repository.findHex(parent) < 0) throw movedOn(BRANCHES + branch);
   return { from, parent };
 }
 
-/** A commit by its full name. @throws ApiError 400 if there is none */
-function commitNamed(repository: Repository, sha: string): string {
-  if (!/^[0-9a-f]{40}$/.test(sha)) throw impossible(`Invalid start_sha '${sha}'`);
-  if (repository.graph.commitOf(repository.findHex(sha)) < 0) {
-    throw impossible(`Cannot find start_sha '${sha}'`);
-  }
-  return sha;
+/** The name of a commit's tree. */
+function rootOf(repository: Repository, commit: number): string {
+  return repository.oidOf(treeOf(repository, commit)).toString("hex");
 }
 
-/** The tree of a commit. */
-function treeOf(repository: Repository, oid: string): string {
-  const { graph } = repository;
-  const at = OID_BYTES * graph.commitOf(repository.findHex(oid));
-  return Buffer.from(graph.trees.subarray(at, at + OID_BYTES)).toString("hex");
+/** The number of a commit by its full name. @throws ApiError 400 if there is none */
+function commitNamed(repository: Repository, sha: string): number {
+  if (!/^[0-9a-f]{40}$/.test(sha)) throw impossible(`Invalid start_sha '${sha}'`);
+  const number = commitNumber(repository, sha);
+  if (number === undefined) throw impossible(`Cannot find start_sha '${sha}'`);
+  return number;
 }

@@ -7,7 +7,7 @@ import {
   type Push,
   pushedCommits,
 } from "../../git/push.ts";
-import { BRANCHES, TAGS } from "../../git/refs.ts";
+import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
 import type { RepositoryRow } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -64,7 +64,7 @@ async function eventsOf(
 ): Promise<Map<CheckedChange, Pushed>> {
   const events = new Map<CheckedChange, Pushed>();
   const pace = new Pace();
-  const main = await oidOfRef(db, target.row.id, target.head);
+  const main = (await findRef(db, target.row.id, target.head))?.oid;
   for (const change of push.changes) {
     const type = change.name.startsWith(BRANCHES)
       ? "branch"
@@ -155,23 +155,9 @@ export async function apply(
 
 /** Whether a repository has any branch. */
 export async function hasBranches(db: Reader, repositoryId: number): Promise<boolean> {
-  // "0" follows "/".
   const found = await db.rows(
-    "select 1 from git_refs where repository_id = ? and name > 'refs/heads/' and name < 'refs/heads0' limit 1",
-    [repositoryId],
+    "select 1 from git_refs where repository_id = ? and name > ? and name < ? limit 1",
+    [repositoryId, ...bounds(BRANCHES)],
   );
   return found.length > 0;
-}
-
-/** What a reference is for, if it exists. */
-export async function oidOfRef(
-  db: Reader,
-  repositoryId: number,
-  name: string,
-): Promise<string | undefined> {
-  const [row] = await db.rows("select oid from git_refs where repository_id = ? and name = ?", [
-    repositoryId,
-    name,
-  ]);
-  return row?.[0] as string | undefined;
 }

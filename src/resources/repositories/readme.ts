@@ -1,6 +1,7 @@
-import { OID_BYTES } from "../../git/oid-table.ts";
 import type { Repository } from "../../git/repository.ts";
-import { isFile, readTree } from "../../git/trees.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { BLOB } from "../../git/objects.ts";
+import { entriesOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Database } from "../../store/port.ts";
 
 /** Names of files that present a folder; those with markup come first. */
@@ -15,11 +16,9 @@ const NAMES = [
  * @param oid the commit, in hex
  */
 export async function readmeOf(repository: Repository, oid: string): Promise<string | null> {
-  const { graph } = repository;
-  const commit = graph.commitOf(repository.findHex(oid));
-  const tree = repository.find(graph.trees, OID_BYTES * commit);
-  const entries = [...readTree((await repository.read(tree)).data)];
-  const files = entries.filter(([, entry]) => isFile(entry)).map(([name]) => name);
+  const commit = commitNumber(repository, oid) as number;
+  const entries = await entriesOf(repository, treeOf(repository, commit));
+  const files = entries.filter(({ mode }) => typeOfMode(mode) === BLOB).map(({ name }) => name);
   for (const pattern of NAMES) {
     const found = files.find((name) => pattern.test(name));
     if (found) return found;

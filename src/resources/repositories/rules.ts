@@ -1,7 +1,7 @@
 import { ApiError } from "../../core/errors.ts";
 import { isEntryName } from "../../git/objects.ts";
 import { BRANCHES, isRefName } from "../../git/refs.ts";
-import { FILE } from "../../git/trees.ts";
+import { FILE } from "../../git/work-tree.ts";
 
 /** 400 for a change of a repository that can't be made. */
 export const impossible = (message: string) => new ApiError(400, { message });
@@ -23,7 +23,7 @@ const MAX_FOLDERS = 100;
  * @throws ApiError 400 if files can't have it
  */
 export function treePath(path: string): string {
-  if (path.includes("//")) throw invalidPath(path);
+  if (path.includes("//") || path.includes("\0") || !path.isWellFormed()) throw invalidPath(path);
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length === 0) throw impossible("You must provide a file path");
   if (parts.includes("..")) throw impossible("Path cannot include directory traversal");

@@ -1,26 +1,42 @@
 import type { Caller } from "../../core/access/caller.ts";
-import type { Source } from "../../core/access/source.ts";
 import { Outdated } from "../../core/errors.ts";
-import type { Draft, Signature } from "../../git/draft.ts";
+import type { CodeSource, PrepareContext } from "../../core/resource.ts";
+import type { Signature } from "../../git/commits.ts";
+import type { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { isOutdated, type RefChange } from "../../git/push.ts";
-import type { Repository, RepositoryRow } from "../../git/repository.ts";
-import type { Database, Reader, Store } from "../../store/port.ts";
+import { create, type RepositoryRow } from "../../git/repository.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { type OpenRepository, openRepository } from "./open.ts";
 import { apply, type Received, receive } from "./pushes.ts";
 import { impossible } from "./rules.ts";
 
-/** A repository as a change finds it, and who makes the change. */
-export interface Place {
-  readonly store: Store;
-  readonly project: Source;
-  readonly caller: Caller;
+/** A repository that is about to be changed, and who changes it. */
+export interface Place extends OpenRepository {
   readonly row: RepositoryRow;
-  readonly repository: Repository;
-  /** The full name of the default branch, which may not exist. */
-  readonly head: string;
+  readonly caller: Caller;
   /** Epoch milliseconds. */
   readonly now: number;
+}
+
+/**
+ * Opens the repository of the project that a route begins with, to change it. It is created if there is none.
+ *
+ * @param names what the request names commits by, as in {@link openRepository}
+ */
+export async function openToChange(
+  preparing: PrepareContext<Caller | undefined> & { source: CodeSource },
+  names: readonly string[],
+): Promise<Place> {
+  const { store, source, now } = preparing;
+  // Routes that change repositories need a role.
+  const caller = preparing.caller as Caller;
+  const opened = await openRepository(preparing, names);
+  if (opened.row) return { ...opened, row: opened.row, caller, now };
+  await store.transaction((db) => create(db, source.id, "code"), { shared: true });
+  const again = await openRepository({ store, source, db: store.reader() }, names);
+  return { ...again, row: again.row as RepositoryRow, caller, now };
 }
 
 /**
@@ -51,23 +67,13 @@ export async function applyAll(db: Database, received: Received, now: number): P
   const outcomes = await apply(db, received, undefined, now);
   const outdated = outcomes.find(isOutdated);
   if (outdated) {
-    throw movedOn(outdated.change.name, async () => received.push.staged?.discard());
+    throw new Outdated(
+      impossible(`Could not update ${outdated.change.name}. Please refresh and try again.`),
+      async () => received.push.staged?.discard(),
+    );
   }
   const failed = outcomes.find(({ problem }) => problem !== undefined);
   if (failed) throw impossible(failed.problem as string);
-}
-
-/**
- * The error for a reference that others have changed meanwhile.
- *
- * @param name its full name
- * @param discard deletes what was staged
- */
-export function movedOn(name: string, discard = async () => {}): Outdated {
-  return new Outdated(
-    impossible(`Could not update ${name}. Please refresh and try again.`),
-    discard,
-  );
 }
 
 /** The name and address of a user, as commits have them. */
@@ -77,5 +83,5 @@ export async function signatureOf(db: Reader, userId: number, now: number): Prom
     [userId],
   );
   const { name, email } = user as { name: string; email: string };
-  return { name, email, time: Math.floor(now / 1000), zone: "+0000" };
+  return { name, email, time: Math.floor(now / 1000), zone: 0 };
 }
