@@ -57,7 +57,7 @@ export class Objects {
   commit(
     tree: Buffer,
     parents: readonly Buffer[],
-    { author = "Ada", time = 1_700_000_000, message = "A commit\n" } = {},
+    { author = "Ada", time = 1_700_000_000, message = "A commit\n", signature = "" } = {},
   ): Buffer {
     const person = `${author} <${author.toLowerCase()}@example.com> ${time} +0100`;
     const lines = [
@@ -65,6 +65,7 @@ export class Objects {
       ...parents.map((parent) => `parent ${parent.toString("hex")}`),
       `author ${person}`,
       `committer ${person}`,
+      ...(signature === "" ? [] : [`gpgsig ${signature.replaceAll("\n", "\n ")}`]),
       "",
       message,
     ];

@@ -112,12 +112,16 @@ async function allStarts(db: Reader, opened: OpenRepository) {
 }
 
 /** The rows of commits, as many as are read at once. */
-async function rowsOf(opened: OpenRepository, numbers: readonly number[]): Promise<Value[][]> {
+async function rowsOf(
+  opened: OpenRepository,
+  numbers: readonly number[],
+  shown: { trailers?: boolean | undefined },
+): Promise<Value[][]> {
   const rows: Value[][] = [];
   let characters = 0;
   for (const number of numbers) {
     const commit = await readCommit(opened.repository, number);
-    rows.push(commitRow(commitValues(opened, commit)));
+    rows.push(commitRow(commitValues(opened, commit, shown)));
     characters += commit.message.length;
     if (characters > MAX_READ_CHARACTERS) break;
   }
@@ -141,6 +145,7 @@ export const commitResource: Resource = {
         all: param.optional(param.boolean()),
         first_parent: param.optional(param.boolean()),
         order: param.optional(param.choice(["default", "topo"])),
+        trailers: param.optional(param.boolean()),
       },
       presenter: commit,
       prepare: ({ ref_name }, preparing) => {
@@ -148,7 +153,7 @@ export const commitResource: Resource = {
         return openRepository(preparing, not === undefined ? [from] : [from, not]);
       },
       handle: async ({ db, input, page, prepared }) => {
-        const { ref_name, since, until, path, author, all, first_parent, order } = input;
+        const { ref_name, since, until, path, author, all, first_parent, order, trailers } = input;
         const { opened, starts } = all
           ? await allStarts(db, prepared)
           : { opened: prepared, starts: await startsOf(prepared, ref_name || "HEAD") };
@@ -222,7 +227,7 @@ export const commitResource: Resource = {
       handle: async ({ input, source, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
         const commit = await readCommit(opened.repository, number);
-        return detailRow({ ...commitValues(opened, commit), project_id: source.id });
+        return detailRow({ ...commitValues(opened, commit, { trailers: true }), project_id: source.id });
       },
     }),
     list("/:sha/refs", {

@@ -1,6 +1,7 @@
 import * as field from "../../core/field.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { type Commit, timeOf, titleOf } from "../../git/commits.ts";
+import { trailersOf } from "../../git/trailers.ts";
 import type { Value } from "../../store/port.ts";
 import type { OpenRepository } from "./open.ts";
 
@@ -31,11 +32,19 @@ export const commit = presenter(commitFields);
 /** The row of a commit, from {@link commitValues}. */
 export const commitRow = rowMaker(commit);
 
-/** The values of {@link commitFields}, by column. */
+/**
+ * The values of {@link commitFields}, by column.
+ *
+ * @param options `trailers`: whether they are filled in. Default: not, as in most of GitLab's lists
+ */
 export function commitValues(
   { project }: Pick<OpenRepository, "project">,
   { id, parents, message, author, committer }: Commit,
+  options: { trailers?: boolean | undefined } = {},
 ): Record<string, Value> {
+  const trailers = options.trailers ? trailersOf(message) : [];
+  const extended = new Map<string, string[]>();
+  for (const [key, value] of trailers) extended.set(key, [...(extended.get(key) ?? []), value]);
   return {
     id,
     parent_ids: JSON.stringify(parents),
@@ -47,8 +56,8 @@ export function commitValues(
     committer_name: committer.name,
     committer_email: committer.email,
     committed_date: timeOf(committer),
-    trailers: "{}",
-    extended_trailers: "{}",
+    trailers: JSON.stringify(Object.fromEntries(trailers)),
+    extended_trailers: JSON.stringify(Object.fromEntries(extended)),
     project_path: project.fullPath,
   };
 }
