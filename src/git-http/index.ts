@@ -1,4 +1,5 @@
 import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import type { Source } from "../core/access/source.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
@@ -13,17 +14,11 @@ import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
 import * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
-import {
-  type Admitted,
-  admit,
-  denied,
-  FETCHING,
-  identify,
-  PUSHING,
-  SERVICES,
-  type Service,
-} from "./access.ts";
-import { apply, eventsOf, type Received, refusalOf } from "./pushes.ts";
+import { admit, denied, FETCHING, identify, PUSHING, SERVICES, type Service } from "./access.ts";
+import { createByPush } from "./creation.ts";
+import { messagesOf } from "./messages.ts";
+import { apply, commitsOfHead, eventsOf, type Received } from "./pushes.ts";
+import { Slots } from "./slots.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants. */
@@ -42,30 +37,29 @@ const fetching = { access: "anyone", scopes: FETCHING } as const;
 
 const { get, post, query } = routes();
 
+const slots = new Slots();
+
+/** The path of the project that a repository belongs to. */
+const projectPath = (path: string) => path.replace(/\.git$/, "");
+
 /** A project's repository, as a request finds it. */
-interface Found extends Admitted {
+interface Found {
   /** `undefined` if nothing was pushed yet. */
   readonly row: repositories.RepositoryRow | undefined;
   readonly refs: Refs;
 }
 
-/** Finds the repository at a path that ends in `.git`. @throws ApiError as {@link admit} */
+/** Finds a project's repository; one without references if the project does not exist yet. */
 async function findRepository(
-  preparing: PrepareContext,
-  path: string,
-  service: Service,
+  { store }: PrepareContext,
+  project: Source | undefined,
 ): Promise<Found> {
-  const { store } = preparing;
-  const admitted = await admit(preparing, path.replace(/\.git$/, ""), service);
-  const { id } = admitted.project;
-  const branch = await store
-    .reader()
-    .one<{ default_branch: string | null }>("select default_branch from projects where id = ?", [
-      id,
-    ]);
-  const row = await repositories.find(store, id, "code");
+  if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
+  const sql = "select default_branch from projects where id = ?";
+  const branch = await store.reader().one<{ default_branch: string | null }>(sql, [project.id]);
+  const row = await repositories.find(store, project.id, "code");
   const head = `${BRANCHES}${branch?.default_branch ?? "main"}`;
-  return { ...admitted, row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
+  return { row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
 }
 
 /** Opens a repository, which is empty if nothing was pushed yet. */
@@ -131,7 +125,8 @@ const gitRoutes = [
         if (!(await identify(preparing))) throw denied();
         throw new ApiError(403, { message: "Please upgrade your git client." });
       }
-      const { refs } = await findRepository(preparing, path, service);
+      const { project } = await admit(preparing, projectPath(path), service);
+      const { refs } = await findRepository(preparing, project);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
       const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
@@ -148,7 +143,8 @@ const gitRoutes = [
     maxBodyBytes: NEGOTIATION_BYTES,
     prepare: async ({ repository: path }, preparing) => {
       requireType(preparing, path, "git-upload-pack");
-      const { row, refs } = await findRepository(preparing, path, "git-upload-pack");
+      const { project } = await admit(preparing, projectPath(path), "git-upload-pack");
+      const { row, refs } = await findRepository(preparing, project);
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
@@ -174,28 +170,32 @@ const gitRoutes = [
     beside: "anybody",
     prepare: async ({ repository: path }, preparing): Promise<Received | undefined> => {
       requireType(preparing, path, "git-receive-pack");
-      const { store, now, body } = preparing;
-      const { caller, project, refs } = await findRepository(preparing, path, "git-receive-pack");
+      const { caller, project } = await admit(preparing, projectPath(path), "git-receive-pack");
       if (!caller) throw denied();
-      await store.transaction((db) => repositories.create(db, project.id, "code"), {
-        shared: true,
-      });
-      const row = await repositories.find(store, project.id, "code");
-      if (!row) throw new ApiError(409, { message: "409 Conflict" });
-      const opened = await repositories.open(store, row);
-      const push = await understood(
-        receivePush(new Input(body), row, opened, Packs.of(store), now),
-      );
-      if (!push) return undefined;
-      const events = await eventsOf(push, refs);
-      return { push, row, project, authorId: caller.id, refs, events };
+      const { store, now, body } = preparing;
+      const end = await slots.take(caller.id);
+      try {
+        const { row, refs } = await findRepository(preparing, project);
+        const opened = await openRepository(preparing, row);
+        const push = await understood(
+          receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
+        );
+        if (!push) return undefined;
+        const events = await eventsOf(push, refs);
+        const commits = await commitsOfHead(push, refs);
+        const received = { push, caller, events, commits, isNew: !project };
+        if (project) return { ...received, project };
+        const created = await createByPush(store, projectPath(path), { caller, now });
+        return { ...received, project: created };
+      } finally {
+        end();
+      }
     },
-    handle: async ({ db, prepared, now }) => {
+    handle: async ({ db, prepared, view, now }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
-      const outcomes = await apply(db, prepared, now);
-      const refusal = refusalOf(prepared);
-      const messages = refusal ? [`GitLab: ${refusal}`] : [];
-      return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
+      const applied = await apply(db, prepared, now);
+      const messages = await messagesOf(db, prepared, applied, view.base);
+      return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
     },
   }),
 ];

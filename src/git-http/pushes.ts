@@ -1,4 +1,6 @@
-import type { Source } from "../core/access/source.ts";
+import type { Caller } from "../core/access/caller.ts";
+import { findSource, type Source } from "../core/access/source.ts";
+import { dayOf } from "../core/time.ts";
 import { Pace } from "../git/pace.ts";
 import {
   applyPush,
@@ -8,8 +10,10 @@ import {
   pushedCommits,
 } from "../git/receive-pack.ts";
 import { BRANCHES, type Refs, TAGS } from "../git/refs.ts";
-import type { RepositoryRow } from "../git/repository.ts";
+import * as repositories from "../git/repository.ts";
 import { recordPush } from "../resources/events/record.ts";
+import { protectDefault } from "../resources/protected-refs/queries.ts";
+import { rightsOf } from "../resources/protected-refs/rights.ts";
 import type { Database } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
 
@@ -19,11 +23,13 @@ type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">
 /** A push that was received, with all that is needed to apply it. */
 export interface Received {
   readonly push: Push;
-  readonly row: RepositoryRow;
   readonly project: Source;
-  readonly authorId: number;
-  readonly refs: Refs;
+  /** Whether the push has created the project. */
+  readonly isNew: boolean;
+  readonly caller: Caller;
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
+  /** How many commits the default branch will have; `undefined` if it stays as it is. */
+  readonly commits: number | undefined;
 }
 
 /** What the events about a push will say: reading commits takes too long for its transaction. */
@@ -71,32 +77,73 @@ async function commitsOf(
   return pushedCommits(repository, tip, known === undefined ? [] : [known]);
 }
 
+/** How many commits the default branch has after a push; `undefined` if the push leaves it alone. */
+export async function commitsOfHead(
+  { changes, repository }: Push,
+  { head, list }: Refs,
+): Promise<number | undefined> {
+  const isEmpty = !list.some(({ name }) => name.startsWith(BRANCHES));
+  const branches = changes.filter(
+    ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
+  );
+  const change = branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
+  if (change?.to === undefined) return undefined;
+  return (await pushedCommits(repository, change.to, [])).count;
+}
+
+/** What became of a push. */
+export interface Applied {
+  readonly outcomes: readonly Outcome[];
+  /** Why the caller may not make one of its changes, and so none: as GitLab, a push is refused as a whole. */
+  readonly refusal: string | undefined;
+  /** The default branch, as of now. */
+  readonly defaultBranch: string;
+}
+
 /** Applies a push in a transaction: its references, its events, and the default branch if it is the first. */
-export async function apply(db: Database, received: Received, now: number): Promise<Outcome[]> {
-  const { push, row, project, authorId, refs, events } = received;
-  await db.lock(project.id);
-  const refusal = refusalOf(received) && "pre-receive hook declined";
-  const outcomes = await applyPush(db, row.id, push, refusal);
+export async function apply(db: Database, received: Received, now: number): Promise<Applied> {
+  const { push, caller, events, commits } = received;
+  await db.lock(received.project.id);
+  // A push takes its time to arrive: what counts is what the caller may do now.
+  const viewer = { caller, today: dayOf(now) };
+  const project = await findSource(db, "project", String(received.project.id), viewer);
+  const names = push.changes.map(({ name }) => name);
+  const rights = await rightsOf(db, project, names);
+  const refusal = push.refusal
+    ? undefined
+    : firstOf(push.changes, (change) => rights.refusalOf(change, "push"));
+  const repositoryId = await repositories.create(db, project.id, "code");
+  const outcomes = await applyPush(db, repositoryId, push, refusal && "pre-receive hook declined");
   const made = outcomes.filter(({ problem }) => problem === undefined);
-  const isFirst = !refs.list.some(({ name }) => name.startsWith(BRANCHES));
   const branches = made
     .filter(({ change }) => change.to && change.name.startsWith(BRANCHES))
     .map(({ change }) => change.name);
-  if (isFirst && branches.length > 0) {
-    const first = branches.includes(refs.head) ? refs.head : (branches[0] as string);
-    const changes = { default_branch: first.slice(BRANCHES.length) };
-    await updateRow(db, "projects", project.id, changes, now);
+  let { defaultBranch } = rights;
+  if (rights.isEmpty && branches.length > 0) {
+    const first = branches.includes(BRANCHES + defaultBranch)
+      ? BRANCHES + defaultBranch
+      : (branches[0] as string);
+    defaultBranch = first.slice(BRANCHES.length);
+    await updateRow(db, "projects", project.id, { default_branch: defaultBranch }, now);
+    await protectDefault(db, project.id, defaultBranch, now);
+  }
+  if (commits !== undefined && branches.includes(BRANCHES + defaultBranch)) {
+    const sql = "update git_repositories set commit_count = ? where id = ?";
+    await db.run(sql, [commits, repositoryId]);
   }
   for (const { change } of made) {
     const event = events.get(change);
     if (!event) continue;
-    await recordPush(db, { ...event, project_id: project.id, author_id: authorId }, now);
+    await recordPush(db, { ...event, project_id: project.id, author_id: caller.id }, now);
   }
-  return outcomes;
+  return { outcomes, refusal, defaultBranch };
 }
 
-/** Why a whole push is refused, if it is: GitLab refuses all of it for one reference. */
-export function refusalOf({ push, refs }: Pick<Received, "push" | "refs">): string | undefined {
-  const deletesHead = push.changes.some(({ name, to }) => name === refs.head && !to);
-  return deletesHead ? "The default branch of a project cannot be deleted." : undefined;
+/** The first answer that there is. */
+function firstOf<T, R>(values: readonly T[], ask: (value: T) => R | undefined): R | undefined {
+  for (const value of values) {
+    const answer = ask(value);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
 }

@@ -6,7 +6,7 @@ import type { Packs } from "./packs.ts";
 import { band, FLUSH, type Input, PACK_BAND, PROGRESS_BAND, pkt } from "./pkt-line.ts";
 import { receivePack, type StagedPack } from "./receive.ts";
 import { BRANCHES, isRefName, isReserved, type Refs } from "./refs.ts";
-import type { Repository, RepositoryRow } from "./repository.ts";
+import type { Repository } from "./repository.ts";
 import { AGENT, advertisement, type ProtocolVersion } from "./upload-pack.ts";
 
 const CAPABILITIES = [
@@ -76,7 +76,7 @@ interface Commands {
 /**
  * Receives a push: its commands and its pack.
  *
- * @param row the record of the repository, which `repository` is opened from
+ * @param version of the repository's record; 0 if it has none yet
  * @param packs where the pack is stored
  * @param now epoch milliseconds
  * @returns `undefined` if it is none: clients send an empty one to find out whether they must sign in
@@ -84,7 +84,7 @@ interface Commands {
  */
 export async function receivePush(
   input: Input,
-  { version }: RepositoryRow,
+  version: number,
   repository: Repository,
   packs: Packs,
   now: number,

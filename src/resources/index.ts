@@ -9,6 +9,7 @@ import { eventResource } from "./events/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
@@ -17,6 +18,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
@@ -38,6 +40,8 @@ export const resources: readonly Resource[] = [
   groupResource,
   issueLinkResource,
   issueResource,
+  deployKeyResource,
+  sshKeyResource,
   labelResource,
   memberResource,
   mergeRequestResource,
@@ -46,6 +50,8 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  protectedBranchResource,
+  protectedTagResource,
   resourceEventResource,
   scimResource,
   snippetResource,

@@ -92,6 +92,10 @@ const FROZEN: Record<string, string> = {
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
   "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
   "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
+  "20261122-87-ssh-keys": "4eecddf0518e228b2813afdc95cae77909c2a9c1844d50fc081f6dfdee9fa8ae",
+  "20261122-87-protected-refs": "91a049e7d8b481b3569e706d68f57f782b5ee5b6e8a19bc3fa641fe796f50a98",
+  "20261122-87-git-commit-counts":
+    "a68222c53402064ce2a6cd47d4c931efaea9809c918768377d1289922feee4d2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

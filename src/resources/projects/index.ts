@@ -6,9 +6,11 @@ import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { fork } from "../../git/repository.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { protectDefault } from "../protected-refs/queries.ts";
 import { createProject } from "./changes.ts";
 import {
   basicProject,
@@ -16,6 +18,7 @@ import {
   projectListInput,
   projectOrder,
   projectWithPermissions,
+  projectWithStatistics,
 } from "./json.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import * as projects from "./queries.ts";
@@ -84,8 +87,11 @@ const listed = ({
   input,
 }: {
   caller: Caller | undefined;
-  input: { simple?: boolean | undefined };
-}) => (caller && !input.simple ? projectWithPermissions : basicProject);
+  input: { simple?: boolean | undefined; statistics?: boolean | undefined };
+}) => {
+  if (!caller || input.simple) return basicProject;
+  return input.statistics ? projectWithStatistics : projectWithPermissions;
+};
 
 async function setStar(
   context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
@@ -127,6 +133,7 @@ export const projectResource: Resource = {
       input: {
         ...projectListInput,
         membership: param.optional(param.boolean()),
+        statistics: param.optional(param.boolean()),
         id_after: param.optional(param.integer()),
         id_before: param.optional(param.integer()),
         pagination: param.optional(param.choice(["offset", "keyset"])),
@@ -174,7 +181,8 @@ export const projectResource: Resource = {
       jobTokens: true,
       summary: "Get a project",
       access: "anyone",
-      presenter: ({ caller }) => (caller ? projectWithPermissions : basicProject),
+      input: { statistics: param.optional(param.boolean()) },
+      presenter: listed,
       handle: (context) => rowOf(context, context.source.id),
     }),
     project.put("", {
@@ -241,7 +249,7 @@ export const projectResource: Resource = {
       handle: (context) => setArchived(context, 0),
     }),
     project.post("/fork", {
-      summary: "Fork a project: create a new one that refers to its source",
+      summary: "Fork a project: create a new one with its branches and tags",
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
       presenter: projectWithPermissions,
@@ -269,6 +277,9 @@ export const projectResource: Resource = {
           },
           now,
         );
+        if ((await fork(db, from.id, id)) && from.default_branch !== null) {
+          await protectDefault(db, id, from.default_branch, now);
+        }
         return rowOf(context, id);
       },
     }),

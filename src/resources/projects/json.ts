@@ -93,6 +93,29 @@ export const projectWithPermissions = presenter({
   permissions: field.embedded("permissions", "object", "null"),
 });
 
+const bytes = field.integer("size");
+
+/** {@link projectWithPermissions} and, for reporters and above, how large its repository is. */
+export const projectWithStatistics = presenter({
+  ...projectWithPermissions.fields,
+  statistics: field.omittedIfNull(
+    field.embedded("statistics", "object", "null", {
+      fields: {
+        commit_count: field.integer("count"),
+        storage_size: bytes,
+        repository_size: bytes,
+        wiki_size: field.constant(0),
+        lfs_objects_size: field.constant(0),
+        job_artifacts_size: field.constant(0),
+        pipeline_artifacts_size: field.constant(0),
+        packages_size: field.constant(0),
+        snippets_size: field.constant(0),
+        uploads_size: field.constant(0),
+      },
+    }),
+  ),
+});
+
 /** Parameters of every list of projects. */
 export const projectListInput = {
   archived: param.optional(param.boolean()),
