@@ -46,6 +46,11 @@ export function refused(reason: string): ApiError {
   return new ApiError(400, { message: { error: reason } });
 }
 
+/** 400 with a reason. */
+export function badRequest(reason: string): ApiError {
+  return new ApiError(400, { message: `400 Bad request - ${reason}` });
+}
+
 /** 400 for an unreadable request. */
 export function unreadable(reason: string): ApiError {
   return new ApiError(400, { error: reason });

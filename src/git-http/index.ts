@@ -3,6 +3,7 @@ import type { Source } from "../core/access/source.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
+import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
 import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
 import { RefusedError } from "../git/errors.ts";
@@ -11,9 +12,10 @@ import { Packs } from "../git/packs.ts";
 import { Input } from "../git/pkt-line.ts";
 import { advertiseReceive, receivePush, reportOf } from "../git/receive-pack.ts";
 import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
-import * as repositories from "../git/repository.ts";
+import type * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { admit, denied, FETCHING, identify, PUSHING, SERVICES, type Service } from "./access.ts";
 import { createByPush } from "./creation.ts";
 import { messagesOf } from "./messages.ts";
@@ -55,16 +57,9 @@ async function findRepository(
   project: Source | undefined,
 ): Promise<Found> {
   if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
-  const sql = "select default_branch from projects where id = ?";
-  const branch = await store.reader().one<{ default_branch: string | null }>(sql, [project.id]);
-  const row = await repositories.find(store, project.id, "code");
-  const head = `${BRANCHES}${branch?.default_branch ?? "main"}`;
+  const { row, defaultBranch } = await findRecord(store.reader(), project.id);
+  const head = BRANCHES + defaultBranch;
   return { row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
-}
-
-/** Opens a repository, which is empty if nothing was pushed yet. */
-function openRepository({ store }: PrepareContext, row: repositories.RepositoryRow | undefined) {
-  return row ? repositories.open(store, row) : new repositories.Repository(Packs.of(store), []);
 }
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
@@ -83,25 +78,6 @@ async function understood<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof RefusedError ? new ApiError(400, { message: error.message }) : error;
   }
-}
-
-/** Sends what a generator makes, and ends its work if the client leaves. */
-function cancellable(generate: (signal: AbortSignal) => AsyncGenerator<Buffer>): Bytes {
-  return {
-    chunks: () => ({
-      [Symbol.asyncIterator]: () => {
-        const abort = new AbortController();
-        const source = generate(abort.signal);
-        return {
-          next: () => source.next(),
-          return: () => {
-            abort.abort();
-            return source.return(undefined);
-          },
-        };
-      },
-    }),
-  };
 }
 
 const resultOf = (service: Service, body: Bytes | Buffer) =>
@@ -148,7 +124,7 @@ const gitRoutes = [
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
-        repository: await openRepository(preparing, row),
+        repository: await openRecord(preparing.store, row),
         refs,
         hasGarbage: row?.has_garbage === 1,
       };
@@ -176,7 +152,7 @@ const gitRoutes = [
       const end = await slots.take(caller.id);
       try {
         const { row, refs } = await findRepository(preparing, project);
-        const opened = await openRepository(preparing, row);
+        const opened = await openRecord(store, row);
         const push = await understood(
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );

@@ -12,7 +12,7 @@ import {
 import { BRANCHES, type Refs, TAGS } from "../git/refs.ts";
 import * as repositories from "../git/repository.ts";
 import { recordPush } from "../resources/events/record.ts";
-import { protectDefault } from "../resources/protected-refs/queries.ts";
+import { protectDefault } from "../resources/protected-refs/changes.ts";
 import { rightsOf } from "../resources/protected-refs/rights.ts";
 import type { Database } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";

@@ -1,11 +1,12 @@
 import type { Database } from "../store/port.ts";
+import { parseCommit, titleOf } from "./commits.ts";
 import { RefusedError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
-import { COMMIT, titleOf } from "./objects.ts";
+import { COMMIT } from "./objects.ts";
 import type { Packs } from "./packs.ts";
 import { band, FLUSH, type Input, PACK_BAND, PROGRESS_BAND, pkt } from "./pkt-line.ts";
 import { receivePack, type StagedPack } from "./receive.ts";
-import { BRANCHES, isRefName, isReserved, type Refs } from "./refs.ts";
+import { BRANCHES, bounds, isRefName, isReserved, type Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { AGENT, advertisement, type ProtocolVersion } from "./upload-pack.ts";
 
@@ -242,10 +243,9 @@ async function problemOf(
     `select name from git_refs where repository_id = ? and name in (${marks})`,
     [repositoryId, ...folders],
   );
-  // "0" follows "/".
   const below = await db.rows(
     "select name from git_refs where repository_id = ? and name > ? and name < ? limit ?",
-    [repositoryId, `${name}/`, `${name}0`, deleted.size + 1],
+    [repositoryId, ...bounds(`${name}/`), deleted.size + 1],
   );
   const clash =
     [...above, ...below].map(([found]) => found as string).find((found) => !deleted.has(found)) ??
@@ -331,6 +331,7 @@ export async function pushedCommits(
   const object = repository.findHex(to);
   const added = graph.reach([graph.commitOf(object)], undefined, graph.reach(had));
   const count = added.reduce((sum, mark) => sum + mark, 0);
-  const title = count === 0 ? null : titleOf((await repository.read(object)).data);
+  const title =
+    count === 0 ? null : titleOf(parseCommit(to, (await repository.read(object)).data).message);
   return { count, title };
 }

@@ -3,6 +3,8 @@ import { auditEventResource } from "./audit-events/index.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
+import { branchResource } from "./branches/index.ts";
+import { commitResource } from "./commits/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { eventResource } from "./events/index.ts";
@@ -19,9 +21,11 @@ import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { tagResource } from "./tags/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
@@ -34,6 +38,8 @@ export const resources: readonly Resource[] = [
   awardEmojiResource,
   badgeResource,
   boardResource,
+  branchResource,
+  commitResource,
   dependencyResource,
   discussionResource,
   eventResource,
@@ -52,9 +58,11 @@ export const resources: readonly Resource[] = [
   projectResource,
   protectedBranchResource,
   protectedTagResource,
+  repositoryResource,
   resourceEventResource,
   scimResource,
   snippetResource,
+  tagResource,
   timeTrackingResource,
   todoResource,
   impersonationTokenResource,

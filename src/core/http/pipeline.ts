@@ -158,7 +158,7 @@ async function admitUpload(
   return (await admit(settings, db, route, id, caller, now)) as Source;
 }
 
-/** Makes all checks of a group or project that are possible before the body is read. */
+/** Makes all checks of a group or project that are possible before the input or the body is read. */
 async function admit(
   { tier }: PipelineSettings,
   db: Reader,
@@ -170,7 +170,7 @@ async function admit(
   const viewer = { caller, today: dayOf(now) };
   const source = await findRouteSource(db, route, id, viewer, caller);
   const role = typeof route.role === "string" ? route.role : undefined;
-  requirePermission(route, role, source, caller, tier);
+  requirePermission(route, role, source, viewer, caller, tier);
   return source;
 }
 
@@ -215,7 +215,7 @@ async function answerWith(
     now,
     identified,
   );
-  const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, {
+  const performance = await prepare(settings, reader, endpoint, exchange, caller, parameters, now, {
     raw,
     object,
   });
@@ -255,6 +255,7 @@ interface Performance {
 /** Reads a request's input, and does what comes before its transaction. */
 async function prepare(
   settings: PipelineSettings,
+  reader: Reader,
   endpoint: Endpoint,
   exchange: Exchange,
   caller: Caller | undefined,
@@ -265,14 +266,17 @@ async function prepare(
   const { route, beside } = endpoint;
   const { incoming } = exchange;
   const { store, signIns, tier } = settings;
+  const id = parameters["id"] as string;
+  const enter = () => admit(settings, reader, route, id, caller, now);
+  const known = route.repository && (await enter());
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
-  const id = parameters["id"] as string;
-  const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
+  const target = known ?? (raw && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
     store,
+    db: reader,
     request: incoming,
     caller: caller as Caller,
     body: object ?? bytes ?? raw?.chunks(),
@@ -290,7 +294,8 @@ async function prepare(
       : route.presenter) ?? endpoint.noPresenter;
 
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
-    const source = await findRouteSource(db, route, id, viewer, caller);
+    const source =
+      (route.isReading && known) || (await findRouteSource(db, route, id, viewer, caller));
     if (source && !route.isReading && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
     }
@@ -316,7 +321,7 @@ async function prepare(
     };
     if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
-    requirePermission(route, role, source, caller, tier);
+    requirePermission(route, role, source, viewer, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;
@@ -358,8 +363,9 @@ async function call(
   const parameters: Parameters = Object.assign(emptyParameters(), sent);
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
-  const prepared = await prepare(settings, endpoint, exchange, caller, parameters, now);
-  const result = await perform(settings, endpoint, prepared, store.reader());
+  const reader = store.reader();
+  const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
+  const result = await perform(settings, endpoint, prepared, reader);
   const { presenter, view } = prepared;
   const value = Array.isArray(result)
     ? presenter.value(result, view)

@@ -1,0 +1,182 @@
+import * as audit from "../../audit/log.ts";
+import { ApiError, notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
+import { commitNumber, readCommit } from "../../git/commits.ts";
+import { BRANCHES, isRefName, type Ref } from "../../git/refs.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { protectFor, unprotect } from "../protected-refs/changes.ts";
+import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
+import { commitFields, commitValues } from "../repositories/json.ts";
+import { type OpenRepository, openRepository } from "../repositories/open.ts";
+import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
+import { mergedCommits } from "./merged.ts";
+
+/** A branch. */
+const branch = presenter({
+  name: field.text("name"),
+  commit: field.nested(commitFields),
+  merged: field.flag("merged"),
+  protected: field.flag("protected"),
+  developers_can_push: field.flag("developers_can_push"),
+  developers_can_merge: field.flag("developers_can_merge"),
+  can_push: field.flag("can_push"),
+  default: field.flag("is_default"),
+  web_url: field.derived(["project_path", "name"], "URL", ([path, name], { base }) => {
+    const escaped = String(name).split("/").map(encodeURIComponent).join("/");
+    return `${base}/${path}/-/tree/${escaped}`;
+  }),
+});
+const branchRow = rowMaker(branch);
+
+/** Makes the row of a branch. */
+async function rowOf(
+  opened: OpenRepository,
+  { name, oid }: Ref,
+  rights: RefRights,
+): Promise<Value[]> {
+  const { repository, head } = opened;
+  const number = commitNumber(repository, oid) as number;
+  const branchName = name.slice(BRANCHES.length);
+  return branchRow({
+    ...commitValues(opened, await readCommit(repository, number)),
+    name: branchName,
+    merged: mergedCommits(opened)[number] as number,
+    protected: Number(rights.isProtected(branchName)),
+    developers_can_push: Number(rights.developersMayPush(branchName)),
+    developers_can_merge: Number(rights.developersMayMerge(branchName)),
+    can_push: Number(rights.mayPush(branchName)),
+    is_default: name === head ? 1 : 0,
+  });
+}
+
+/** Makes the rows of branches. */
+async function rowsOf(
+  db: Reader,
+  opened: OpenRepository,
+  refs: readonly Ref[],
+): Promise<Value[][]> {
+  const names = refs.map(({ name }) => name);
+  const rights = await rightsOf(db, opened.project, names);
+  const rows: Value[][] = [];
+  for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
+  return rows;
+}
+
+const one = { branch: param.anyText({ max: 1024 }) };
+
+/**
+ * Finds a branch that a route names, and that its repository was opened with.
+ *
+ * @throws ApiError 400 for a name that no branch can have, 404 if there is none
+ */
+function requireBranch({ refs }: OpenRepository, branchName: string): Ref {
+  const name = BRANCHES + branchName;
+  if (!isRefName(name)) throw new ApiError(400, { message: "The branch refname is invalid" });
+  const ref = refs.get(name);
+  if (!ref) throw notFound("Branch");
+  return ref;
+}
+
+/** What the audit log calls a branch. */
+const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { branch: string } }) => ({
+  target: `${input.branch} of ${source.fullPath}`,
+});
+
+const { get, list, put } = routes({
+  source: "project",
+  path: "/repository/branches",
+  repository: true,
+});
+
+/** The order by the newest commits. */
+function byTime(refs: readonly Ref[], { repository }: OpenRepository, sign: 1 | -1): Ref[] {
+  const { graph } = repository;
+  const timeOf = ({ oid }: Ref) => graph.times[commitNumber(repository, oid) as number] as number;
+  return refs
+    .map((ref) => ({ ref, time: timeOf(ref) }))
+    .sort((a, b) => sign * (a.time - b.time))
+    .map(({ ref }) => ref);
+}
+
+/** Branches of projects' repositories. */
+export const branchResource: Resource = {
+  name: "Branches",
+  migrations: [],
+  routes: [
+    list("", {
+      summary: "List the branches of a project",
+      access: "anyone",
+      input: {
+        search: param.optional(param.anyText()),
+        sort: param.optional(param.choice(["name_asc", "updated_asc", "updated_desc"])),
+      },
+      presenter: branch,
+      prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
+      handle: ({ db, input, page, prepared: opened }) => {
+        const { search, sort = "name_asc" } = input;
+        const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
+        if (!search && sort === "name_asc") return pageByName(db, opened, BRANCHES, page, show);
+        const choose = (refs: readonly Ref[], current: OpenRepository) => {
+          const found = search ? searched(refs, BRANCHES, search) : refs;
+          if (sort === "name_asc") return found;
+          return byTime(found, current, sort === "updated_asc" ? 1 : -1);
+        };
+        return pageOfChosen(db, opened, BRANCHES, page, choose, show);
+      },
+    }),
+    get("/:branch", {
+      summary: "Get a branch; HEAD answers 204 if there is one",
+      access: "anyone",
+      input: one,
+      presenter: branch,
+      prepare: ({ branch: name }, preparing) =>
+        openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
+      handle: async ({ db, input, request, prepared: opened }) => {
+        const ref = requireBranch(opened, input.branch);
+        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref]))[0];
+      },
+    }),
+    put("/:branch/protect", {
+      summary: "Protect a branch; of one that is protected, change what developers may do",
+      role: "maintainer",
+      input: {
+        ...one,
+        developers_can_push: param.optional(param.boolean()),
+        developers_can_merge: param.optional(param.boolean()),
+      },
+      presenter: branch,
+      prepare: ({ branch: name }, preparing) =>
+        openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
+      handle: async (context) => {
+        const { db, source, input, prepared: opened, now } = context;
+        const ref = requireBranch(opened, input.branch);
+        const developers = {
+          canPush: input.developers_can_push,
+          canMerge: input.developers_can_merge,
+        };
+        await protectFor(db, source.id, input.branch, developers, now);
+        await audit.log(context, "branch protected", targetOf(context));
+        return (await rowsOf(db, opened, [ref]))[0];
+      },
+    }),
+    put("/:branch/unprotect", {
+      summary: "Remove the rule of a branch; those with wildcards stay",
+      role: "maintainer",
+      input: one,
+      presenter: branch,
+      prepare: ({ branch: name }, preparing) =>
+        openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
+      handle: async (context) => {
+        const { db, source, input, prepared: opened } = context;
+        const ref = requireBranch(opened, input.branch);
+        if (await unprotect(db, source.id, input.branch)) {
+          await audit.log(context, "branch unprotected", targetOf(context));
+        }
+        return (await rowsOf(db, opened, [ref]))[0];
+      },
+    }),
+  ],
+};
