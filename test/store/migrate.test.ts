@@ -96,6 +96,7 @@ const FROZEN: Record<string, string> = {
   "20261122-87-protected-refs": "91a049e7d8b481b3569e706d68f57f782b5ee5b6e8a19bc3fa641fe796f50a98",
   "20261122-87-git-commit-counts":
     "a68222c53402064ce2a6cd47d4c931efaea9809c918768377d1289922feee4d2",
+  "20261122-89-commit-comments": "59ef3d44a7f90574946b5bb8cfe0d73c7150d71eed42b2085bd37956bd9161b2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
