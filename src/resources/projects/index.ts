@@ -10,7 +10,7 @@ import { fork } from "../../git/repository.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import { protectDefault } from "../protected-refs/queries.ts";
+import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/pushes.ts";
 import { applyAll } from "../repositories/write.ts";
 import { createProject } from "./changes.ts";
