@@ -14,12 +14,6 @@ const HEADING = 80;
 
 const NOTHING = Buffer.alloc(0);
 
-/** How many lines were added to a file, and removed from it. */
-export interface LineCounts {
-  readonly additions: number;
-  readonly deletions: number;
-}
-
 /** What changed in a file. */
 export interface Patch {
   /** As `git diff` shows it, without what comes before the first hunk; empty if it is too large. */
@@ -46,16 +40,13 @@ export async function patchOf(objects: Objects, change: FileChange): Promise<Pat
   return { text: textOf(text ?? ""), isTooLarge: text === undefined };
 }
 
-/** Counts the lines that changed in a file: none of binary files, and of those that are too large to compare. */
-export async function countLines(objects: Objects, change: FileChange): Promise<LineCounts> {
+/** The lines that changed in a file: none of binary files, and of those that are too large to compare. */
+export async function changedLines(
+  objects: Objects,
+  change: FileChange,
+): Promise<readonly LineChange[]> {
   const difference = await compareFiles(objects, change);
-  const counts = { additions: 0, deletions: 0 };
-  if (typeof difference === "string") return counts;
-  for (const { added, removed } of difference.changes) {
-    counts.additions += added;
-    counts.deletions += removed;
-  }
-  return counts;
+  return typeof difference === "string" ? [] : difference.changes;
 }
 
 async function compareFiles(

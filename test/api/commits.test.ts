@@ -272,13 +272,22 @@ describe("comments", () => {
     const first = objects.commit(files("one\n"), []);
     const second = objects.commit(files("one\ntwo\n"), [first]);
     await push(app, "secret/vault", objects.pack, { "refs/heads/commented": second });
-    const comment = (json: object) =>
-      app.call(`POST ${REPOSITORY}/commits/commented/comments`, { as: "developer", json });
+    const comment = (json: object, branch = "commented") =>
+      app.call(`POST ${REPOSITORY}/commits/${branch}/comments`, { as: "developer", json });
     const on = { note: "Look", line: 2, line_type: "new" };
     expect((await comment({ ...on, path: "a" })).json).toMatchObject({ ...on, path: "a" });
     const nowhere = { path: null, line: null, line_type: null };
     expect((await comment({ ...on, path: "b" })).json).toMatchObject(nowhere);
     expect((await comment({ ...on, path: "none" })).json).toMatchObject(nowhere);
+    for (const line of [1, 3]) {
+      expect((await comment({ ...on, path: "a", line })).json).toMatchObject(nowhere);
+    }
+    const old = { ...on, path: "a", line_type: "old" };
+    expect((await comment(old)).json).toMatchObject(nowhere);
+    const third = objects.commit(files("two\n"), [second]);
+    await push(app, "secret/vault", objects.pack, { "refs/heads/shortened": third });
+    const onRemoved = { ...old, line: 1 };
+    expect((await comment(onRemoved, "shortened")).json).toMatchObject(onRemoved);
     const missing = await comment({ note: "Look", path: "a" });
     expect([missing.status, missing.json.message]).toEqual([
       400,

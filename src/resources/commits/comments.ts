@@ -1,10 +1,8 @@
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
-import { PathFinder } from "../../git/history.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { OpenRepository } from "../repositories/open.ts";
 import { userFields } from "../users/json.ts";
 
 /** A comment on a commit. */
@@ -56,16 +54,4 @@ interface NewComment {
 export function insert(db: Database, comment: NewComment, now: number): Promise<number> {
   const { path = null, line = null, line_type = null, ...rest } = comment;
   return insertRow(db, "commit_comments", { ...rest, path, line, line_type, created_at: now });
-}
-
-/** Whether a commit changed what is at a path, compared with its first parent. */
-export async function isChanged(
-  { repository }: OpenRepository,
-  commit: number,
-  path: string,
-): Promise<boolean> {
-  const finder = new PathFinder(repository, path);
-  const [parent] = repository.graph.parentsOf(commit);
-  const now = await finder.at(commit);
-  return parent === undefined ? !PathFinder.isNothing(now) : (await finder.at(parent)) !== now;
 }

@@ -14,7 +14,14 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
-import { changesOf, countFields, diff, readDiffs, statsOf } from "../repositories/diffs.ts";
+import {
+  changesOf,
+  countFields,
+  diff,
+  hasChangedLine,
+  readDiffs,
+  statsOf,
+} from "../repositories/diffs.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import {
   type OpenRepository,
@@ -304,16 +311,18 @@ export const commitResource: Resource = {
       },
       presenter: comments.comment,
       beside: "anybody",
-      prepare: async ({ sha, path }, preparing) => {
+      prepare: async ({ sha, path, line, line_type = "new" }, preparing) => {
         const opened = await openRepository(preparing, [sha]);
+        const { repository } = opened;
         const number = await requireCommit(opened, sha);
-        const id = commitId(opened.repository, number);
-        return { id, isOnFile: !!path && (await comments.isChanged(opened, number, path)) };
+        const id = commitId(repository, number);
+        const isOnLine =
+          path && line ? await hasChangedLine(repository, number, path, line, line_type) : false;
+        return { id, place: isOnLine ? { path, line, line_type } : {} };
       },
-      handle: async ({ db, input, source, caller, presenter, prepared: { id, isOnFile }, now }) => {
-        const { note, path, line, line_type = "new" } = input;
+      handle: async ({ db, input, source, caller, presenter, prepared: { id, place }, now }) => {
+        const { note, path, line } = input;
         if (path && line === undefined) throw missing("line");
-        const place = isOnFile ? { path, line, line_type } : {};
         const comment = { project_id: source.id, commit_id: id, author_id: caller.id, note };
         return comments.row(
           db,

@@ -7,8 +7,7 @@ import { Lru } from "../../git/lru.ts";
 import { Pace } from "../../git/pace.ts";
 import type { PackReader } from "../../git/packs.ts";
 import {
-  countLines,
-  type LineCounts,
+  changedLines,
   type Patch,
   patchHead,
   patchOf,
@@ -48,6 +47,12 @@ export const countFields = {
   deletions: field.integer("deletions"),
   total: field.integer("total"),
 };
+
+/** How many lines a commit added and removed. */
+interface LineCounts {
+  readonly additions: number;
+  readonly deletions: number;
+}
 
 /** What was found out about pairs of trees, which never changes, by repositories' packs. */
 class Known {
@@ -102,6 +107,31 @@ export function changesOf(repository: Repository, commit: number): Promise<reado
   return changesBetween(repository, repository.graph.parentsOf(commit)[0], commit);
 }
 
+/**
+ * Whether a commit changed a line of a file.
+ *
+ * @param line counted from 1, in the file as the commit leaves it: of a removed line, the one that is there now
+ * @param type whether the line was added or removed
+ */
+export async function hasChangedLine(
+  repository: Repository,
+  commit: number,
+  path: string,
+  line: number,
+  type: "new" | "old",
+): Promise<boolean> {
+  const objects = new StoredObjects(repository);
+  for (const change of await changesOf(repository, commit)) {
+    const file = change.to ?? change.from;
+    if (!file || textOf(file.path) !== path) continue;
+    for (const { removed, to, added } of await changedLines(objects, change)) {
+      const isLine = type === "new" ? line > to && line <= to + added : line === to + 1;
+      if (isLine && (type === "new" || removed > 0)) return true;
+    }
+  }
+  return false;
+}
+
 /** How many lines a commit added and removed, as JSON text. Of the largest commits, not all files are counted. */
 export async function statsOf(repository: Repository, commit: number): Promise<string> {
   const { additions, deletions } = await countsOf(repository, commit);
@@ -120,9 +150,10 @@ async function countsOf(repository: Repository, commit: number): Promise<LineCou
   const counts = { additions: 0, deletions: 0 };
   let bytes = 0;
   for (const change of await compareCommits(repository, parent, commit)) {
-    const { additions, deletions } = await countLines(objects, change);
-    counts.additions += additions;
-    counts.deletions += deletions;
+    for (const { added, removed } of await changedLines(objects, change)) {
+      counts.additions += added;
+      counts.deletions += removed;
+    }
     bytes += sizeOf(objects, change.from) + sizeOf(objects, change.to);
     if (bytes > MOST_COUNTED) break;
     if (pace.isDue) await pace.pause();
