@@ -538,7 +538,7 @@ export const deprecated = <F extends OutputField>(reason: string, of: F): F => (
   ...of,
   deprecated: reason,
 });
-/** The same field at another cost. */
+/** The same field at another cost. A connection then costs the same for pages of any length, as some do in GitLab. */
 export const costing = <F extends OutputField>(complexity: number, of: F): F => ({
   ...of,
   complexity,

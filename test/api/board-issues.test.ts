@@ -4,7 +4,8 @@ import { collapseList } from "../../src/resources/boards/changes.ts";
 import { countIssues, findScope, listIssues } from "../../src/resources/boards/issues.ts";
 import { type IssueMove, moveIssueOnBoard } from "../../src/resources/boards/moves.ts";
 import type { Database, Reader } from "../../src/store/port.ts";
-import { baseSeed, clock, type TestApp, testApp } from "../helpers.ts";
+import { boardIssues, boardSeed } from "../boards.ts";
+import { clock, type TestApp, testApp } from "../helpers.ts";
 
 // REST has no route for the issues of a board's lists. These tests call the functions that GraphQL uses.
 
@@ -17,63 +18,12 @@ const numbers: Record<string, { iid: number; path: string }> = {};
 /** Board ids by name. */
 const boardIds: Record<string, number> = {};
 
-const opened = (title: string, labels: string[] = [], more: object = {}) => ({
-  title,
-  author: "owner",
-  labels,
-  ...more,
-});
-
 beforeAll(async () => {
-  const [acme, ...others] = baseSeed.groups ?? [];
-  app = await testApp({
-    seed: {
-      ...baseSeed,
-      groups: [
-        {
-          ...acme,
-          path: "acme",
-          boards: [{ name: "Group", lists: ["Development", "Testing"] }],
-          projects: [
-            {
-              path: "site",
-              visibility: "public",
-              boards: [{ name: "Project", lists: ["Development", "Testing"] }],
-              issues: [
-                opened("a", ["Development"]),
-                opened("b", ["Development", "UX"]),
-                opened("c", ["Testing"]),
-                opened("d", ["UX"], { weight: 3, assignees: ["developer"], milestone: "v1" }),
-                opened("e"),
-                opened("f", ["Development"], { confidential: true }),
-                opened("g", ["Development"], { state: "closed", ended_at: "2026-01-01" }),
-                opened("h", [], { state: "closed", ended_at: "2026-01-02" }),
-              ],
-            },
-          ],
-          subgroups: [
-            {
-              path: "team",
-              projects: [
-                {
-                  path: "core",
-                  issues: [opened("x", ["Development"]), opened("y"), opened("z", ["Testing"])],
-                },
-              ],
-            },
-          ],
-        },
-        ...others,
-      ],
-    },
-  });
+  app = await testApp({ seed: boardSeed });
   for (const { id, username } of await app.admin.listUsers()) userIds[username] = id;
-  for (const path of ["/projects/acme%2Fsite", "/projects/acme%2Fteam%2Fcore"]) {
-    const { json } = await app.call(`GET ${path}/issues?per_page=100`, { as: "admin" });
-    for (const { id, iid, title } of json) {
-      issueIds[title] = id;
-      numbers[title] = { iid, path: decodeURIComponent(path.slice("/projects/".length)) };
-    }
+  for (const [title, { id, iid, path }] of Object.entries(await boardIssues(app))) {
+    issueIds[title] = id;
+    numbers[title] = { iid, path };
   }
   for (const path of ["/projects/acme%2Fsite", "/groups/acme"]) {
     const { json } = await app.call(`GET ${path}/boards`, { as: "admin" });
@@ -208,7 +158,8 @@ describe("the lists of a board", () => {
       expect(await shown(board, name, "owner", { reversed: true })).toBe(
         [...all].reverse().join(""),
       );
-      expect(await countIssues(app.store, who, scope, list(name))).toBe(all.length);
+      const counted = await countIssues(app.store, who, scope, list(name));
+      expect(counted).toEqual({ issues: all.length, weight: all.includes("d") ? "3" : "0" });
     }
   });
 

@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseSeed, type CallOptions, type TestApp, testApp } from "../helpers.ts";
+import { boardIssues, boardSeed } from "../boards.ts";
+import { type CallOptions, type TestApp, testApp } from "../helpers.ts";
 import { ask, NOT_AVAILABLE, send } from "./ask.ts";
 
 let app: TestApp;
-
-const opened = (title: string, labels: string[] = [], more: object = {}) => ({
-  title,
-  author: "owner",
-  labels,
-  ...more,
-});
 
 /** Numbers of issues by title. */
 const iids: Record<string, string> = {};
@@ -17,57 +11,10 @@ const iids: Record<string, string> = {};
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  const [acme, ...others] = baseSeed.groups ?? [];
-  app = await testApp({
-    tier: "premium",
-    seed: {
-      ...baseSeed,
-      groups: [
-        {
-          ...acme,
-          path: "acme",
-          boards: [{ name: "Group", lists: ["Development", "Testing"] }],
-          projects: [
-            {
-              path: "site",
-              visibility: "public",
-              boards: [{ name: "Project", lists: ["Development", "Testing"] }],
-              issues: [
-                opened("a", ["Development"]),
-                opened("b", ["Development", "UX"]),
-                opened("c", ["Testing"]),
-                opened("d", ["UX"], { weight: 3, assignees: ["developer"], milestone: "v1" }),
-                opened("e"),
-                opened("f", ["Development"], { confidential: true }),
-                opened("g", ["Development"], { state: "closed", ended_at: "2026-01-01" }),
-                opened("h", [], { state: "closed", ended_at: "2026-01-02" }),
-              ],
-            },
-          ],
-          subgroups: [
-            {
-              path: "team",
-              projects: [
-                {
-                  path: "core",
-                  issues: [opened("x", ["Development"]), opened("y"), opened("z", ["Testing"])],
-                },
-              ],
-            },
-          ],
-        },
-        ...others,
-      ],
-    },
-  });
-  for (const path of ["acme/site", "acme/team/core"]) {
-    const { json } = await app.call(`GET /projects/${encodeURIComponent(path)}/issues`, {
-      as: "admin",
-    });
-    for (const { iid, id, title } of json) {
-      iids[title] = String(iid);
-      ids[title] = `gid://gitlab/Issue/${id}`;
-    }
+  app = await testApp({ tier: "premium", seed: boardSeed });
+  for (const [title, { id, iid }] of Object.entries(await boardIssues(app))) {
+    iids[title] = String(iid);
+    ids[title] = `gid://gitlab/Issue/${id}`;
   }
 });
 afterAll(() => app.dispose());
@@ -653,17 +600,58 @@ describe("changing boards", () => {
     expect(data.updateBoardList.list.collapsed).toBe(true);
   });
 
-  it("has no lists of milestones and assignees", async () => {
-    const board = await boardId("Project");
-    const { data } = await send(
+  it("has no lists of milestones, assignees, iterations and statuses, no limits and no epics", async () => {
+    const [board, list] = [await boardId("Project"), await listOf("Project", "Testing")];
+    const create = (name: string, subject: string) =>
+      `${name}: boardListCreate(input: {boardId: "${board}", ${subject}}) { errors list { id } }`;
+    const limit = (name: string, limits: string) =>
+      `${name}: boardListUpdateLimitMetrics(input: {listId: "${list}", ${limits}}) {
+        errors list { maxIssueCount maxIssueWeight limitMetric } }`;
+    const { data, errors } = await send(
       app,
       "owner",
-      `mutation { a: boardListCreate(input: {boardId: "${board}", milestoneId: "gid://gitlab/Milestone/1"}) { errors list { id } }
-         b: boardListCreate(input: {boardId: "${board}", assigneeId: "gid://gitlab/User/1"}) { errors list { id } } }`,
+      `mutation { ${create("a", 'milestoneId: "gid://gitlab/Milestone/1"')}
+        ${create("b", 'assigneeId: "gid://gitlab/User/1"')}
+        ${create("c", 'iterationId: "gid://gitlab/Iteration/1"')}
+        ${create("d", 'statusId: "gid://gitlab/WorkItems::Statuses::SystemDefined::Status/1"')}
+        ${limit("none", "maxIssueCount: 0, maxIssueWeight: 0")}
+        ${limit("some", "maxIssueCount: 5, limitMetric: issue_count")}
+        move: issueMoveList(input: {boardId: "${board}", projectPath: "acme/site", iid: "1",
+          positionInList: 0, epicId: "gid://gitlab/Epic/1"}) { errors } }`,
     );
-    expect(data).toEqual({
-      a: { errors: ["Milestone lists not available with your current license"], list: null },
-      b: { errors: ["Assignee lists not available with your current license"], list: null },
+    const unavailable = (what: string) => ({
+      errors: [`${what} lists not available with your current license`],
+      list: null,
     });
+    expect(data).toEqual({
+      a: unavailable("Milestone"),
+      b: unavailable("Assignee"),
+      c: unavailable("Iteration"),
+      d: unavailable("Status"),
+      none: { errors: [], list: { maxIssueCount: 0, maxIssueWeight: 0, limitMetric: null } },
+      some: { errors: ["Limits of lists are not supported"], list: null },
+      move: null,
+    });
+    expect(errors?.map(({ message }) => message)).toEqual([NOT_AVAILABLE]);
+    const refused = await send(app, "guest", `mutation { ${limit("none", "maxIssueCount: 0")} }`);
+    expect(refused.errors?.[0].message).toBe(NOT_AVAILABLE);
+  });
+});
+
+it("tells the weights of lists together, of those issues that a filter selects", async () => {
+  const id = await listOf("Project", "Open");
+  const weights = async (filters: string, as?: CallOptions["as"]) => {
+    const query = `{ boardList(id: "${id}"${filters}) { totalIssueWeight issuesCount } }`;
+    return (await ask(app, query, {}, as)).boardList;
+  };
+  const all = await weights("");
+  expect(all.totalIssueWeight).toBe("3");
+  expect(await weights(', issueFilters: {labelName: ["UX", null]}')).toEqual({
+    totalIssueWeight: "3",
+    issuesCount: 1,
+  });
+  expect(await weights(', issueFilters: {not: {labelName: ["UX"]}}')).toEqual({
+    totalIssueWeight: "0",
+    issuesCount: all.issuesCount - 1,
   });
 });

@@ -240,6 +240,22 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
     });
   });
 
+  it("reads the discussions of a merge request with their emoji, within the limits", async () => {
+    const query = `query ($project: ID!, $iid: String!, $pageSize: Int = 100, $cursor: String) {
+      project(fullPath: $project) { mergeRequest(iid: $iid) {
+        discussions(first: $pageSize, after: $cursor) { pageInfo { ...page } nodes { ...discussion } } } } }
+    fragment page on PageInfo { startCursor endCursor hasNextPage }
+    fragment user on User { id username name avatarUrl webUrl }
+    fragment discussion on Discussion { id replyId createdAt
+      notes(first: 1000) { pageInfo { ...page } nodes { ...note } } }
+    fragment note on Note { id createdAt author { ...user } body system
+      awardEmoji { nodes { name emoji user { ...user } } }
+      position { diffRefs { baseSha headSha startSha } filePath positionType oldLine oldPath newLine newPath }
+      url resolvable resolved userPermissions { resolveNote adminNote } }`;
+    const { project } = await answer(query, { project: "acme/site", iid: "1" });
+    expect(project.mergeRequest.discussions.nodes).toEqual([]);
+  });
+
   it("learns from a work item how many assignees an issue may have", async () => {
     const { project } = await answer(
       `query ($fullPath: ID!, $pageSize: Int = 100, $cursor: String) { project(fullPath: $fullPath) {

@@ -4,6 +4,7 @@ import {
   computed,
   connection,
   constant,
+  costing,
   type Face,
   type GlobalId,
   type MutationContext,
@@ -58,7 +59,7 @@ const award = rowType("AwardEmoji", {
 
 /** The emoji given to a record, by the column that refers to it. */
 const awardsOf = (column: string) => ({
-  awardEmoji: connection("AwardEmoji", { query: () => ({ parent: `ae.${column}` }) }),
+  awardEmoji: costing(1, connection("AwardEmoji", { query: () => ({ parent: `ae.${column}` }) })),
 });
 
 const input = {

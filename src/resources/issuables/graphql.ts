@@ -131,29 +131,34 @@ function timeFields({ alias }: IssuableType): OutputFields {
 /** The fields that all types of issuables have. */
 export function issuableFields(type: IssuableType): OutputFields {
   const { alias, column, prefix } = type;
+  const isIssue = prefix === "issue";
+  const labels = connection("Label", {
+    areFew: true,
+    query: () => ({
+      join: `join ${prefix}_labels x on x.label_id = l.id`,
+      parent: `x.${column}`,
+      order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
+    }),
+  });
   return {
     name: string(`${alias}.title`),
     titleHtml: htmlLine(`${alias}.title`),
     descriptionHtml: html(`${alias}.description`),
     author: one("UserCore", `${alias}.author_id`),
     milestone: one("Milestone", `${alias}.milestone_id`),
-    labels: connection("Label", {
-      areFew: true,
-      query: () => ({
-        join: `join ${prefix}_labels x on x.label_id = l.id`,
-        parent: `x.${column}`,
-        order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
+    labels: isIssue ? labels : costing(5, labels),
+    assignees: costing(
+      isIssue ? 1 : 5,
+      connection("UserCore", {
+        areFew: true,
+        query: () => ({
+          join: `join ${prefix}_assignees x on x.user_id = u.id`,
+          parent: `x.${column}`,
+        }),
       }),
-    }),
-    assignees: connection("UserCore", {
-      areFew: true,
-      query: () => ({
-        join: `join ${prefix}_assignees x on x.user_id = u.id`,
-        parent: `x.${column}`,
-      }),
-    }),
+    ),
     participants: costing(
-      5,
+      isIssue ? 5 : 15,
       connection("UserCore", {
         needs: [`${alias}.id`],
         query: (_, { viewer }, [id]) => {

@@ -3,6 +3,7 @@ import {
   arg,
   computed,
   connection,
+  costing,
   enumeration,
   type Face,
   type GraphContext,
@@ -71,10 +72,13 @@ export const face: Face = {
       ),
       blockedByCount: loaded("Int", blocksOf("is_blocked_by"), { empty: 0 }),
       blockingCount: required(loaded("Int", blocksOf("blocks"), { empty: 0 })),
-      linkedWorkItems: connection("LinkedWorkItemType", {
-        args: { filter: arg.choice(TYPE) },
-        query: ({ filter }) => ({ parent: "x.issue_id", where: when("x.link_type = ?", filter) }),
-      }),
+      linkedWorkItems: costing(
+        5,
+        connection("LinkedWorkItemType", {
+          args: { filter: arg.choice(TYPE) },
+          query: ({ filter }) => ({ parent: "x.issue_id", where: when("x.link_type = ?", filter) }),
+        }),
+      ),
     },
   },
 };

@@ -7,6 +7,7 @@ import {
   type ChildQuery,
   computed,
   connection,
+  costing,
   date,
   enumeration,
   type Face,
@@ -259,12 +260,18 @@ export const face: Face = {
       }),
     },
     User: {
-      groupMemberships: connection("GroupMember", {
-        query: () => ({ parent: "m.user_id", where: when("m.namespace_id is not null") }),
-      }),
-      projectMemberships: connection("ProjectMember", {
-        query: () => ({ parent: "m.user_id", where: when("m.project_id is not null") }),
-      }),
+      groupMemberships: costing(
+        1,
+        connection("GroupMember", {
+          query: () => ({ parent: "m.user_id", where: when("m.namespace_id is not null") }),
+        }),
+      ),
+      projectMemberships: costing(
+        1,
+        connection("ProjectMember", {
+          query: () => ({ parent: "m.user_id", where: when("m.project_id is not null") }),
+        }),
+      ),
     },
   },
   mutations: {

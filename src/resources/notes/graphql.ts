@@ -7,6 +7,7 @@ import {
   arg,
   boolean,
   connection,
+  costing,
   deprecated,
   enumeration,
   type Face,
@@ -226,15 +227,18 @@ const discussion = rowType("Discussion", {
         NOTEABLE_TYPES.map(({ className, column }) => [className, `nt.${column}`]),
       ),
     ),
-    notes: required(
-      connection("Note", {
-        needs: ["nt.thread_id", "nt.id"],
-        maxPage: 200,
-        query: (_, __, [threadId, id]) => ({
-          where: threadId === null ? when("nt.id = ?", id) : when("nt.thread_id = ?", threadId),
-          order: [{ sql: "nt.reply" }, ...WRITTEN],
+    notes: costing(
+      1,
+      required(
+        connection("Note", {
+          needs: ["nt.thread_id", "nt.id"],
+          maxPage: 200,
+          query: (_, __, [threadId, id]) => ({
+            where: threadId === null ? when("nt.id = ?", id) : when("nt.thread_id = ?", threadId),
+            order: [{ sql: "nt.reply" }, ...WRITTEN],
+          }),
         }),
-      }),
+      ),
     ),
     userPermissions: required(
       loaded(permissions, (ids, context) => permissionsOf("discussion", ids, context)),
@@ -277,10 +281,13 @@ const noteableFields = (type: NoteableType): OutputFields => ({
       }),
     }),
   ),
-  discussions: required(
-    connection("Discussion", {
-      query: () => ({ parent: `nt.${type.column}`, order: WRITTEN }),
-    }),
+  discussions: costing(
+    1,
+    required(
+      connection("Discussion", {
+        query: () => ({ parent: `nt.${type.column}`, order: WRITTEN }),
+      }),
+    ),
   ),
   userNotesCount: required(
     loaded("Int", (ids, context) => countsOf(type, ids, context), { empty: 0 }),

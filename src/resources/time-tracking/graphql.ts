@@ -4,6 +4,7 @@ import {
   arg,
   type ChildQuery,
   connection,
+  costing,
   type Face,
   type GraphContext,
   GraphError,
@@ -137,8 +138,10 @@ async function placeOf(db: Reader, className: string, id: number) {
 export const face: Face = {
   types: [timelog],
   extend: {
-    Issue: { timelogs: required(timelogsOf({ parent: "tl.issue_id" })) },
-    MergeRequest: { timelogs: required(timelogsOf({ parent: "tl.merge_request_id" })) },
+    Issue: { timelogs: costing(1, required(timelogsOf({ parent: "tl.issue_id" }))) },
+    MergeRequest: {
+      timelogs: costing(1, required(timelogsOf({ parent: "tl.merge_request_id" }))),
+    },
     Project: { timelogs: timelogsOf({ parent: "tl.project_id" }) },
     Group: {
       timelogs: timelogsOf({
@@ -146,7 +149,7 @@ export const face: Face = {
         parent: "a.ancestor_id",
       }),
     },
-    User: { timelogs: timelogsOf({ parent: "tl.user_id" }) },
+    User: { timelogs: costing(5, timelogsOf({ parent: "tl.user_id" })) },
     Query: {
       timelogs: connection("Timelog", {
         args: filters,
