@@ -66,6 +66,9 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-92-issue-indexes`,
+  `20261122-92-note-indexes`,
+  `20261122-92-resource-event-indexes`,
 ];
 
 const statements = [
@@ -316,8 +319,6 @@ const statements = [
   `CREATE INDEX issues_by_created_at on issues (project_id, created_at, id)`,
   `CREATE INDEX issues_by_updated_at on issues (project_id, updated_at, id)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
-  `CREATE INDEX issues_by_closer on issues (closed_by_id)`,
-  `CREATE INDEX issues_by_target on issues (moved_to_id)`,
   `CREATE TABLE issue_assignees (
   issue_id integer not null references issues (id) on delete cascade,
   user_id integer not null references users (id) on delete cascade,
@@ -824,8 +825,6 @@ const statements = [
   check (case when issue_id is null then 0 else 1 end + case when merge_request_id is null then 0 else 1 end
     + case when snippet_id is null then 0 else 1 end = 1)
 )`,
-  `CREATE INDEX notes_of_issue on notes (issue_id, created_at, id)`,
-  `CREATE INDEX notes_of_merge_request on notes (merge_request_id, created_at, id)`,
   `CREATE INDEX notes_by_author on notes (author_id)`,
   `CREATE INDEX notes_by_project on notes (project_id)`,
   `CREATE UNIQUE INDEX award_emoji_of_note on award_emoji (note_id, name, user_id) where note_id is not null`,
@@ -865,8 +864,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_label_events_of_issue on resource_label_events (issue_id, id)`,
-  `CREATE INDEX resource_label_events_of_merge_request on resource_label_events (merge_request_id, id)`,
   `CREATE INDEX resource_label_events_by_user on resource_label_events (user_id)`,
   `CREATE INDEX resource_label_events_by_label on resource_label_events (label_id)`,
   `CREATE TABLE resource_milestone_events (
@@ -880,8 +877,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_milestone_events_of_issue on resource_milestone_events (issue_id, id)`,
-  `CREATE INDEX resource_milestone_events_of_merge_request on resource_milestone_events (merge_request_id, id)`,
   `CREATE INDEX resource_milestone_events_by_user on resource_milestone_events (user_id)`,
   `CREATE INDEX resource_milestone_events_by_milestone on resource_milestone_events (milestone_id)`,
   `CREATE TABLE resource_state_events (
@@ -893,8 +888,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_state_events_of_issue on resource_state_events (issue_id, id)`,
-  `CREATE INDEX resource_state_events_of_merge_request on resource_state_events (merge_request_id, id)`,
   `CREATE INDEX resource_state_events_by_user on resource_state_events (user_id)`,
   `CREATE TABLE timelogs (
   id integer primary key autoincrement,
@@ -934,7 +927,6 @@ const statements = [
   `CREATE INDEX issue_labels_open on issue_labels (label_id, project_id, open_position, issue_id)
   where open_position is not null`,
   `CREATE INDEX issues_by_change on issues (updated_at, id)`,
-  `CREATE INDEX issues_of_milestone on issues (milestone_id, created_at, id)`,
   `CREATE INDEX issues_confidential on issues (project_id, created_at, id) where confidential = 1`,
   `CREATE INDEX issues_confidential_by_age on issues (created_at, id) where confidential = 1`,
   `CREATE VIRTUAL TABLE issue_search using fts5 (owner, text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram')`,
@@ -996,6 +988,17 @@ const statements = [
   bytes blob not null,
   primary key (pack_id, number)
 )`,
+  `CREATE INDEX issues_by_closer on issues (closed_by_id) where closed_by_id is not null`,
+  `CREATE INDEX issues_by_target on issues (moved_to_id) where moved_to_id is not null`,
+  `CREATE INDEX issues_of_milestone on issues (milestone_id, created_at, id) where milestone_id is not null`,
+  `CREATE INDEX notes_of_issue on notes (issue_id, created_at, id) where issue_id is not null`,
+  `CREATE INDEX notes_of_merge_request on notes (merge_request_id, created_at, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_label_events_of_issue on resource_label_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_label_events_of_merge_request on resource_label_events (merge_request_id, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_milestone_events_of_issue on resource_milestone_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_milestone_events_of_merge_request on resource_milestone_events (merge_request_id, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_state_events_of_issue on resource_state_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_state_events_of_merge_request on resource_state_events (merge_request_id, id) where merge_request_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];

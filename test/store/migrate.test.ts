@@ -92,6 +92,10 @@ const FROZEN: Record<string, string> = {
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
   "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
   "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
+  "20261122-92-issue-indexes": "9fb5984cd12f6a0bce0e7ebfe5ad0243275eaec5713e5f767772370d66a9b655",
+  "20261122-92-note-indexes": "48e11ba8405af4029e430cf55d7983eea5ba51fec7bfd797727d0e3f61b36038",
+  "20261122-92-resource-event-indexes":
+    "8252b9406a1a2268d91cf63c3413c10bd1e6293c92a70a3540c0621e125d32f0",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

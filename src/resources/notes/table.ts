@@ -98,4 +98,14 @@ create index discussions_of_snippet on notes (snippet_id, created_at, id)
   where snippet_id is not null and reply = 0;
 `,
   },
+  {
+    // A note is of one of them: another would cost its commit a page of an index.
+    id: "20261122-92-note-indexes",
+    sql: `
+drop index notes_of_issue;
+create index notes_of_issue on notes (issue_id, created_at, id) where issue_id is not null;
+drop index notes_of_merge_request;
+create index notes_of_merge_request on notes (merge_request_id, created_at, id) where merge_request_id is not null;
+`,
+  },
 ];
