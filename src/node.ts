@@ -289,7 +289,7 @@ function incomingOf(
     query: question < 0 ? "" : target.slice(question + 1),
     header,
     body: () => {
-      if (!req.complete) onBody();
+      if (!req.complete && !hasArrived(req)) onBody();
       return bodyOf(req);
     },
     parsedBody: parsedBodyOf(req),
@@ -348,7 +348,27 @@ function bodyOf(req: HostRequest): AsyncIterable<Uint8Array> | undefined {
     return left === undefined ? undefined : once(left);
   }
   // Leaving the loop early must not destroy the socket before the answer is sent.
-  return req.iterator({ destroyOnReturn: false });
+  return hasArrived(req) ? arrivedBody(req) : req.iterator({ destroyOnReturn: false });
+}
+
+/** Whether all bytes of the body have arrived and nobody has read any of them, as mostly if it is small. */
+function hasArrived(req: HostRequest): boolean {
+  const { readableFlowing, readableEncoding, readableLength, headers } = req;
+  return (
+    readableFlowing === null &&
+    readableEncoding === null &&
+    readableLength > 0 &&
+    String(readableLength) === headers["content-length"] &&
+    !waiting.has(req)
+  );
+}
+
+/** A body that has arrived, in a fraction of the time that the stream's own iterator takes. */
+async function* arrivedBody(req: HostRequest) {
+  const bytes: Uint8Array = req.read();
+  // To its end, which Node waits for.
+  req.resume();
+  yield bytes;
 }
 
 async function* once(body: Uint8Array | string) {

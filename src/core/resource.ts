@@ -41,8 +41,8 @@ export class RawReply {
 }
 
 /**
- * An answer that is read after the commit, so that other writers don't wait for the reading. By then others may have
- * changed the data.
+ * An answer that is read after the commit on PostgreSQL, so that other writers don't wait for the reading. By then others
+ * may have changed the data.
  */
 export class AfterCommit {
   /** @param read returns what the handler would have returned */

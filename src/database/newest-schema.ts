@@ -79,6 +79,9 @@ const steps = [
   `20261122-91-note-orders`,
   `20261122-91-subgroups-by-name`,
   `20261122-91-user-orders`,
+  `20261122-92-issue-indexes`,
+  `20261122-92-note-indexes`,
+  `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
 ];
@@ -331,8 +334,6 @@ const statements = [
   `CREATE INDEX issues_by_created_at on issues (project_id, created_at, id)`,
   `CREATE INDEX issues_by_updated_at on issues (project_id, updated_at, id)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
-  `CREATE INDEX issues_by_closer on issues (closed_by_id)`,
-  `CREATE INDEX issues_by_target on issues (moved_to_id)`,
   `CREATE TABLE issue_assignees (
   issue_id integer not null references issues (id) on delete cascade,
   user_id integer not null references users (id) on delete cascade,
@@ -839,8 +840,6 @@ const statements = [
   check (case when issue_id is null then 0 else 1 end + case when merge_request_id is null then 0 else 1 end
     + case when snippet_id is null then 0 else 1 end = 1)
 )`,
-  `CREATE INDEX notes_of_issue on notes (issue_id, created_at, id)`,
-  `CREATE INDEX notes_of_merge_request on notes (merge_request_id, created_at, id)`,
   `CREATE INDEX notes_by_author on notes (author_id)`,
   `CREATE INDEX notes_by_project on notes (project_id)`,
   `CREATE UNIQUE INDEX award_emoji_of_note on award_emoji (note_id, name, user_id) where note_id is not null`,
@@ -880,8 +879,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_label_events_of_issue on resource_label_events (issue_id, id)`,
-  `CREATE INDEX resource_label_events_of_merge_request on resource_label_events (merge_request_id, id)`,
   `CREATE INDEX resource_label_events_by_user on resource_label_events (user_id)`,
   `CREATE INDEX resource_label_events_by_label on resource_label_events (label_id)`,
   `CREATE TABLE resource_milestone_events (
@@ -895,8 +892,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_milestone_events_of_issue on resource_milestone_events (issue_id, id)`,
-  `CREATE INDEX resource_milestone_events_of_merge_request on resource_milestone_events (merge_request_id, id)`,
   `CREATE INDEX resource_milestone_events_by_user on resource_milestone_events (user_id)`,
   `CREATE INDEX resource_milestone_events_by_milestone on resource_milestone_events (milestone_id)`,
   `CREATE TABLE resource_state_events (
@@ -908,8 +903,6 @@ const statements = [
   created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
-  `CREATE INDEX resource_state_events_of_issue on resource_state_events (issue_id, id)`,
-  `CREATE INDEX resource_state_events_of_merge_request on resource_state_events (merge_request_id, id)`,
   `CREATE INDEX resource_state_events_by_user on resource_state_events (user_id)`,
   `CREATE TABLE timelogs (
   id integer primary key autoincrement,
@@ -949,7 +942,6 @@ const statements = [
   `CREATE INDEX issue_labels_open on issue_labels (label_id, project_id, open_position, issue_id)
   where open_position is not null`,
   `CREATE INDEX issues_by_change on issues (updated_at, id)`,
-  `CREATE INDEX issues_of_milestone on issues (milestone_id, created_at, id)`,
   `CREATE INDEX issues_confidential on issues (project_id, created_at, id) where confidential = 1`,
   `CREATE INDEX issues_confidential_by_age on issues (created_at, id) where confidential = 1`,
   `CREATE VIRTUAL TABLE issue_search using fts5 (owner, text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram')`,
@@ -1109,6 +1101,17 @@ const statements = [
   `CREATE INDEX users_by_change on users (updated_at, id)`,
   `CREATE INDEX users_by_name on users (name, id)`,
   `CREATE INDEX users_by_username on users (username, id)`,
+  `CREATE INDEX issues_by_closer on issues (closed_by_id) where closed_by_id is not null`,
+  `CREATE INDEX issues_by_target on issues (moved_to_id) where moved_to_id is not null`,
+  `CREATE INDEX issues_of_milestone on issues (milestone_id, created_at, id) where milestone_id is not null`,
+  `CREATE INDEX notes_of_issue on notes (issue_id, created_at, id) where issue_id is not null`,
+  `CREATE INDEX notes_of_merge_request on notes (merge_request_id, created_at, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_label_events_of_issue on resource_label_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_label_events_of_merge_request on resource_label_events (merge_request_id, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_milestone_events_of_issue on resource_milestone_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_milestone_events_of_merge_request on resource_milestone_events (merge_request_id, id) where merge_request_id is not null`,
+  `CREATE INDEX resource_state_events_of_issue on resource_state_events (issue_id, id) where issue_id is not null`,
+  `CREATE INDEX resource_state_events_of_merge_request on resource_state_events (merge_request_id, id) where merge_request_id is not null`,
   `CREATE TABLE wiki_page_subscriptions (
   page_id integer not null references wiki_pages (id) on delete cascade,
   user_id integer not null references users (id) on delete cascade,

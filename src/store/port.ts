@@ -46,7 +46,8 @@ export interface Database extends Reader {
   run(sql: string, values?: readonly Value[]): Awaitable<number>;
   /**
    * Runs a statement right before the commit; several run in the order they were passed. Use it for counters that many
-   * transactions change: PostgreSQL then locks their rows only briefly, not during all of the work.
+   * transactions change: PostgreSQL then locks their rows only briefly, not during all of the work. SQLite runs it at
+   * once.
    */
   last(sql: string, values?: readonly Value[]): void;
   /**

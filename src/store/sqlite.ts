@@ -127,9 +127,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       return queue.add(async () => {
         await begin(write, asked);
         try {
-          const last: [string, readonly Value[]][] = [];
-          const result = await work(writing(write, last));
-          for (const [sql, values] of last) write.run(sql, values);
+          const result = await work(writing(write));
           // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
           endSnapshots();
           write.run("commit");
@@ -159,8 +157,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   return store;
 }
 
-/** The running transaction. It is the only one, so there is nothing to lock. */
-function writing(statements: Statements, last: [string, readonly Value[]][]): Database {
+/** The running transaction. It is the only one, so there is nothing to lock, and nothing to hold back until its end. */
+function writing(statements: Statements): Database {
   return {
     dialect: "sqlite",
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
@@ -171,7 +169,7 @@ function writing(statements: Statements, last: [string, readonly Value[]][]): Da
     one: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.one(sql, values) as Row | undefined,
     run: (sql, values) => statements.run(sql, values),
-    last: (sql, values = []) => void last.push([sql, values]),
+    last: (sql, values) => void statements.run(sql, values),
     lock: () => undefined,
   };
 }
@@ -220,7 +218,8 @@ class Snapshots {
       this.#statements.run("begin");
       reading.add(this);
       this.#current = false;
-      process.nextTick(this.end);
+      // After what already waits to run, and all that follows from it: mostly the whole request.
+      queueMicrotask(this.#endSoon);
     }
     return query(this.#statements);
   }
@@ -239,6 +238,8 @@ class Snapshots {
       return found;
     });
   }
+
+  readonly #endSoon = (): void => process.nextTick(this.end);
 
   /** Ends the read transaction, if there is one. */
   readonly end = (): void => {

@@ -1,4 +1,10 @@
 declare module "autocannon" {
+  interface Sent {
+    path?: string;
+    headers?: Record<string, string>;
+    body?: string | undefined;
+  }
+
   /** The parts used by the benchmark. */
   export default function autocannon(options: {
     url: string;
@@ -7,11 +13,11 @@ declare module "autocannon" {
     duration?: number;
     /** Total number of requests. */
     amount?: number;
-    method?: "GET" | "POST";
+    method?: "GET" | "POST" | "PUT" | "PATCH";
     headers?: Record<string, string>;
-    /** `[<id>]` is replaced by a unique id with `idReplacement`. */
     body?: string;
-    idReplacement?: boolean;
+    /** Called before each request, with what all requests have in common. */
+    requests?: { setupRequest(sent: Sent): Sent }[];
   }): Promise<{
     /** Seconds. */
     duration: number;

@@ -1,7 +1,7 @@
 // `npm run bench`: the speed of this application relative to a bare server, and to hattip's own adapter.
 // It only measures and never fails for being slow. docs/performance.md explains the figures.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,7 @@ import { answerOf, load, measure, type Rate } from "./load.ts";
 import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
 import { PEOPLE_OPERATIONS, withPeople } from "./people.ts";
+import { EMULATED_TOKENS, emulated, PLANNING_OPERATIONS } from "./planning.ts";
 import {
   freePort,
   pinDriver,
@@ -27,7 +28,7 @@ import {
 } from "./processes.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
 import { attachments, firstPages, purge, type Scale } from "./scale.ts";
-import { mediumSeed } from "./seed.ts";
+import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -64,7 +65,8 @@ try {
   const where = { folder, rounds, say };
   const rates = parts.includes("rates")
     ? [
-        ...(await compare(operations.filter(wanted), callerId, copy)),
+        ...(await compare(operations.filter(wanted), () => handlers(callerId, copy))),
+        ...(await comparePlanning(wanted, callerId, copy)),
         ...(await compareEvents(EVENT_OPERATIONS.filter(wanted), where)),
         ...(await comparePeople(wanted, where)),
       ]
@@ -150,7 +152,30 @@ async function compareEvents(
   const app = await createApp({ database: file, background: false });
   const callerId = await idOfCaller(app);
   await app.close();
-  return compare(operations, callerId, () => file);
+  return compare(operations, () => handlers(callerId, () => file));
+}
+
+/** Compares what clients of a tracker do most with the bare server and, where there is a counterpart, with emulate. */
+async function comparePlanning(
+  wanted: (operation: Operation) => boolean,
+  callerId: string,
+  copy: (name: string) => string,
+): Promise<Figures["rates"]> {
+  const operations = PLANNING_OPERATIONS.filter(wanted);
+  const emulate = fileURLToPath(new URL("emulate", import.meta.url));
+  if (operations.length > 0 && !existsSync(join(emulate, "node_modules"))) {
+    spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: emulate, stdio: "inherit" });
+  }
+  const sizes = [EMULATED_TOKENS, 100, CHANGED_ISSUES].map(String);
+  const counterparts = new Map(operations.map((one) => [one.name, emulated(one)]));
+  return compare(operations, async () => [
+    ...(await bareAndApp(callerId, (name) => copy(`planning-${name}`))),
+    {
+      name: "emulate",
+      server: await startServer([join(emulate, "server.mjs"), String(await freePort()), ...sizes]),
+      counterpart: ({ name }) => counterparts.get(name),
+    },
+  ]);
 }
 
 /** The same comparison for an identity provider. */
@@ -161,7 +186,7 @@ async function comparePeople(
   if (!PEOPLE_OPERATIONS.some(wanted)) return [];
   const { file, authorization } = await withPeople(where);
   const operations = PEOPLE_OPERATIONS.map((one) => ({ ...one, authorization }));
-  return compare(operations, "1", () => file);
+  return compare(operations, () => handlers("1", () => file));
 }
 
 /** Latency of reads while people sign in. */
@@ -182,47 +207,75 @@ async function idOfCaller(app: App): Promise<string> {
   return String(id);
 }
 
+/** A server that takes part in a comparison. */
+interface Contender {
+  name: string;
+  server: Server;
+  /** What it does instead of an operation, if anything. Default: the same, with the same answer. */
+  counterpart?: (operation: Operation) => Operation | undefined;
+}
+
+async function bareAndApp(callerId: string, copy: (name: string) => string): Promise<Contender[]> {
+  return [
+    { name: "bare", server: await startServer([script("bare"), copy("bare"), callerId]) },
+    { name: "app", server: await startServer([script("app"), copy("app")]) },
+  ];
+}
+
+/** Those, and the application on hattip's own adapter. */
+async function handlers(callerId: string, copy: (name: string) => string): Promise<Contender[]> {
+  return [
+    ...(await bareAndApp(callerId, copy)),
+    { name: "stock", server: await startServer([script("stock"), copy("stock")]) },
+    { name: "fast", server: await startServer([script("stock"), copy("fast"), "fast"]) },
+  ];
+}
+
 /** Measures the contenders in turn, each round starting with another one. */
 async function compare(
   operations: readonly Operation[],
-  callerId: string,
-  copy: (name: string) => string,
+  start: () => Promise<Contender[]>,
 ): Promise<Figures["rates"]> {
   if (operations.length === 0) return [];
-  const contenders: [name: string, server: Server][] = [
-    ["bare", await startServer([script("bare"), copy("bare"), callerId])],
-    ["app", await startServer([script("app"), copy("app")])],
-    ["stock", await startServer([script("stock"), copy("stock")])],
-    ["fast", await startServer([script("stock"), copy("fast"), "fast"])],
-  ];
+  const contenders = await start();
   const rates: Figures["rates"] = [];
   for (const operation of operations) {
-    await requireSameBytes(operation, contenders);
-    for (const [, server] of contenders) await load(server.url, operation, { amount: WARM_UP });
+    await requireSameBytes(
+      operation,
+      contenders.filter(({ counterpart }) => !counterpart),
+    );
+    const tasks = contenders.flatMap(({ name, server, counterpart }) => {
+      const task = counterpart ? counterpart(operation) : operation;
+      return task ? [{ name, server, task }] : [];
+    });
+    for (const { server, task } of tasks) await load(server.url, task, { amount: WARM_UP });
     const measured: Record<string, Rate>[] = [];
     for (let round = 0; round < rounds; round += 1) {
       say(`${operation.name}: round ${round + 1} of ${rounds}`);
       const results: Record<string, Rate> = {};
-      for (let turn = 0; turn < contenders.length; turn += 1) {
-        const [name, server] = contenders[(round + turn) % contenders.length] as [string, Server];
-        results[name] = await measure(server, operation, seconds);
+      for (let turn = 0; turn < tasks.length; turn += 1) {
+        const { name, server, task } = tasks[(round + turn) % tasks.length] as (typeof tasks)[0];
+        results[name] = await measure(server, task, seconds);
       }
       measured.push(results);
     }
     rates.push({ operation: operation.name, floor: operation.floor, rounds: measured });
   }
-  for (const [, server] of contenders) await server.stop();
+  for (const { server } of contenders) await server.stop();
   return rates;
 }
+
+/** Instants, which differ from server to server where something is created or changed. */
+const INSTANTS = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 /** @throws Error if a contender's answer differs from the others' */
 async function requireSameBytes(
   operation: Operation,
-  contenders: readonly [name: string, server: Server][],
+  contenders: readonly Contender[],
 ): Promise<void> {
   let expected: string | undefined;
-  for (const [name, server] of contenders) {
-    const answer = await answerOf(server, operation);
+  for (const { name, server } of contenders) {
+    const answer = (await answerOf(server, operation)).replace(INSTANTS, "…");
     expected ??= answer;
     if (answer !== expected) {
       throw new Error(`${operation.name}: ${name} answers\n${answer}\nand not\n${expected}`);

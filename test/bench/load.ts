@@ -16,8 +16,16 @@ export interface Rate {
   busy: number;
 }
 
-function requestOf(operation: Operation) {
-  const { method, base = "/api/v4", path, token, authorization, body } = operation;
+/** How many requests of an operation each server has got. */
+const sent = new Map<string, number>();
+
+/** The next request of an operation to the server at a URL. */
+function requestTo(url: string, operation: Operation) {
+  const key = `${url} ${operation.name}`;
+  const before = sent.get(key) ?? 0;
+  sent.set(key, before + 1);
+  const one = { ...operation, ...operation.each?.(before) };
+  const { method, base = "/api/v4", path, token, authorization, body } = one;
   return {
     method,
     path: base + path,
@@ -31,7 +39,7 @@ function requestOf(operation: Operation) {
   };
 }
 
-/** Repeats one request against a server for some seconds. */
+/** Repeats an operation on a server for some seconds. */
 export async function measure(
   server: Server,
   operation: Operation,
@@ -43,19 +51,22 @@ export async function measure(
   return { perSecond: total / duration, cpu: used / total, busy: used / (duration * 1e6) };
 }
 
-/** Repeats one request against the server at a URL, for some seconds or a number of times. */
+/** Repeats an operation on the server at a URL, for some seconds or a number of times. */
 export async function load(
   url: string,
   operation: Operation,
   until: { duration: number } | { amount: number },
 ): Promise<{ total: number; duration: number }> {
-  const { method, path, headers, body } = requestOf(operation);
+  const { method, path, headers, body } = requestTo(url, operation);
   const { requests, duration, errors, non2xx } = await autocannon({
     url: url + path,
     connections: CONNECTIONS,
     method,
     headers,
-    ...(body === undefined ? {} : { body, idReplacement: true }),
+    ...(body !== undefined && { body }),
+    ...(operation.each && {
+      requests: [{ setupRequest: (common) => ({ ...common, ...requestTo(url, operation) }) }],
+    }),
     ...until,
   });
   if (errors + non2xx > 0) {
@@ -73,7 +84,7 @@ export async function loadByWrk(
   operation: Operation,
   { duration }: { duration: number },
 ): Promise<{ total: number; duration: number }> {
-  const { path, headers } = requestOf(operation);
+  const { path, headers } = requestTo(url, operation);
   const sent = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const args = ["-t", "1", "-c", String(CONNECTIONS), "-d", `${duration}s`, ...sent, url + path];
   const { stdout } = await promisify(execFile)("wrk", args);
@@ -89,7 +100,7 @@ export async function loadByWrk(
  * @throws Error if the server closes the connection before it answers
  */
 export async function answerOf(server: Server, operation: Operation): Promise<string> {
-  const { path, method, headers, body } = requestOf(operation);
+  const { path, method, headers, body } = requestTo(server.url, operation);
   return new Promise((resolve, reject) => {
     request(server.url + path, { method, headers }, (response) => {
       let text = "";
@@ -101,6 +112,6 @@ export async function answerOf(server: Server, operation: Operation): Promise<st
       response.once("end", () => resolve(`${response.statusCode} ${text}`));
     })
       .once("error", reject)
-      .end(body?.replace("[<id>]", "compared"));
+      .end(body);
   });
 }

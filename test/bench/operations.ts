@@ -8,7 +8,7 @@ export const HEADERS = { host: "pm.test", "private-token": CALLER.token };
 /** A request sent to every contender. */
 export interface Operation {
   name: string;
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT" | "PATCH";
   /** The path below {@link base}. */
   path: string;
   /** Default `/api/v4`. */
@@ -17,8 +17,10 @@ export interface Operation {
   token?: string;
   /** The `Authorization` header, instead of a token. */
   authorization?: string;
-  /** JSON in which `[<id>]` gets a different text for each request. */
+  /** JSON. */
   body?: string;
+  /** What differs from request to request, given how many a server has got before. */
+  each?: (before: number) => { path?: string; body?: string; authorization?: string };
   /** The minimum acceptable share of the bare server's rate. */
   floor: number;
 }
@@ -53,7 +55,9 @@ export async function operationsOn(app: App): Promise<Operation[]> {
       name: "create a label",
       method: "POST",
       path: `/projects/${project.id}/labels`,
-      body: JSON.stringify({ name: "bench-[<id>]", color: "#428bca", description: "Made" }),
+      each: (before) => ({
+        body: JSON.stringify({ name: `bench-${before}`, color: "#428bca", description: "Made" }),
+      }),
       floor: 0.4,
     },
     {

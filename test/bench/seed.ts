@@ -16,8 +16,47 @@ const labels = (length: number) =>
 const GROUPS = 60;
 const VISIBILITIES = ["private", "internal", "public"] as const;
 
-/** Additional records of one project: 20 wiki pages of 20 KB, 20 badges, 500 dependencies. */
+const DESCRIPTION = "What happens, what should happen instead, and how to make it happen. ".repeat(
+  5,
+);
+const SOME_LABELS = times(5, (index) => `Label ${10 + index}`);
+
+/** People and texts of an issue or merge request. The caller has a todo for it. */
+const planned = (index: number) => ({
+  title: `Something to do, number ${index}`,
+  description: DESCRIPTION,
+  author: `user${2 + (index % 9)}`,
+  assignees: [CALLER.username, `user${11 + (index % 9)}`],
+  labels: times(3, (at) => SOME_LABELS[(index + at) % SOME_LABELS.length] as string),
+  milestone: "v1",
+});
+
+/** Issues that only have a title and a description. */
+const plain = (length: number) =>
+  times(length, (index) => ({
+    title: `Another thing to do, number ${index}`,
+    description: DESCRIPTION,
+    author: `user${2 + (index % 9)}`,
+  }));
+
+/** Issues of the project that updates change. */
+export const CHANGED_ISSUES = 1000;
+
+/**
+ * Additional records of one project: 20 wiki pages of 20 KB, 20 badges, 500 dependencies, 100 issues and 100 merge
+ * requests with labels, assignees and a milestone, 40 notes on the first issue.
+ */
 const areas = {
+  milestones: [{ title: "v1", due_date: "2030-01-01" }],
+  issues: times(100, (index) => ({
+    ...planned(index),
+    todos: [CALLER.username],
+    notes: times(index === 0 ? 40 : 2, (note) => ({
+      author: `user${2 + (note % 9)}`,
+      body: `A comment of a sentence or two, number ${note}. This is the second one.`,
+    })),
+  })),
+  merge_requests: times(100, (index) => ({ ...planned(index), source_branch: `branch-${index}` })),
   wiki: times(20, (index) => ({
     title: `Page ${String(index).padStart(2, "0")}`,
     content: 'A line of a wiki page, with *emphasis* and "quotes".\n'.repeat(400),
@@ -37,7 +76,8 @@ const areas = {
 
 /**
  * 800 users, 60 groups with one board of 20 lists each, 500 projects, 10,000 labels. The newest three groups are
- * public, so that a server without access checks lists the same newest projects as one with them.
+ * public, so that a server without access checks lists the same newest projects as one with them. Only the groups that
+ * the caller is a member of have issues, for the same reason.
  */
 export function mediumSeed(): Seed {
   return {
@@ -64,7 +104,9 @@ export function mediumSeed(): Seed {
           description: "A project that does things, described in a sentence of moderate length.",
           visibility,
           labels: labels(8),
-          ...(group === 0 && index === 0 ? areas : {}),
+          ...(group % 8 === 0 && { issues: plain(2) }),
+          ...(group === 0 && index === 0 && areas),
+          ...(group === 0 && index === 1 && { issues: plain(CHANGED_ISSUES) }),
         })),
       };
     }),

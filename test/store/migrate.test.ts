@@ -112,6 +112,10 @@ const FROZEN: Record<string, string> = {
   "20261122-93-labels-archived": "6c82f43fc6543aeb6bcd894e78b585e2988b16dd90a3bb456cbf96facddabc91",
   "20261122-93-wiki-page-subscriptions":
     "9ef94b78a5db0fe3c986646af3a252dde2df6a65476209701f5fbe5446324c86",
+  "20261122-92-issue-indexes": "9fb5984cd12f6a0bce0e7ebfe5ad0243275eaec5713e5f767772370d66a9b655",
+  "20261122-92-note-indexes": "48e11ba8405af4029e430cf55d7983eea5ba51fec7bfd797727d0e3f61b36038",
+  "20261122-92-resource-event-indexes":
+    "8252b9406a1a2268d91cf63c3413c10bd1e6293c92a70a3540c0621e125d32f0",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

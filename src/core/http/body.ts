@@ -70,9 +70,19 @@ export function requireJson({ header, parsedBody }: Incoming): void {
 
 async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of limited(body, most)) chunks.push(chunk);
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > most) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw cutShort();
+  }
+  if (length > most) throw tooLarge();
   if (chunks.length === 1) return chunks[0] as Uint8Array;
-  const all = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  const all = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {
     all.set(chunk, at);
@@ -81,7 +91,7 @@ async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<U
   return all;
 }
 
-/** Reports a truncated body as the client's error, not as a failure of the server. */
+/** Reports a truncated body that is passed on as the client's error, not as a failure of the server. */
 export function uncut(
   body: AsyncIterable<Uint8Array> | undefined,
 ): AsyncIterable<Uint8Array> | undefined {
@@ -90,10 +100,12 @@ export function uncut(
     try {
       yield* body;
     } catch {
-      throw unreadable("message body was cut short");
+      throw cutShort();
     }
   })();
 }
+
+const cutShort = () => unreadable("message body was cut short");
 
 /** Passes a body on. @throws ApiError 413 beyond `most` bytes */
 export async function* limited(body: AsyncIterable<Uint8Array>, most: number) {

@@ -344,9 +344,15 @@ async function perform(
   { page, run }: Performance,
   reader: Reader,
 ): Promise<Result> {
-  const given = route.isReading
-    ? await run(reader as Database, page)
-    : await store.transaction((db) => run(db, page), { shared: beside !== "nobody" });
+  if (route.isReading) return (await run(reader as Database, page)) as Result;
+  const given = await store.transaction(
+    async (db) => {
+      const given = await run(db, page);
+      // On SQLite others wait less if it is read by the connection that has written it: no other knows the new pages.
+      return given instanceof AfterCommit && db.dialect === "sqlite" ? given.read(db) : given;
+    },
+    { shared: beside !== "nobody" },
+  );
   return given instanceof AfterCommit ? given.read(store.reader()) : given;
 }
 

@@ -138,6 +138,10 @@ export function finish(
     allowOrigin(headers, incoming);
   }
 
+  // Encoded only once, for its digest, its length and sending it.
+  if (typeof reply.body === "string" && reply.body.length > LARGE) {
+    reply.body = Buffer.from(reply.body);
+  }
   if (isSafe(incoming) && reply.status === 200 && reply.body !== null) {
     if (!isStreamed(reply.body) && headers["cache-control"] !== "no-store") {
       headers["etag"] ??= `W/"${digest("sha1", reply.body)}"`;

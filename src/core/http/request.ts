@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
-import { type BodyLimits, readBody, requireJson, uncut } from "./body.ts";
+import { type BodyLimits, readBody, requireJson } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
@@ -50,8 +50,7 @@ export async function readSent(
 ): Promise<Parameters> {
   const read = async (bytes: number) => {
     if (route.body === "object") requireJson(incoming);
-    const body = () => uncut(incoming.body());
-    const sent = await readBody({ ...incoming, body }, { ...limits, bytes }, upload);
+    const sent = await readBody(incoming, { ...limits, bytes }, upload);
     requireNames(sent, route.input);
     return sent;
   };

@@ -1,5 +1,5 @@
 /*! Contains @hattip/compose and @hattip/router, (c) 2022 Fatih Aygün, under the MIT licence. */
-import { composePartial, type RequestContext } from "@hattip/compose";
+import type { RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { methodNotAllowed, notAcceptable, unreadable } from "../errors.ts";
 import { notesOf } from "../input.ts";
@@ -29,7 +29,6 @@ export interface Router {
 interface Matching {
   readonly url: { readonly pathname: string };
   readonly method: string;
-  readonly next: () => Promise<undefined>;
   params: Record<string, string>;
   readonly exchange: Exchange;
   /** The methods of paths that matched but lack the request's method. */
@@ -37,14 +36,7 @@ interface Matching {
   reply?: Reply;
 }
 
-/**
- * Stands for the reply stored beside it, so that no Response is created if the adapter needs none. It is not an
- * instance of `Response` either: hattip would check for the global one, which a host may have replaced since.
- */
-const ANSWERED = { toResponse: () => NO_RESPONSE };
-const NO_RESPONSE = Promise.resolve(undefined as unknown as Response);
 const NO_PARAMS: Record<string, string> = {};
-const NOBODY_NEXT = () => Promise.resolve(undefined);
 
 /** Creates the router. hattip finds the path, with one entry for each; the entry finds the method. */
 export function createMountRouter(mounts: readonly Mount[], answer: Answer): Router {
@@ -66,13 +58,12 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       const matching = context as unknown as Matching;
       matching.exchange.pattern = path;
       const endpoint = find(matching);
-      if (!endpoint) return undefined;
+      if (!endpoint) return;
       const { exchange } = matching;
       exchange.mount = endpoint.mount;
       exchange.params = matching.params;
       requireFormat(endpoint, exchange);
       matching.reply = await answer(endpoint, exchange);
-      return ANSWERED;
     });
   }
   const matchersOf = grouped(paths, hattip.handlers);
@@ -89,11 +80,10 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       const matching: Matching = {
         url: { pathname: withoutEndingSlashes(incoming.path) },
         method: incoming.method,
-        next: NOBODY_NEXT,
         params: NO_PARAMS,
         exchange,
       };
-      await matchersOf(incoming.path)(matching as unknown as RequestContext);
+      await firstReply(matchersOf(incoming.path), matching);
       if (matching.reply) return matching.reply;
       const owner = mounts.find((mount) => ownsPath(mount, incoming.path));
       if (owner) exchange.mount = owner;
@@ -135,16 +125,26 @@ function finderOf(methods: ReadonlyMap<Method, Endpoint>) {
   };
 }
 
-type Match = ReturnType<typeof composePartial>;
+type Handlers = ReturnType<typeof createRouter>["handlers"];
+
+/**
+ * Tries handlers in their order until one has stored a reply. hattip's own `compose` would ask each time whether it got
+ * a `Response`, for which Node loads its `fetch`.
+ */
+async function firstReply(handlers: Handlers, matching: Matching): Promise<void> {
+  for (const handler of handlers) {
+    const running = handler(matching as unknown as RequestContext);
+    if (!running) continue;
+    await running;
+    if (matching.reply) return;
+  }
+}
 
 /**
  * hattip tries hundreds of patterns one by one, so each path only gets those that fit the two segments that distinguish
  * most of them: `/api/v4/projects/:id/labels` by its third and fifth.
  */
-function grouped(
-  paths: readonly string[],
-  handlers: ReturnType<typeof createRouter>["handlers"],
-): (path: string) => Match {
+function grouped(paths: readonly string[], handlers: Handlers): (path: string) => Handlers {
   const keyOf = (third: string | undefined, fifth: string | undefined) =>
     `${third ?? ""}/${fifth ?? ""}`;
   const fixed = paths.map((path) => [fixedSegment(path, 3), fixedSegment(path, 5)] as const);
@@ -153,25 +153,23 @@ function grouped(
     const word = segment?.split(".", 1)[0];
     return words.has(word) ? word : undefined;
   };
-  const groups = new Map<string, Match>();
+  const groups = new Map<string, Handlers>();
   return (path) => {
     const segments = path.split("/", 6);
     const [third, fifth] = [known(segments[3]), known(segments[5])];
     const key = keyOf(third, fifth);
-    let match = groups.get(key);
-    if (!match) {
-      match = composePartial(
-        handlers.filter((_, index) => {
-          const [ownThird, ownFifth] = fixed[index] as (typeof fixed)[number];
-          return (
-            (ownThird === undefined || ownThird === third) &&
-            (ownFifth === undefined || ownFifth === fifth)
-          );
-        }),
-      );
-      groups.set(key, match);
+    let group = groups.get(key);
+    if (!group) {
+      group = handlers.filter((_, index) => {
+        const [ownThird, ownFifth] = fixed[index] as (typeof fixed)[number];
+        return (
+          (ownThird === undefined || ownThird === third) &&
+          (ownFifth === undefined || ownFifth === fifth)
+        );
+      });
+      groups.set(key, group);
     }
-    return match;
+    return group;
   };
 }
 

@@ -18,15 +18,14 @@ export async function rowOf(
   id: number,
 ): Promise<Value[]> {
   const { db, presenter, caller } = context;
-  const [row] = await db.rows(
-    `select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`,
-    [id],
-  );
-  if (!row) throw notFound();
-  const [isTheirs] = await Promise.all([
+  // Sent together, so that PostgreSQL answers in one round trip.
+  const [[row], fillIn, isTheirs] = await Promise.all([
+    db.rows(`select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`, [id]),
+    embedded(context, type, [id]),
     caller !== undefined && isSubscribed(db, type, id, caller.id),
-    embed(context, type, [row]),
   ]);
+  if (!row) throw notFound();
+  fillIn([row]);
   row[presenter.at("subscribed")] = String(isTheirs);
   return row;
 }
@@ -47,20 +46,32 @@ export async function rowsOf(
   return rows;
 }
 
-/**
- * Fills in labels, assignees and the numbers of notes and votes, in three queries for all rows, and the type's own
- * fields. Does nothing for presenters without labels, which have none of these.
- */
+/** Fills in {@link embedded}. Does nothing for presenters without labels, which have none of these. */
 export async function embed(
   context: Presenting,
   type: IssuableType,
   rows: Value[][],
 ): Promise<void> {
+  const { presenter } = context;
+  if (rows.length === 0 || !("labels" in presenter.fields)) return;
+  const ids = rows.map((row) => row[presenter.at("id")] as Value);
+  const fillIn = await embedded(context, type, ids);
+  fillIn(rows);
+}
+
+/**
+ * Reads labels, assignees and the numbers of notes and votes, in three queries for all ids.
+ *
+ * @returns a function that fills them into rows of the presenter, and the type's own fields
+ */
+async function embedded(
+  context: Presenting,
+  type: IssuableType,
+  ids: readonly Value[],
+): Promise<(rows: Value[][]) => void> {
   const { db, presenter, view, viewer } = context;
   const { column, prefix } = type;
-  if (rows.length === 0 || !("labels" in presenter.fields)) return;
-  const idAt = presenter.at("id");
-  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const among = placeholders(ids);
   const readable = visibleNotes(viewer);
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted] = await Promise.all([
@@ -90,16 +101,19 @@ export async function embed(
   const put = (row: Value[], name: string, value: string) => {
     row[presenter.at(name)] = value;
   };
-  for (const row of rows) {
-    const id = row[idAt] as Value;
-    put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
-    put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
-    put(row, "assignee", assignees.get(id)?.[0] ?? "null");
-    put(row, "user_notes_count", counts.get(`${id} notes`) ?? "0");
-    put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
-    put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
-  }
-  type.embedOwn(rows, context);
+  const idAt = presenter.at("id");
+  return (rows) => {
+    for (const row of rows) {
+      const id = row[idAt] as Value;
+      put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
+      put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
+      put(row, "assignee", assignees.get(id)?.[0] ?? "null");
+      put(row, "user_notes_count", counts.get(`${id} notes`) ?? "0");
+      put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
+      put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
+    }
+    type.embedOwn(rows, context);
+  };
 }
 
 /** JSON texts by the id in the last column of each row. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { insertRow } from "../../store/insert.ts";
+import type { Issuable } from "./queries.ts";
 import type { IssuableType, Writing } from "./type.ts";
 
 type Recording = Pick<Writing, "db" | "now"> & { readonly caller: Pick<Caller, "id"> };
@@ -31,15 +32,18 @@ export async function recordLabels(
 /** Maximum rows per statement. */
 const ROWS = 1000;
 
-/** Records that the caller set the milestone of an issuable, or removed it; nothing if it is still the same. */
+/**
+ * Records that the caller set the milestone of an issuable, or removed it; nothing if it is still the same.
+ *
+ * @param before the issuable before the change
+ */
 export async function recordMilestone(
   { db, caller, now }: Recording,
   { table, column }: IssuableType,
-  id: number,
-  before: number | null,
+  { id, milestone_id: before, state }: Pick<Issuable, "id" | "milestone_id" | "state">,
 ): Promise<void> {
-  const [found] = await db.rows(`select milestone_id, state from ${table} where id = ?`, [id]);
-  const [after, state] = found as [number | null, string];
+  const [found] = await db.rows(`select milestone_id from ${table} where id = ?`, [id]);
+  const [after] = found as [number | null];
   if (after === before) return;
   await insertRow(db, "resource_milestone_events", {
     [column]: id,

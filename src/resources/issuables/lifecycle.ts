@@ -29,12 +29,14 @@ export async function afterCreating(
   const { id, title, description } = created;
   recordEvent(context, type, "created", created);
   await plan(context, type, id, input);
-  if (input.milestone_id) await history.recordMilestone(context, type, id, null);
+  const before = { id, milestone_id: null, state: "opened" };
+  if (input.milestone_id) await history.recordMilestone(context, type, before);
   await todos.mention(context, type, { id }, { after: [title, description] });
 }
 
 /**
- * What follows from changing an issuable: labels and assignees, todos for newly mentioned users, and the new state.
+ * What follows from changing an issuable: labels and assignees, todos for newly mentioned users, and what follows from
+ * its new state. Its own columns are changed already, with {@link stateColumns}.
  *
  * @param before the issuable before the change
  */
@@ -45,47 +47,71 @@ export async function afterChanging(
   input: Planning & {
     title: string | undefined;
     description: string | null | undefined;
-    state_event: StateEvent;
+    state_event: StateEvent | undefined;
   },
 ): Promise<void> {
   const { id } = before;
   const { title = before.title, description = before.description } = input;
   await plan(context, type, id, input);
   if (input.milestone_id !== undefined) {
-    await history.recordMilestone(context, type, id, before.milestone_id);
+    await history.recordMilestone(context, type, before);
   }
   if (input.title !== undefined || input.description !== undefined) {
     const texts = { after: [title, description], before: [before.title, before.description] };
     await todos.mention(context, type, { id }, texts);
   }
-  await setState(context, type, { ...before, title }, input.state_event);
+  if (changesState(before, input.state_event)) {
+    await afterStateChange(context, type, { ...before, title }, input.state_event);
+  }
 }
 
-type StateEvent = "close" | "reopen" | undefined;
+type StateEvent = "close" | "reopen";
+
+/** Whether an issuable is in the state for being closed or reopened. */
+function changesState(
+  { state }: Pick<issuables.Issuable, "state">,
+  event: StateEvent | undefined,
+): event is StateEvent {
+  return event !== undefined && state === (event === "close" ? "opened" : "closed");
+}
+
+/** The columns of an issuable that closing or reopening it changes; none if it is not in the state for that. */
+export function stateColumns(
+  { caller, now }: Pick<Writing, "caller" | "now">,
+  issuable: Pick<issuables.Issuable, "state">,
+  event: StateEvent | undefined,
+): { state?: string; closed_at?: number | null; closed_by_id?: number | null } {
+  if (!changesState(issuable, event)) return {};
+  return event === "close"
+    ? { state: "closed", closed_at: now, closed_by_id: caller.id }
+    : { state: "opened", closed_at: null, closed_by_id: null };
+}
 
 /** Closes or reopens an issuable, unless it is not in the state for that. */
 export async function setState(
   context: Writing,
   type: IssuableType,
   issuable: issuables.Issuable,
+  event: StateEvent | undefined,
+): Promise<void> {
+  if (!changesState(issuable, event)) return;
+  const { db, now } = context;
+  await updateRow(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
+  await afterStateChange(context, type, issuable, event);
+}
+
+async function afterStateChange(
+  context: Writing,
+  type: IssuableType,
+  issuable: issuables.Issuable,
   event: StateEvent,
 ): Promise<void> {
   const { db, caller, now } = context;
-  const closing = event === "close";
-  if (!event || issuable.state !== (closing ? "opened" : "closed")) return;
-  await updateRow(
-    db,
-    type.table,
-    issuable.id,
-    closing
-      ? { state: "closed", closed_at: now, closed_by_id: caller.id }
-      : { state: "opened", closed_at: null, closed_by_id: null },
-    now,
-  );
+  const state = event === "close" ? "closed" : "reopened";
   await type.place?.(db, [issuable.id]);
-  recordEvent(context, type, closing ? "closed" : "reopened", issuable);
-  await history.recordState(context, type, issuable.id, closing ? "closed" : "reopened");
-  if (closing) await todos.resolve(db, type, issuable.id, caller.id, now);
+  recordEvent(context, type, state, issuable);
+  await history.recordState(context, type, issuable.id, state);
+  if (event === "close") await todos.resolve(db, type, issuable.id, caller.id, now);
 }
 
 /**

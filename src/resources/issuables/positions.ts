@@ -14,6 +14,16 @@ const GAP = 2 ** 20;
 export const NEW_POSITION = `id * ${GAP}`;
 
 /**
+ * The position of the issue that is added next, so that the indexes of positions are written only once. `null` on
+ * PostgreSQL, where others may add issues meanwhile: {@link NEW_POSITION} is set when its id is known.
+ */
+export async function positionOfNext(db: Database): Promise<number | null> {
+  if (db.dialect === "postgres") return null;
+  const [last] = await db.rows("select seq from sqlite_sequence where name = 'issues'");
+  return (((last?.[0] as number | undefined) ?? 0) + 1) * GAP;
+}
+
+/**
  * Copies the projects and positions of issues to their labels, with which boards read a label's open issues in order. To be called
  * whenever their labels, their state or their positions have changed.
  */

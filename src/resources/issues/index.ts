@@ -102,6 +102,7 @@ async function change(
       description,
       confidential: confidential === undefined ? undefined : Number(confidential),
       ...(await columnsOf(context, input)),
+      ...lifecycle.stateColumns(context, found, input.state_event),
     },
     now,
   );

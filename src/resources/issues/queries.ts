@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import { NEW_POSITION } from "../issuables/positions.ts";
+import { NEW_POSITION, positionOfNext } from "../issuables/positions.ts";
 import { countOneMore, nextNumber } from "../issuables/queries.ts";
 
 /** An issue to insert. */
@@ -25,22 +25,27 @@ export async function insert(
   now: number,
 ): Promise<{ id: number; iid: number }> {
   const iid = await nextNumber(db, ISSUE, issue.project_id);
-  const id = await insertAs(db, iid, issue, now);
-  await db.run(`update issues set relative_position = ${NEW_POSITION} where id = ?`, [id]);
+  const position = await positionOfNext(db);
+  const id = await insertAs(db, { iid, position }, issue, now);
+  if (position === null) {
+    await db.run(`update issues set relative_position = ${NEW_POSITION} where id = ?`, [id]);
+  }
   return { id, iid };
 }
 
 /**
- * Adds an issue and returns its id. It gets its project's next number only at the end of the transaction, so that other
- * transactions that add issues do not wait for the rest of this one.
+ * Adds an issue and returns its id. On PostgreSQL it gets its project's next number only at the end of the transaction,
+ * so that other transactions that add issues do not wait for the rest of this one.
  */
 export async function insertUnnumbered(
   db: Database,
   issue: NewIssue,
   now: number,
 ): Promise<number> {
+  if (db.dialect === "sqlite") return (await insert(db, issue, now)).id;
   // Until then it has a random negative number, which no other transaction sees.
-  const id = await insertAs(db, -randomInt(1, 2 ** 47), issue, now);
+  const placeholder = { iid: -randomInt(1, 2 ** 47), position: null };
+  const id = await insertAs(db, placeholder, issue, now);
   db.last(COUNT_ONE_MORE, [issue.project_id]);
   db.last(
     `update issues set iid = (select issue_count from projects where id = ?), relative_position = ${NEW_POSITION}
@@ -52,9 +57,15 @@ export async function insertUnnumbered(
 
 const COUNT_ONE_MORE = countOneMore(ISSUE);
 
-function insertAs(db: Database, iid: number, issue: NewIssue, now: number): Promise<number> {
+function insertAs(
+  db: Database,
+  { iid, position }: { iid: number; position: number | null },
+  issue: NewIssue,
+  now: number,
+): Promise<number> {
   return insertRow(db, "issues", {
     iid,
+    relative_position: position,
     project_id: issue.project_id,
     author_id: issue.author_id,
     title: issue.title,

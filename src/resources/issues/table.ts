@@ -97,4 +97,16 @@ create index issues_confidential on issues (project_id, created_at, id) where co
 create index issues_confidential_by_age on issues (created_at, id) where confidential = 1;
 `,
   },
+  {
+    // Most new issues have none of these: each would cost a commit another page of an index.
+    id: "20261122-92-issue-indexes",
+    sql: `
+drop index issues_by_closer;
+create index issues_by_closer on issues (closed_by_id) where closed_by_id is not null;
+drop index issues_by_target;
+create index issues_by_target on issues (moved_to_id) where moved_to_id is not null;
+drop index issues_of_milestone;
+create index issues_of_milestone on issues (milestone_id, created_at, id) where milestone_id is not null;
+`,
+  },
 ];

@@ -138,9 +138,9 @@ function routesOf(source: SourceKind) {
       handle: async ({ db, source, input, presenter, viewer, now }) => {
         checkName(input.name);
         checkColor(input.color);
-        if (await labels.isTaken(db, source, input.name)) throw conflict("Label already exists");
-        const id = await labels.insert(db, source, input, now);
-        return labels.row(db, presenter, id, source, viewer);
+        const id = await labels.insertUntaken(db, source, input, now);
+        if (id === undefined) throw conflict("Label already exists");
+        return labels.newRow(db, presenter, id, viewer);
       },
     }),
     put("", {

@@ -95,11 +95,28 @@ async function embedCounts(
     counts.set(key, (counts.get(key) ?? 0) + (count as number));
   }
   for (const row of rows) {
-    const countOf = (kind: string) => String(counts.get(`${row[idAt]} ${kind}`) ?? 0);
-    row[presenter.at("open_issues_count")] = countOf("opened issue");
-    row[presenter.at("closed_issues_count")] = countOf("closed issue");
-    row[presenter.at("open_merge_requests_count")] = countOf("opened merge request");
+    const countOf = (kind: string) => counts.get(`${row[idAt]} ${kind}`);
+    putCounts(row, presenter, {
+      opened: countOf("opened issue"),
+      closed: countOf("closed issue"),
+      requests: countOf("opened merge request"),
+    });
   }
+}
+
+/** Puts the numbers of issues and merge requests into a row; they are 0 by default. */
+function putCounts(
+  row: Value[],
+  presenter: Presenter,
+  {
+    opened = 0,
+    closed = 0,
+    requests = 0,
+  }: { opened?: number | undefined; closed?: number | undefined; requests?: number | undefined },
+): void {
+  row[presenter.at("open_issues_count")] = String(opened);
+  row[presenter.at("closed_issues_count")] = String(closed);
+  row[presenter.at("open_merge_requests_count")] = String(requests);
 }
 
 /** The projects `p` whose issues and merge requests are counted. */
@@ -170,11 +187,33 @@ export async function row(
   source: Source,
   viewer: Viewer,
 ): Promise<Value[]> {
+  const found = await rowWithoutCounts(db, presenter, labelId, viewer);
+  await embedCounts(db, [found], presenter, source, viewer);
+  return found;
+}
+
+/** A label that was just added, so that nothing has it yet, as a row of its presenter. */
+export async function newRow(
+  db: Reader,
+  presenter: Presenter,
+  labelId: number,
+  viewer: Viewer,
+): Promise<Value[]> {
+  const found = await rowWithoutCounts(db, presenter, labelId, viewer);
+  putCounts(found, presenter, {});
+  return found;
+}
+
+async function rowWithoutCounts(
+  db: Reader,
+  presenter: Presenter,
+  labelId: number,
+  viewer: Viewer,
+): Promise<Value[]> {
   const [found] = await db.rows(`select ${presenter.columns} from ${LABELS} where l.id = ?`, [
     ...idOf(viewer).values,
     labelId,
   ]);
-  await embedCounts(db, [found as Value[]], presenter, source, viewer);
   return found as Value[];
 }
 
@@ -235,7 +274,7 @@ export async function isTaken(
   db: Reader,
   source: Heir,
   name: string,
-  exceptId = 0,
+  exceptId: number,
 ): Promise<boolean> {
   const scope = within(source, true);
   const found = await db.rows(
@@ -256,6 +295,38 @@ export function insert(db: Database, owner: Owner, label: NewLabel, now: number)
     created_at: now,
     updated_at: now,
   });
+}
+
+/**
+ * Adds a label unless the group or project, or a group above it, has one with this name.
+ *
+ * @returns its id; `undefined` if the name is taken
+ */
+export async function insertUntaken(
+  db: Database,
+  source: Heir,
+  label: NewLabel,
+  now: number,
+): Promise<number | undefined> {
+  const scope = within(source, true);
+  const [added] = await db.rows(
+    `insert into labels (${source.column}, name, color, description, priority, created_at, updated_at)
+     select cast(? as bigint), cast(? as text), cast(? as text), cast(? as text), cast(? as bigint), cast(? as bigint),
+       cast(? as bigint)
+     where not exists (select 1 from labels l where ${scope.sql} and l.name = ?) returning id`,
+    [
+      source.id,
+      label.name,
+      label.color,
+      label.description ?? null,
+      label.priority ?? null,
+      now,
+      now,
+      ...scope.values,
+      label.name,
+    ],
+  );
+  return added?.[0] as number | undefined;
 }
 
 /**

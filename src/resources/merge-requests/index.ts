@@ -185,6 +185,7 @@ export const mergeRequestResource: Resource = {
             squash: flag(input.squash),
             remove_source_branch: flag(input.remove_source_branch),
             ...(await plannedColumns(context, input)),
+            ...lifecycle.stateColumns(context, found, state_event),
           },
           now,
         );

@@ -110,4 +110,14 @@ create index notes_by_author_of_issue on notes (author_id, issue_id) where issue
 create index notes_by_author_of_merge_request on notes (author_id, merge_request_id) where merge_request_id is not null;
 `,
   },
+  {
+    // A note is of one of them: another would cost its commit a page of an index.
+    id: "20261122-92-note-indexes",
+    sql: `
+drop index notes_of_issue;
+create index notes_of_issue on notes (issue_id, created_at, id) where issue_id is not null;
+drop index notes_of_merge_request;
+create index notes_of_merge_request on notes (merge_request_id, created_at, id) where merge_request_id is not null;
+`,
+  },
 ];

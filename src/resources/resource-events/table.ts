@@ -14,6 +14,8 @@ create index resource_${name}_events_of_issue on resource_${name}_events (issue_
 create index resource_${name}_events_of_merge_request on resource_${name}_events (merge_request_id, id);
 create index resource_${name}_events_by_user on resource_${name}_events (user_id);`;
 
+const TABLES = ["resource_label_events", "resource_milestone_events", "resource_state_events"];
+
 /**
  * When labels were added to issues and merge requests and removed from them, their milestone was set or removed, and
  * their state changed. They are written by issuables/history.ts.
@@ -27,5 +29,17 @@ ${table("milestone", "milestone_id $int references milestones (id) on delete set
 create index resource_milestone_events_by_milestone on resource_milestone_events (milestone_id);
 ${table("state", "state $text not null")}
 `,
+  },
+  {
+    // One of the two is null in each row: its index would cost each commit a page.
+    id: "20261122-92-resource-event-indexes",
+    sql: TABLES.map(
+      (name) => `
+drop index ${name}_of_issue;
+create index ${name}_of_issue on ${name} (issue_id, id) where issue_id is not null;
+drop index ${name}_of_merge_request;
+create index ${name}_of_merge_request on ${name} (merge_request_id, id) where merge_request_id is not null;
+`,
+    ).join(""),
   },
 ];

@@ -1,12 +1,21 @@
-// The minimum cost of an answer: node:http, one prepared statement and JSON.stringify, without any checks.
+// The minimum cost of an answer: node:http, the token's user, one prepared statement and JSON.stringify, without any
+// other checks.
+import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import Database from "better-sqlite3";
+import { labelJson, planning, userJson } from "./bare-planning.mjs";
 import { ready } from "./control.mjs";
 
 const [file, callerId, port = "0"] = process.argv.slice(2);
 const db = new Database(file);
 db.pragma("journal_mode = WAL");
 db.pragma("synchronous = NORMAL");
+
+const userOf = db.prepare(
+  `select t.user_id from tokens t join users u on u.id = t.user_id
+   where t.digest = ? and t.revoked = 0 and u.state = 'active'`,
+);
+const planned = planning(db);
 
 const LIST = `select bl.id, l.name, l.color, l.description, bl.position
   from board_lists bl join labels l on l.id = bl.label_id`;
@@ -18,12 +27,16 @@ const PROJECT = `select p.*, n.name as group_name, n.path as group_path, n.full_
   from projects p join namespaces n on n.id = p.namespace_id
   left join members pm on pm.project_id = p.id and pm.user_id = ${Number(callerId)}
   left join members gm on gm.namespace_id = n.id and gm.user_id = ${Number(callerId)}`;
+const oneProject = db.prepare(
+  `select *, (select count(*) from issues i where i.project_id = one.id and i.state = 'opened' and i.confidential = 0) as open
+   from (${PROJECT} where p.full_path = ?) as one`,
+);
 const newest = db.prepare(`${PROJECT} order by p.created_at desc, p.id desc limit 20`);
 const byKey = db.prepare(`${PROJECT} order by p.id desc limit 20`);
 
 const insertLabel =
   db.prepare(`insert into labels (project_id, name, color, description, created_at, updated_at)
-  values (?, ?, ?, ?, ?, ?) returning id, name, color, description, priority`);
+  values (?, ?, ?, ?, ?, ?) returning *`);
 
 const BASE = "http://pm.test";
 const VISIBILITIES = { 0: "private", 10: "internal", 20: "public" };
@@ -89,7 +102,7 @@ const projectJson = (row) => {
     lfs_enabled: row.lfs_enabled === 1,
     creator_id: row.creator_id,
     import_status: "none",
-    open_issues_count: 0,
+    open_issues_count: row.open ?? 0,
     public_jobs: row.public_jobs === 1,
     shared_with_groups: [],
     merge_method: row.merge_method,
@@ -103,20 +116,6 @@ const projectJson = (row) => {
     },
   };
 };
-
-const labelJson = (row) => ({
-  id: row.id,
-  name: row.name,
-  color: row.color,
-  description: row.description,
-  text_color: "#FFFFFF",
-  open_issues_count: 0,
-  closed_issues_count: 0,
-  open_merge_requests_count: 0,
-  subscribed: false,
-  priority: row.priority,
-  is_project_label: true,
-});
 
 const byUserName = db.prepare(`select s.* from scim_users s
   where s.namespace_id = (select id from namespaces where full_path = ?) and lower(s.user_name) = lower(?)`);
@@ -211,14 +210,6 @@ const ofProjects = db.prepare(
     join members m on m.namespace_id = p.namespace_id where m.user_id = ?) ${LAST}`,
 );
 
-const avatarOf = (username) => {
-  let hue = 0;
-  for (let index = 0; index < username.length; index += 1) {
-    hue = (hue * 31 + username.charCodeAt(index)) % 360;
-  }
-  return `${BASE}/-/avatars/${username[0]}-${hue}.svg`;
-};
-
 const eventJson = (row) => ({
   id: row.id,
   title: null,
@@ -230,14 +221,7 @@ const eventJson = (row) => ({
   target_title: row.issue_title ?? row.target_title,
   author_id: row.author_id,
   created_at: new Date(row.created_at).toISOString(),
-  author: {
-    id: row.author_id,
-    name: row.name,
-    username: row.username,
-    state: row.state,
-    avatar_url: row.avatar_url ?? avatarOf(row.username),
-    web_url: `${BASE}/${row.username}`,
-  },
+  author: userJson(row.author_id, row.name, row.username, row.state, row.avatar_url),
   author_username: row.username,
   ...(row.action === "pushed" && {
     push_data: {
@@ -262,7 +246,46 @@ function send(res, status, value) {
   res.end(body);
 }
 
+/** Reads the JSON of a request, and sends what `answer` makes of it. */
+function sendFor(req, res, status, answer) {
+  let text = "";
+  req.setEncoding("utf8");
+  req.on("data", (chunk) => {
+    text += chunk;
+  });
+  req.on("end", () => send(res, status, answer(JSON.parse(text))));
+}
+
+/** Answers about issues and what belongs to them, and returns whether the path is about these. */
+function answerPlanned(req, res) {
+  const { method, url } = req;
+  const [, , , kind, id, below, number, notes] = url.split("/");
+  const path = id?.replace("%2F", "/");
+  if (kind === "user") send(res, 200, planned.caller(callerId));
+  else if (kind === "todos") send(res, 200, planned.todos(callerId));
+  else if (kind === "issues?scope=all") send(res, 200, planned.newest());
+  else if (kind !== "projects") return false;
+  else if (below === undefined) send(res, 200, projectJson(oneProject.get(path)));
+  else if (below === "merge_requests") send(res, 200, planned.mergeRequests(path));
+  else if (below === "labels" && method === "GET") {
+    const name = number?.replace("%20", " ");
+    send(res, 200, name === undefined ? planned.labels(path) : planned.label(path, name));
+  } else if (below !== "issues") return false;
+  else if (method === "PUT") {
+    sendFor(req, res, 200, (sent) => planned.changeIssue(path, number, sent, callerId));
+  } else if (notes !== undefined) {
+    if (method === "GET") send(res, 200, planned.notes(path, number));
+    else sendFor(req, res, 201, (sent) => planned.createNote(path, number, sent, callerId));
+  } else if (number !== undefined) send(res, 200, planned.issue(path, number, callerId));
+  else if (method === "GET") send(res, 200, planned.issues(path));
+  else sendFor(req, res, 201, (sent) => planned.createIssue(path, sent, callerId));
+  return true;
+}
+
 const server = createServer((req, res) => {
+  const digest = createHash("sha256").update(req.headers["private-token"]).digest("hex");
+  if (!userOf.get(digest)) return send(res, 401, { message: "401 Unauthorized" });
+  if (answerPlanned(req, res)) return undefined;
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
   const [, , , kind, id, below, boardId, , listId] = req.url.split("/");
   const path = id?.replace("%2F", "/");
@@ -283,15 +306,9 @@ const server = createServer((req, res) => {
   else if (listId) send(res, 200, listJson(oneList.get(listId)));
   else if (boardId) send(res, 200, lists.all(boardId).map(listJson));
   else if (below === "labels") {
-    let text = "";
-    req.setEncoding("utf8");
-    req.on("data", (chunk) => {
-      text += chunk;
-    });
-    req.on("end", () => {
-      const { name, color, description = null } = JSON.parse(text);
+    sendFor(req, res, 201, ({ name, color, description = null }) => {
       const now = Date.now();
-      send(res, 201, labelJson(insertLabel.get(id, name, color, description, now, now)));
+      return labelJson(insertLabel.get(id, name, color, description, now, now));
     });
   } else if (req.url.includes("keyset")) send(res, 200, byKey.all().map(projectJson));
   else send(res, 200, newest.all().map(projectJson));
