@@ -18,7 +18,7 @@ export function head(type: EntryType, size: number): Buffer {
   return Buffer.from(bytes);
 }
 
-export const sha1 = (...parts: (string | Buffer)[]) =>
+const sha1 = (...parts: (string | Buffer)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash("sha1")).digest();
 
 /** The name of an object. */

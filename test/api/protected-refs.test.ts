@@ -195,6 +195,25 @@ describe("branches", () => {
     expect((await put("f%2Fa%2Fb/unprotect")).json.protected).toBe(true);
   });
 
+  it("are merged into by those who may", async () => {
+    const requests = "/projects/secret%2Fvault/merge_requests";
+    const merge = async (target_branch: string, as: Person) => {
+      const json = { title: "M", source_branch: "b", target_branch };
+      const { json: made } = await post(requests, json, "owner");
+      const { status } = await app.call(`PUT ${requests}/${made.iid}/merge`, { as });
+      await app.call(`DELETE ${requests}/${made.iid}`, { as: "owner" });
+      return status;
+    };
+    const statuses: number[] = [];
+    for (const target of ["main", "f/a/b"]) {
+      for (const as of ["reporter", "developer", "maintainer"] as const) {
+        statuses.push(await merge(target, as));
+      }
+    }
+    // Developers may merge into the second one, to which nobody may push.
+    expect(statuses).toEqual([401, 401, 200, 401, 200, 200]);
+  });
+
   it("are left alone by others, and have to exist", async () => {
     for (const action of ["protect", "unprotect"]) {
       expect((await put(`b/${action}`, "developer")).status).toBe(403);

@@ -243,7 +243,10 @@ it("the metadata lists the endpoints and options", async () => {
       token_endpoint: `${base}/oauth/token`,
       revocation_endpoint: `${base}/oauth/revoke`,
       introspection_endpoint: `${base}/oauth/introspect`,
-      scopes_supported: ["api", "read_api", "read_user", "sudo", "profile"],
+      scopes_supported: [
+        ...["api", "read_api", "read_user", "read_repository", "write_repository", "sudo"],
+        "profile",
+      ],
       response_types_supported: ["code", "token"],
       grant_types_supported: ["authorization_code", "refresh_token", "implicit", "password"],
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],

@@ -2,6 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { ApiError, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
+import { BRANCHES } from "../../git/refs.ts";
 import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
@@ -20,6 +21,7 @@ import {
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
+import { rightsOf } from "../protected-refs/rights.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
@@ -210,11 +212,16 @@ export const mergeRequestResource: Resource = {
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-        if (source.level < ROLES.developer) throw unauthorized();
+        const { sha, target_branch } = await requests.branchesOf(db, found.id);
+        const rights = await rightsOf(db, source, [BRANCHES + target_branch]);
+        // Without a repository there is nothing to protect: merge requests are only records then.
+        const mayMerge = rights.isEmpty
+          ? source.level >= ROLES.developer
+          : rights.mayMerge(target_branch);
+        if (!mayMerge) throw unauthorized();
         if (found.state !== "opened" || isDraft(found.title)) {
           throw new ApiError(405, { message: "405 Method Not Allowed" });
         }
-        const { sha } = await requests.branchesOf(db, found.id);
         if (input.sha !== undefined && input.sha !== sha) {
           throw new ApiError(409, {
             message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
