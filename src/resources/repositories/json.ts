@@ -5,22 +5,20 @@ import { type Trailer, trailersOf } from "../../git/trailers.ts";
 import type { Value } from "../../store/port.ts";
 import type { OpenRepository } from "./open.ts";
 
-const time = (column: string): field.Field => ({ ...field.text(column), type: "timestamp" });
-
 /** The fields of a commit, wherever one is shown. Their columns are those of {@link commitValues}. */
 export const commitFields = {
   id: field.text("id"),
   short_id: field.derived(["id"], "string", ([id]) => String(id).slice(0, 8)),
-  created_at: time("committed_date"),
+  created_at: field.zoned("committed_date"),
   parent_ids: field.json("parent_ids", "array of string"),
   title: field.text("title"),
   message: field.text("message"),
   author_name: field.text("author_name"),
   author_email: field.text("author_email"),
-  authored_date: time("authored_date"),
+  authored_date: field.zoned("authored_date"),
   committer_name: field.text("committer_name"),
   committer_email: field.text("committer_email"),
-  committed_date: time("committed_date"),
+  committed_date: field.zoned("committed_date"),
   trailers: field.json("trailers", "object"),
   extended_trailers: field.json("extended_trailers", "object"),
   web_url: field.url(["project_path", "id"], (path, id) => `/${path}/-/commit/${id}`),
