@@ -17,7 +17,7 @@ export function attributeSchema({ type, values, maxLength, maxItems }: Attribute
   if (type === "integer" && values) return { type, enum: values.map(Number) };
   if (type === "integer" || type === "boolean") return { type };
   if (type === "date") return { type: "string", format: "date" };
-  if (type === "timestamp") return { type: "string", format: "date-time" };
+  if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
   return { type: "string", ...longest, ...(values ? { enum: values } : {}) };
 }
 
@@ -55,7 +55,7 @@ function valueSchema({ type, fields, items, either }: Field): Json {
   if (type === "array of string") return { type: "array", items: { type: "string" } };
   if (type.startsWith("array")) return { type: "array" };
   if (type === "integer" || type === "boolean" || type === "object") return { type };
-  if (type === "timestamp") return { type: "string", format: "date-time" };
+  if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
   if (type === "date") return { type: "string", format: "date" };
   if (type === "URL") return { type: "string", format: "uri" };
   if (type.includes(", ")) return { enum: type.split(", ") };

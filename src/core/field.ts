@@ -111,6 +111,9 @@ export const instant = (column: string): Field =>
     (value) => isoInstant(value as number),
   );
 
+/** A time as text with its zone, such as `2014-02-27T10:14:56.000+02:00`. */
+export const zoned = (column: string): Field => ({ ...text(column), type: "timestamp with zone" });
+
 /** A day, stored as `YYYY-MM-DD`. */
 export const date = (column: string): Field =>
   scalar(column, "date", (value) => `"${value as string}"`, String);

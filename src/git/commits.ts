@@ -1,4 +1,4 @@
-import { COMMIT, TAG } from "./objects.ts";
+import { COMMIT, type GitObject, TAG } from "./objects.ts";
 import type { Repository } from "./repository.ts";
 
 /** Who made a commit or tag, and when. */
@@ -72,11 +72,18 @@ export function parseTag(id: string, data: Buffer): AnnotatedTag {
   };
 }
 
+/** Commits that were parsed, as long as their objects are kept. */
+const parsed = new WeakMap<GitObject, Commit>();
+
 /** Reads a commit by its number. */
 export async function readCommit(repository: Repository, commit: number): Promise<Commit> {
   const object = repository.graph.objects[commit] as number;
-  const { data } = await repository.read(object);
-  return parseCommit(repository.oidOf(object).toString("hex"), data);
+  const content = await repository.read(object);
+  const known = parsed.get(content);
+  if (known) return known;
+  const read = parseCommit(repository.oidOf(object).toString("hex"), content.data);
+  parsed.set(content, read);
+  return read;
 }
 
 /** Reads an annotated tag by the number of its object; `undefined` if that is something else. */

@@ -80,7 +80,7 @@ export class TreeList {
     this.#entries = KINDS.flatMap((kind) =>
       entries
         .filter(({ mode }) => typeOfMode(mode) === kind)
-        .map((entry) => ({ ...entry, path: path + entry.name })),
+        .map(({ mode, name, oid }) => ({ mode, name, oid, path: path + name })),
     );
     return this.#entries;
   }

@@ -1,4 +1,4 @@
-import { BLOB, COMMIT, eachEntry, FOLDER, SUBMODULE, TREE } from "./objects.ts";
+import { BLOB, COMMIT, eachEntry, FOLDER, type GitObject, SUBMODULE, TREE } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 import type { Repository } from "./repository.ts";
 
@@ -20,9 +20,18 @@ export function treeOf(repository: Repository, commit: number): number {
   return repository.find(repository.graph.trees, OID_BYTES * commit);
 }
 
+/** Trees that were parsed, as long as their objects are kept. */
+const parsed = new WeakMap<GitObject, readonly TreeEntry[]>();
+
 /** The entries of a tree, in Git's order. */
-export async function entriesOf(repository: Repository, tree: number): Promise<TreeEntry[]> {
-  const { data } = await repository.read(tree);
+export async function entriesOf(
+  repository: Repository,
+  tree: number,
+): Promise<readonly TreeEntry[]> {
+  const content = await repository.read(tree);
+  const known = parsed.get(content);
+  if (known) return known;
+  const { data } = content;
   const entries: TreeEntry[] = [];
   eachEntry(data, (mode, from, to, at) => {
     entries.push({
@@ -31,6 +40,7 @@ export async function entriesOf(repository: Repository, tree: number): Promise<T
       oid: data.toString("hex", at, at + OID_BYTES),
     });
   });
+  parsed.set(content, entries);
   return entries;
 }
 

@@ -27,6 +27,7 @@ import {
   timeStart,
 } from "./processes.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
+import { REPOSITORY_OPERATIONS, withRepository } from "./repository.ts";
 import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
 
@@ -69,6 +70,7 @@ try {
         ...(await comparePlanning(wanted, callerId, copy)),
         ...(await compareEvents(EVENT_OPERATIONS.filter(wanted), where)),
         ...(await comparePeople(wanted, where)),
+        ...(await compareRepositories(REPOSITORY_OPERATIONS.filter(wanted), where)),
       ]
     : [];
   const footprint = parts.includes("start")
@@ -187,6 +189,16 @@ async function comparePeople(
   const { file, authorization } = await withPeople(where);
   const operations = PEOPLE_OPERATIONS.map((one) => ({ ...one, authorization }));
   return compare(operations, () => handlers("1", () => file));
+}
+
+/** The same comparison for reads of a repository. */
+async function compareRepositories(
+  operations: readonly Operation[],
+  where: Where,
+): Promise<Figures["rates"]> {
+  if (operations.length === 0) return [];
+  const file = await withRepository(where);
+  return compare(operations, "1", () => file);
 }
 
 /** Latency of reads while people sign in. */

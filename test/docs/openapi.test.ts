@@ -8,6 +8,7 @@ import { described } from "../../docs/generate/documented.ts";
 import { TAGS } from "../../docs/generate/tags.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { sshKeyOf } from "../helpers.ts";
+import { entry, Objects, pushHeaders, pushOf } from "../packs.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 
@@ -34,6 +35,25 @@ const formats = formatsModule as unknown as (ajv: Ajv2020) => void;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats(ajv);
 ajv.addSchema(closed(document) as object, "api");
+
+const objects = new Objects();
+const blob = objects.add("blob", "Text\n");
+const tree = objects.add("tree", entry("100644", "a.txt", blob));
+const signature = "-----BEGIN PGP SIGNATURE-----\n\nwsBz\n-----END PGP SIGNATURE-----";
+const [BLOB, COMMIT] = [blob, objects.commit(tree, [], { signature })].map((name) =>
+  name.toString("hex"),
+) as [string, string];
+
+/** Pushes a signed commit with a file, to a branch and a tag. */
+async function pushRepository(): Promise<void> {
+  const changes = ["heads/main", "tags/v1"].map((name) => ({ name: `refs/${name}`, to: COMMIT }));
+  const response = await fetch(`${server.url}/acme/site.git/git-receive-pack`, {
+    method: "POST",
+    headers: pushHeaders(server.token),
+    body: new Uint8Array(pushOf(changes, objects.pack)),
+  });
+  expect(await response.text()).toContain("unpack ok");
+}
 
 let server: TestServer;
 let oauthToken: string;
@@ -75,6 +95,9 @@ beforeAll(async () => {
     });
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
+  await pushRepository();
+  const comments = `${project}/repository/commits/${COMMIT}/comments`;
+  expect((await post(comments, { note: "Why?" })).status).toBe(201);
   const { token, scim_url } = await (
     await post("/groups/acme/scim_tokens", { name: "IdP" })
   ).json();
@@ -102,6 +125,9 @@ function addressesOf(path: string): string[] {
   const own = path
     .replace("{id}", id)
     .replace("{slug}", "guides%2FHome")
+    .replace("{branch}", "main")
+    .replace("{tag_name}", "v1")
+    .replace("{sha}", path.includes("/blobs/") ? BLOB : COMMIT)
     .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
     .replace(/\{(noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6];
@@ -114,6 +140,7 @@ function addressesOf(path: string): string[] {
 
 /** Required queries by the last segment of a path. */
 const QUERIES: Readonly<Record<string, string>> = {
+  merge_base: "?refs[]=main&refs[]=v1",
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
 };
 

@@ -15,6 +15,7 @@ import { findCommit } from "../../git/revisions.ts";
 import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import { compare, comparison } from "./compare.ts";
+import type { Value } from "../../store/port.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
@@ -28,18 +29,17 @@ const entry = presenter({
   path: field.text("path"),
   mode: field.text("mode"),
 });
-const entryRow = rowMaker(entry);
 
 const TYPES = { [TREE]: "tree", [BLOB]: "blob", [COMMIT]: "commit" } as const;
 
-const rowOf = ({ oid, name, mode, path }: ListedEntry) =>
-  entryRow({
-    oid,
-    name,
-    type: TYPES[typeOfMode(mode)],
-    path,
-    mode: mode.toString(8).padStart(6, "0"),
-  });
+/** The row of an entry, in the order of its fields. */
+const rowOf = ({ oid, name, mode, path }: ListedEntry): Value[] => [
+  oid,
+  name,
+  TYPES[typeOfMode(mode)],
+  path,
+  mode.toString(8).padStart(6, "0"),
+];
 
 /** Finds the folder at a path of a commit. @throws ApiError 404 */
 async function findFolder(

@@ -24,7 +24,7 @@ const tag = presenter({
   commit: field.nested(commitFields),
   release: field.constant(null),
   protected: field.flag("protected"),
-  created_at: { ...field.text("tagged_at"), type: "timestamp" },
+  created_at: field.zoned("tagged_at"),
 });
 const tagRow = rowMaker(tag);
 

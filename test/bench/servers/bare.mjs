@@ -237,6 +237,45 @@ const eventJson = (row) => ({
 });
 const projectEventJson = (row) => ({ ...eventJson(row), data: null });
 
+const commitJson = (row) => ({
+  id: row.id,
+  short_id: row.short_id,
+  created_at: row.created_at,
+  parent_ids: JSON.parse(row.parent_ids),
+  title: row.title,
+  message: row.message,
+  author_name: row.author_name,
+  author_email: row.author_email,
+  authored_date: row.authored_date,
+  committer_name: row.committer_name,
+  committer_email: row.committer_email,
+  committed_date: row.committed_date,
+  trailers: JSON.parse(row.trailers),
+  extended_trailers: JSON.parse(row.extended_trailers),
+  web_url: row.web_url,
+});
+
+const branchJson = (row) => ({
+  name: row.name,
+  commit: commitJson(row),
+  merged: row.merged === 1,
+  protected: row.protected === 1,
+  developers_can_push: row.developers_can_push === 1,
+  developers_can_merge: row.developers_can_merge === 1,
+  can_push: row.can_push === 1,
+  default: row.default === 1,
+  web_url: row.branch_url,
+});
+
+// Tables that exist only where repositories are measured.
+const ofRepository = (sql) =>
+  db.prepare("select 1 from sqlite_master where name like 'bench_%'").get()
+    ? db.prepare(sql)
+    : undefined;
+const files = ofRepository("select * from bench_files");
+const branches = ofRepository("select * from bench_branches");
+const commits = ofRepository("select * from bench_commits");
+
 function send(res, status, value) {
   const body = JSON.stringify(value);
   res.writeHead(status, {
@@ -292,7 +331,11 @@ const server = createServer((req, res) => {
   if (req.url.startsWith("/api/scim/")) {
     // /api/scim/v2/groups/:group/Users?filter=…
     send(res, 200, scimList(below, req.url.slice(req.url.indexOf("?"))));
-  } else if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
+  } else if (below === "repository" && boardId.startsWith("tree")) send(res, 200, files.all());
+  else if (below === "repository" && boardId === "branches") {
+    send(res, 200, branches.all().map(branchJson));
+  } else if (below === "repository") send(res, 200, commits.all().map(commitJson));
+  else if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
   else if (kind === "events?scope=all") send(res, 200, ofProjects.all(callerId).map(eventJson));
   else if (below === "events") {
     const events =
