@@ -23,6 +23,23 @@ export class ApiError extends Error {
   }
 }
 
+/** Thrown by a handler that can't make use of what `prepare` stored, which is then discarded. */
+export class Unapplied extends ApiError {
+  /**
+   * @param answer the answer
+   * @param isOutdated whether it is only that others have changed what `prepare` found. Then the request is prepared
+   *   again, and answered so if that does not help
+   * @param discard deletes what was stored, once the transaction is rolled back
+   */
+  constructor(
+    answer: ApiError,
+    readonly isOutdated: boolean,
+    readonly discard: () => Promise<void>,
+  ) {
+    super(answer.status, answer.body, answer.headers);
+  }
+}
+
 /** 400 naming a required attribute that was not sent. */
 export function missing(attribute: string): ApiError {
   return new ApiError(400, { message: `400 (Bad request) "${attribute}" not given` });

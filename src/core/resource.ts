@@ -80,11 +80,8 @@ export interface PrepareContext<
     bytes: Uint8Array;
     stream: AsyncIterable<Uint8Array>;
   }[B];
-  /**
-   * With a body of bytes and on routes of a repository, the group or project the path begins with. The caller's role has
-   * been checked.
-   */
-  readonly source: B extends "bytes" | "stream" ? S : S extends CodeSource ? S : undefined;
+  /** The group or project the path begins with. The caller's role has been checked, unless it depends on the context. */
+  readonly source: S;
   readonly store: Store;
   /** Reads of this request. */
   readonly db: Reader;

@@ -185,6 +185,16 @@ function isOctal(tree: Buffer, from: number, to: number): boolean {
   return true;
 }
 
+/** Whether an entry of a tree may have a name. */
+export function isEntryName(name: Buffer, mode: number): boolean {
+  try {
+    checkName(name, 0, name.length, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function checkName(tree: Buffer, from: number, to: number, mode: number): void {
   if (from === to) throw badTree("has an empty name");
   for (let at = from; at < to; at += 1) {

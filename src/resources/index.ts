@@ -8,9 +8,11 @@ import { commitResource } from "./commits/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { eventResource } from "./events/index.ts";
+import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
@@ -19,6 +21,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { scimResource } from "./scim/index.ts";
@@ -41,9 +44,12 @@ export const resources: readonly Resource[] = [
   dependencyResource,
   discussionResource,
   eventResource,
+  fileResource,
   groupResource,
   issueLinkResource,
   issueResource,
+  deployKeyResource,
+  sshKeyResource,
   labelResource,
   memberResource,
   mergeRequestResource,
@@ -53,6 +59,8 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   projectResource,
   repositoryResource,
+  protectedBranchResource,
+  protectedTagResource,
   resourceEventResource,
   scimResource,
   snippetResource,

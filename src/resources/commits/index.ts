@@ -1,16 +1,19 @@
 import * as v from "valibot";
-import { missing, notFound } from "../../core/errors.ts";
+import { badRequest, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { MAX_READ_CHARACTERS, offsetOf, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { Json, type Resource, routes } from "../../core/resource.ts";
+import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { perform } from "../repositories/actions.ts";
+import { openToCommit, stageCommit } from "../repositories/commit.ts";
+import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
 import {
   changesOf,
   countFields,
@@ -19,16 +22,23 @@ import {
   readDiffs,
   statsOf,
 } from "../repositories/diffs.ts";
-import { commitFields, commitValues } from "../repositories/json.ts";
+import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
 import {
   type OpenRepository,
   openRepository,
   requireCommit,
   withRefs,
 } from "../repositories/open.ts";
+import { impossible } from "../repositories/rules.ts";
+import { applyAll } from "../repositories/write.ts";
+import { readActions, type SentAction } from "./actions.ts";
 import * as comments from "./comments.ts";
 import { requestsWith } from "./merge-requests.ts";
+import { type Picked, stagePick } from "./picks.ts";
 import { migrations } from "./table.ts";
+
+/** Changes of files by one commit. */
+const MAX_ACTIONS = 1000;
 
 /** A commit with how many lines it changed, if that was asked for. */
 const counted = {
@@ -140,6 +150,35 @@ async function rowsOf(
   return rows;
 }
 
+const picking = {
+  access: "anyone",
+  role: "developer",
+  beside: "others",
+  presenter: commit,
+} as const;
+const pickInput = {
+  ...sha,
+  branch: param.text({ max: 1024 }),
+  dry_run: param.optional(param.boolean()),
+};
+
+/** Makes a commit that was picked, and answers it. */
+async function applyPick(
+  db: Database,
+  { place, staged }: Picked,
+  now: number,
+): Promise<AfterCommit | RawReply> {
+  if (!staged) {
+    return new RawReply(200, { "content-type": "application/json" }, '{"dry_run":"success"}');
+  }
+  await applyAll(db, staged.received, now);
+  return new AfterCommit(async () => {
+    const { repository } = staged.received.push;
+    const number = commitNumber(repository, staged.oid) as number;
+    return commitRow(commitValues(place, await readCommit(repository, number)));
+  });
+}
+
 /** Commits of projects' repositories. */
 export const commitResource: Resource = {
   name: "Commits",
@@ -187,6 +226,55 @@ export const commitResource: Resource = {
         );
       },
     }),
+    post("", {
+      summary: "Create a commit with changes of several files",
+      access: "anyone",
+      role: "developer",
+      beside: "others",
+      input: {
+        branch: param.text({ max: 1024 }),
+        commit_message: param.text({ max: param.LONG_TEXT }),
+        actions: param.optional(
+          param.arrayOf(param.json("changes of files (docs/git.md)"), { max: MAX_ACTIONS }),
+        ),
+        allow_empty: param.optional(param.boolean()),
+        start_branch: param.optional(param.text({ max: 1024 })),
+        start_sha: param.optional(param.anyText()),
+        force: param.optional(param.boolean()),
+        stats: param.optional(param.boolean()),
+        author_name: param.optional(param.anyText()),
+        author_email: param.optional(param.anyText()),
+      },
+      maxBodyBytes: CONTENT_BYTES,
+      presenter: detail,
+      prepare: async (input, preparing) => {
+        const { start_branch, start_sha, allow_empty } = input;
+        if (start_branch !== undefined && start_sha !== undefined) {
+          throw badRequest("start_branch, start_sha are mutually exclusive");
+        }
+        if (!input.actions && !allow_empty) throw missing("actions");
+        const actions = readActions(input.actions ?? []);
+        if (actions.length === 0 && !allow_empty) {
+          throw badRequest("Provide at least one action, or set allow_empty to true");
+        }
+        const place = await openToCommit(preparing, input);
+        const staged = await stageCommit(place, input, async (tree, draft, parent) => {
+          await refuseOutdated(place, parent, actions);
+          for (const action of actions) await perform(action, tree, draft);
+        });
+        return { place, staged };
+      },
+      handle: async ({ db, input, source, prepared: { place, staged }, now }) => {
+        await applyAll(db, staged.received, now);
+        return new AfterCommit(async () => {
+          const { repository } = staged.received.push;
+          const number = commitNumber(repository, staged.oid) as number;
+          const stats = input.stats === false ? null : await statsOf(repository, number);
+          const values = commitValues(place, await readCommit(repository, number));
+          return detailRow({ ...values, stats, project_id: source.id });
+        });
+      },
+    }),
     get("/:sha", {
       summary: "Get a commit by its name, or the newest one of a branch or tag",
       access: "anyone",
@@ -214,6 +302,20 @@ export const commitResource: Resource = {
           readDiffs(repository, changes.slice(from, to), input.unidiff),
         );
       },
+    }),
+    post("/:sha/cherry_pick", {
+      summary: "Make the changes of a commit again, on a branch",
+      ...picking,
+      input: { ...pickInput, message: param.optional(param.text({ max: param.LONG_TEXT })) },
+      prepare: (input, preparing) => stagePick(preparing, "cherry-pick", input),
+      handle: ({ db, prepared, now }) => applyPick(db, prepared, now),
+    }),
+    post("/:sha/revert", {
+      summary: "Undo the changes of a commit, on a branch",
+      ...picking,
+      input: pickInput,
+      prepare: (input, preparing) => stagePick(preparing, "revert", input),
+      handle: ({ db, prepared, now }) => applyPick(db, prepared, now),
     }),
     list("/:sha/refs", {
       summary: "List the branches and tags that contain a commit",
@@ -323,6 +425,20 @@ export const commitResource: Resource = {
     }),
   ],
 };
+
+/** Refuses changes of files that others have changed since. @throws ApiError 400 */
+async function refuseOutdated(
+  { repository }: OpenRepository,
+  parent: number | undefined,
+  actions: readonly SentAction[],
+): Promise<void> {
+  for (const { action, path, previousPath = path, lastCommitId } of actions) {
+    if (action === "create") continue;
+    if (await hasChanged(repository, parent, previousPath, lastCommitId)) {
+      throw impossible(`The file has changed since you started editing it: ${path}`);
+    }
+  }
+}
 
 /** What made a signature, by how it begins. */
 function typeOf(signature: string): "PGP" | "SSH" | "X509" {

@@ -1,0 +1,49 @@
+import { Queue } from "../../store/queue.ts";
+import { Unapplied } from "../errors.ts";
+
+/** Attempts after the first, of a request that finds each time that others have changed what it was prepared with. */
+const ATTEMPTS = 10;
+
+/**
+ * Repeats work that is outdated when it is done. Repetitions for one project follow each other: side by side, each of
+ * them would make all others outdated again.
+ */
+export class Retries {
+  readonly #queues = new Map<string, Queue>();
+
+  /**
+   * @param key names the project
+   * @param work is told whether it is repeated
+   * @throws Unapplied if it is outdated after several attempts, too, or can't be done
+   */
+  async run<T>(key: string, work: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    const first = await attempt(() => work(false));
+    if (!(first instanceof Unapplied)) return first;
+    const queue = this.#queues.get(key) ?? new Queue();
+    this.#queues.set(key, queue);
+    try {
+      return await queue.add(async () => {
+        let result = await attempt(() => work(true));
+        for (let left = ATTEMPTS; result instanceof Unapplied; left -= 1) {
+          if (left === 0) throw result;
+          result = await attempt(() => work(true));
+        }
+        return result;
+      });
+    } finally {
+      if (queue.idle) this.#queues.delete(key);
+    }
+  }
+}
+
+/** The result of work, or how it is outdated, with nothing left of it. */
+async function attempt<T>(work: () => Promise<T>): Promise<T | Unapplied> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Unapplied)) throw error;
+    await error.discard();
+    if (!error.isOutdated) throw error;
+    return error;
+  }
+}
