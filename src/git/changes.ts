@@ -38,7 +38,7 @@ export const kindOf = (mode: number) => mode & KIND;
 export const isRegular = (mode: number) => kindOf(mode) === kindOf(REGULAR);
 
 /** The mode that Git shows: old repositories have others for regular files. */
-export const shownMode = (mode: number) =>
+const shownMode = (mode: number) =>
   isRegular(mode) ? ((mode & 0o100) === 0 ? REGULAR : EXECUTABLE) : mode;
 
 /** The last part of a path. */
