@@ -1,4 +1,4 @@
-import type { Objects } from "./contents.ts";
+import { EMPTY_TREE, type Objects } from "./contents.ts";
 import { eachEntry, FOLDER } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 import { Pace } from "./pace.ts";
@@ -38,7 +38,7 @@ export const kindOf = (mode: number) => mode & KIND;
 export const isRegular = (mode: number) => kindOf(mode) === kindOf(REGULAR);
 
 /** The mode that Git shows: old repositories have others for regular files. */
-export const shownMode = (mode: number) =>
+const shownMode = (mode: number) =>
   isRegular(mode) ? ((mode & 0o100) === 0 ? REGULAR : EXECUTABLE) : mode;
 
 /** The last part of a path. */
@@ -55,8 +55,6 @@ export interface Changes {
   readonly isCut: boolean;
 }
 
-/** The name of the empty tree, which repositories need not have. */
-const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /** Folders that are compared at most: a few objects can make any number of them. */
 const MOST_FOLDERS = 100_000;
 

@@ -1,6 +1,9 @@
-import { type GitObject, oidOf } from "./objects.ts";
+import type { GitObject } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 import type { Repository } from "./repository.ts";
+
+/** The name of the empty tree, which repositories need not have. */
+export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /** Objects, by their names in hex. */
 export interface Objects {
@@ -43,29 +46,4 @@ export class StoredObjects implements Objects {
 export function treeNameOf({ graph }: Repository, commit: number): string {
   const start = OID_BYTES * commit;
   return Buffer.from(graph.trees.subarray(start, start + OID_BYTES)).toString("hex");
-}
-
-/** Objects in memory, besides others. */
-export class MemoryObjects implements NewObjects {
-  readonly #others: Objects;
-  /** Those that were added, by their names in hex. */
-  readonly added = new Map<string, GitObject>();
-
-  constructor(others: Objects) {
-    this.#others = others;
-  }
-
-  sizeOf(oid: string): number {
-    return this.added.get(oid)?.data.length ?? this.#others.sizeOf(oid);
-  }
-
-  async read(oid: string): Promise<GitObject> {
-    return this.added.get(oid) ?? this.#others.read(oid);
-  }
-
-  add(type: number, data: Buffer): string {
-    const oid = oidOf(type, data).toString("hex");
-    this.added.set(oid, { type, data });
-    return oid;
-  }
 }

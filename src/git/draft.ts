@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { deflate, deflateSync } from "node:zlib";
 import type { Signature } from "./commits.ts";
+import type { NewObjects } from "./contents.ts";
 import { writeHeader } from "./entries.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
 import type { Packs } from "./packs.ts";
@@ -33,7 +34,7 @@ export interface NewTag {
 }
 
 /** New objects of a repository, in memory. They get their names at once, and are stored when they are pushed. */
-export class Draft {
+export class Draft implements NewObjects {
   readonly repository: Repository;
   readonly #objects = new Map<string, GitObject>();
 
@@ -68,6 +69,12 @@ export class Draft {
       `tagger ${signatureOf(tagger)}`,
     ];
     return this.add(TAG, Buffer.from(`${lines.join("\n")}\n\n${message}`));
+  }
+
+  sizeOf(oid: string): number {
+    return (
+      this.#objects.get(oid)?.data.length ?? this.repository.sizeOf(this.repository.findHex(oid))
+    );
   }
 
   /** Reads an object of the repository, or one that was added. @throws Error if there is none with this name */

@@ -100,7 +100,7 @@ async function contentOf(objects: Objects, entry: FileEntry | undefined): Promis
  *
  * @returns each byte as one character; `undefined` if it is too large to show
  */
-export function hunksOf(
+function hunksOf(
   a: readonly string[],
   b: readonly string[],
   changes: readonly LineChange[],

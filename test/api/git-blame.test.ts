@@ -50,3 +50,73 @@ describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history 
     }
   });
 });
+
+describe("over the API", () => {
+  const source = "blamed";
+  const get = (query: string, as: "owner" | "developer" | "anonymous" = "owner") =>
+    app.call(`GET /projects/owner%2F${source}/repository/files/d%2Fb.c/blame${query}`, { as });
+  beforeAll(async () => {
+    const file = (content: string) => `M 100644 inline d/b.c\ndata ${content.length}\n${content}\n`;
+    const commit = (mark: number, content: string) =>
+      `commit refs/heads/main\nmark :${mark}\ncommitter A <a@example.com> ${mark} +0100\ndata 3\nC${mark}\n\n${mark > 1 ? `from :${mark - 1}\n` : ""}${file(content)}`;
+    const history = [commit(1, "a\nb\n"), commit(2, "a\nx\ny\nb\n"), commit(3, "a\nx\ny\nb\nz")];
+    await workshop.pushed(source, `${history.join("\n")}\n`);
+  });
+
+  it("each part has its commit and its lines", async () => {
+    const ids = (await git(source, "rev-list", "--reverse", "main")).split("\n");
+    const { status, json } = await get("?ref=main");
+    expect(status).toBe(200);
+    const parts = (json as { commit: { id: string }; lines: string[] }[]).map(
+      ({ commit, lines }) => [commit.id, lines],
+    );
+    expect(parts).toEqual([
+      [ids[0], ["a"]],
+      [ids[1], ["x", "y"]],
+      [ids[0], ["b"]],
+      [ids[2], ["z"]],
+    ]);
+    expect(json[1].commit).toEqual({
+      id: ids[1],
+      parent_ids: [ids[0]],
+      message: "C2\n",
+      authored_date: "1970-01-01T01:00:02.000+01:00",
+      author_name: "A",
+      author_email: "a@example.com",
+      committed_date: "1970-01-01T01:00:02.000+01:00",
+      committer_name: "A",
+      committer_email: "a@example.com",
+    });
+  });
+
+  it("HEAD tells about the file", async () => {
+    const path = `/projects/owner%2F${source}/repository/files/d%2Fb.c/blame?ref=main`;
+    const { status, headers, text } = await app.call(`HEAD ${path}`, { as: "owner" });
+    expect([status, text, headers.get("x-gitlab-file-path")]).toEqual([200, "", "d/b.c"]);
+    expect((await get("?ref=main")).headers.get("x-gitlab-file-path")).toBe("d/b.c");
+  });
+
+  it("a range of lines can be asked for", async () => {
+    const { json } = await get("?ref=main&range[start]=3&range[end]=4");
+    expect(json.map(({ lines }: { lines: string[] }) => lines)).toEqual([["y"], ["b"]]);
+    expect((await get("?ref=main&range[start]=6&range[end]=9")).json).toEqual([]);
+    const wrong = await get("?ref=main&range[start]=3&range[end]=2");
+    expect([wrong.status, wrong.json.message]).toEqual([
+      400,
+      "400 Bad request - range[start] must be less than or equal to range[end]",
+    ]);
+    for (const range of ["range[start]=1", "range[start]=x&range[end]=2", "range=1"]) {
+      expect((await get(`?ref=main&${range}`)).status).toBe(400);
+    }
+  });
+
+  it("there is none without a commit or file, or for others", async () => {
+    expect((await get("")).status).toBe(400);
+    expect((await get("?ref=nope")).json).toEqual({ message: "404 Commit Not Found" });
+    const path = `/projects/owner%2F${source}/repository/files/nope/blame?ref=main`;
+    expect((await app.call(`GET ${path}`, { as: "owner" })).json).toEqual({
+      message: "404 File Not Found",
+    });
+    expect((await get("?ref=main", "anonymous")).status).toBe(404);
+  });
+});

@@ -1,6 +1,6 @@
 // Trees are merged as Git's own `git merge-tree` does; it must be installed.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MemoryObjects, StoredObjects } from "../../src/git/contents.ts";
+import { Draft } from "../../src/git/draft.ts";
 import { mergeCommits } from "../../src/git/merge-commits.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
@@ -55,8 +55,8 @@ describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history 
       const expected = await mergedByGit(source, names);
       const commits = (await git(source, "rev-parse", ...names)).split("\n");
       const [one = -1, other = -1] = commits.map((oid) => graph.commitOf(repository.findHex(oid)));
-      const objects = new MemoryObjects(new StoredObjects(repository));
-      const { tree, conflicts } = await mergeCommits(repository, objects, one, other);
+      const draft = new Draft(repository);
+      const { tree, conflicts } = await mergeCommits(repository, draft, one, other);
       const result = conflicts.size > 0 ? CONFLICT : tree;
       expect([names, [...conflicts], result]).toEqual([names, expect.anything(), expected]);
       results.add(result === CONFLICT);

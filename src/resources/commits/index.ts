@@ -4,12 +4,12 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { MAX_READ_CHARACTERS, offsetOf, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { AfterCommit, Json, type Resource, routes } from "../../core/resource.ts";
+import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
@@ -22,7 +22,7 @@ import {
   readDiffs,
   statsOf,
 } from "../repositories/diffs.ts";
-import { commitFields, commitValues } from "../repositories/json.ts";
+import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
 import {
   type OpenRepository,
   openRepository,
@@ -34,7 +34,11 @@ import { applyAll } from "../repositories/write.ts";
 import { readActions, type SentAction } from "./actions.ts";
 import * as comments from "./comments.ts";
 import { requestsWith } from "./merge-requests.ts";
+import { type Picked, stagePick } from "./picks.ts";
 import { migrations } from "./table.ts";
+
+/** Changes of files by one commit. */
+const MAX_ACTIONS = 1000;
 
 /** A commit with how many lines it changed, if that was asked for. */
 const counted = {
@@ -43,8 +47,6 @@ const counted = {
 };
 const listed = presenter(counted);
 const listedRow = rowMaker(listed);
-/** Changes of files by one commit. */
-const MAX_ACTIONS = 1000;
 
 /** A commit alone. */
 const detail = presenter({
@@ -146,6 +148,35 @@ async function rowsOf(
     if (characters > MAX_READ_CHARACTERS) break;
   }
   return rows;
+}
+
+const picking = {
+  access: "anyone",
+  role: "developer",
+  beside: "others",
+  presenter: commit,
+} as const;
+const pickInput = {
+  ...sha,
+  branch: param.text({ max: 1024 }),
+  dry_run: param.optional(param.boolean()),
+};
+
+/** Makes a commit that was picked, and answers it. */
+async function applyPick(
+  db: Database,
+  { place, staged }: Picked,
+  now: number,
+): Promise<AfterCommit | RawReply> {
+  if (!staged) {
+    return new RawReply(200, { "content-type": "application/json" }, '{"dry_run":"success"}');
+  }
+  await applyAll(db, staged.received, now);
+  return new AfterCommit(async () => {
+    const { repository } = staged.received.push;
+    const number = commitNumber(repository, staged.oid) as number;
+    return commitRow(commitValues(place, await readCommit(repository, number)));
+  });
 }
 
 /** Commits of projects' repositories. */
@@ -271,6 +302,20 @@ export const commitResource: Resource = {
           readDiffs(repository, changes.slice(from, to), input.unidiff),
         );
       },
+    }),
+    post("/:sha/cherry_pick", {
+      summary: "Make the changes of a commit again, on a branch",
+      ...picking,
+      input: { ...pickInput, message: param.optional(param.text({ max: param.LONG_TEXT })) },
+      prepare: (input, preparing) => stagePick(preparing, "cherry-pick", input),
+      handle: ({ db, prepared, now }) => applyPick(db, prepared, now),
+    }),
+    post("/:sha/revert", {
+      summary: "Undo the changes of a commit, on a branch",
+      ...picking,
+      input: pickInput,
+      prepare: (input, preparing) => stagePick(preparing, "revert", input),
+      handle: ({ db, prepared, now }) => applyPick(db, prepared, now),
     }),
     list("/:sha/refs", {
       summary: "List the branches and tags that contain a commit",

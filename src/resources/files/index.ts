@@ -28,6 +28,7 @@ import { CONTENT_BYTES, contentOf, ENCODINGS, hasChanged } from "../repositories
 import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
 import { applyAll } from "../repositories/write.ts";
+import { blamedLines, readRange } from "./blame.ts";
 
 const { del, get, post, put } = routes({
   source: "project",
@@ -40,6 +41,7 @@ interface File {
   /** What is told about it, by names in JSON. */
   readonly facts: Readonly<Record<string, string | number | boolean>>;
   readonly name: string;
+  readonly path: string;
   readonly content: Buffer;
 }
 
@@ -65,7 +67,7 @@ async function findFile(opened: OpenRepository, ref: string, path: string): Prom
     last_commit_id: commitId(repository, last),
     execute_filemode: entry.mode === EXECUTABLE,
   };
-  return { facts, name, content };
+  return { facts, name, path: filePath, content };
 }
 
 /** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
@@ -205,6 +207,40 @@ export const fileResource: Resource = {
           etag: `"${file.facts["blob_id"]}"`,
         };
         return new RawReply(200, headers, file.content);
+      },
+    }),
+    get("/:file_path/blame", {
+      summary: "List the lines of a file with the commits that they are from",
+      access: "anyone",
+      scopes: ["api", "read_api"],
+      input: { ...path, ref, range: param.optional(param.json("`start` and `end`, lines from 1")) },
+      examples: [
+        [
+          {
+            commit: {
+              id: "d5a3ff139356ce33e37e73add446f16869741b50",
+              parent_ids: ["570e7b2abdd848b95f2f578043fc23bd6f6fd24d"],
+              message: "Add a page",
+              authored_date: "2026-11-22T12:00:00.000+00:00",
+              author_name: "Ann",
+              author_email: "ann@example.com",
+              committed_date: "2026-11-22T12:00:00.000+00:00",
+              committer_name: "Ann",
+              committer_email: "ann@example.com",
+            },
+            lines: ["# Hello"],
+          },
+        ],
+      ],
+      prepare: (input, preparing) => openRepository(preparing, [input.ref]),
+      handle: async ({ input, request, prepared: opened }) => {
+        const range = readRange(input.range);
+        const file = await findFile(opened, input.ref, input.file_path);
+        const headers = { ...headersOf(file), "content-type": "application/json" };
+        if (request.method === "HEAD") return new RawReply(200, headers);
+        const commit = await requireCommit(opened, input.ref);
+        const parts = await blamedLines(opened.repository, commit, file, range);
+        return new RawReply(200, headers, JSON.stringify(parts));
       },
     }),
     post("/:file_path", {
