@@ -103,6 +103,10 @@ const FROZEN: Record<string, string> = {
   "20261122-91-note-orders": "beff45854b9c3388dbe3dd9130992b542644cc2f38c903b39fbefae1d89afc08",
   "20261122-91-forks-by-age": "1a5abc2ed2568eea046d42118c1d66a51ae259c63803b2b9fd151debea9c2617",
   "20261122-91-user-orders": "75e1cbb43d1ccd73db93c42a25cfa2220dbdf599cf6bfdf1162a8c8ad2415778",
+  "20261122-91-issue-states": "0f36d8a15e56be700e5ecd05b6a5e134dbef9b01298bd30c598667058e195d1a",
+  "20261122-91-merge-request-states":
+    "a2f45f1fe5a1d3c9030bbb915e31cd3e1e1fed3364b3a9db431e0380a5dcda38",
+  "20261122-91-todos-by-action": "24fb93a777448ca214f38bfa1bb7a10bc9345b4bf3e1e45f0a3ade29c82c5294",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -97,4 +97,12 @@ create index issues_confidential on issues (project_id, created_at, id) where co
 create index issues_confidential_by_age on issues (created_at, id) where confidential = 1;
 `,
   },
+  {
+    id: "20261122-91-issue-states",
+    // Without the setting, deleting many rows merges large parts of the index, for half a second at once.
+    sql: `
+create index issues_by_state on issues (project_id, state, created_at, id);
+$sqlite insert into issue_search (issue_search, rank) values ('deletemerge', 0);
+`,
+  },
 ];
