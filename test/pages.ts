@@ -1,5 +1,4 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { connect } from "../src/store/drivers/better-sqlite3.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Reader, Store, Value } from "../src/store/port.ts";
 import { type Connect, openSqlite, type Statement } from "../src/store/sqlite.ts";
@@ -36,7 +35,9 @@ export async function countingStore(database: string): Promise<CountingStore> {
     : uncached(database);
 }
 
-function uncached(file: string): CountingStore {
+async function uncached(file: string): Promise<CountingStore> {
+  // Other runtimes can't load it.
+  const { connect } = await import("../src/store/drivers/better-sqlite3.ts");
   const calls = openSync(COUNTS, "r");
   const buffer = Buffer.alloc(512);
   const count = () => {
