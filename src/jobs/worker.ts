@@ -105,7 +105,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   };
   await alive();
   let aliveAt = elapsed();
-  await leases.abandoned(store);
+  if (announced) await leases.abandoned(store);
 
   let stopped = false;
   let wake = () => {};
@@ -185,6 +185,8 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
       };
     });
   const loop = async () => {
+    // Applications that are opened for a moment only ask for nothing.
+    if (!announced) await pause();
     while (!stopped) {
       changed = false;
       try {
