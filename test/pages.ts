@@ -4,7 +4,7 @@ import type { Reader, Store, Value } from "../src/store/port.ts";
 import { type Connect, openSqlite, type Statement } from "../src/store/sqlite.ts";
 
 /** A statement, and how many pages of the database it read, those in memory too. */
-export interface Visit {
+interface Visit {
   readonly sql: string;
   readonly pages: number;
 }
