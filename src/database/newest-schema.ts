@@ -74,10 +74,13 @@ const steps = [
   `20261122-90-label-counts`,
   `20261122-91-award-emoji-orders`,
   `20261122-91-forks-by-age`,
+  `20261122-91-issue-states`,
   `20261122-91-member-orders`,
+  `20261122-91-merge-request-states`,
   `20261122-91-milestone-orders`,
   `20261122-91-note-orders`,
   `20261122-91-subgroups-by-name`,
+  `20261122-91-todos-by-action`,
   `20261122-91-user-orders`,
   `20261122-92-issue-indexes`,
   `20261122-92-note-indexes`,
@@ -1085,8 +1088,10 @@ const statements = [
   `CREATE INDEX award_emoji_of_snippet_by_id on award_emoji (snippet_id, id) where snippet_id is not null`,
   `CREATE INDEX projects_of_fork_source on projects (forked_from_project_id, created_at, id, visibility)
   where forked_from_project_id is not null`,
+  `CREATE INDEX issues_by_state on issues (project_id, state, created_at, id)`,
   `CREATE INDEX members_of_namespace_by_id on members (namespace_id, id) where namespace_id is not null`,
   `CREATE INDEX members_of_project_by_id on members (project_id, id) where project_id is not null`,
+  `CREATE INDEX merge_requests_by_state on merge_requests (project_id, state, created_at, id)`,
   `CREATE INDEX milestones_of_namespace_by_id on milestones (namespace_id, id) where namespace_id is not null`,
   `CREATE INDEX milestones_of_project_by_id on milestones (project_id, id) where project_id is not null`,
   `CREATE INDEX notes_of_issue_by_change on notes (issue_id, updated_at, id) where issue_id is not null`,
@@ -1097,6 +1102,7 @@ const statements = [
   `CREATE INDEX notes_by_author_of_issue on notes (author_id, issue_id) where issue_id is not null`,
   `CREATE INDEX notes_by_author_of_merge_request on notes (author_id, merge_request_id) where merge_request_id is not null`,
   `CREATE INDEX namespaces_of_parent_by_name on namespaces (parent_id, name, id) where parent_id is not null`,
+  `CREATE INDEX todos_of_user_by_action on todos (user_id, state, action, id)`,
   `CREATE INDEX users_by_age on users (created_at, id)`,
   `CREATE INDEX users_by_change on users (updated_at, id)`,
   `CREATE INDEX users_by_name on users (name, id)`,
@@ -1119,7 +1125,9 @@ const statements = [
 )`,
   `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
+  `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
+  `insert into merge_request_search (merge_request_search, rank) values ('deletemerge', 0)`,
 ];
 
 /** What all steps make of an empty SQLite database. */

@@ -36,7 +36,10 @@ export interface WorkerSettings {
   interval: number;
   /** Maximum tasks in progress at once. */
   lanes: number;
-  /** Whether every recorded event is announced to it. Default true; without, it only gets what is added for it. */
+  /**
+   * Whether every recorded event is announced to it. Default true; without, it only gets what is added for it, and does
+   * not keep the process alive.
+   */
   announced?: boolean;
   /** Whether announced tasks with the same key are done one after another, in order. Default false. */
   ordered?: boolean;
@@ -105,7 +108,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   };
   await alive();
   let aliveAt = elapsed();
-  await leases.abandoned(store);
+  if (announced) await leases.abandoned(store);
 
   let stopped = false;
   let wake = () => {};
@@ -178,13 +181,15 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const pause = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, interval);
-      timer.unref();
+      if (!announced) timer.unref();
       wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   const loop = async () => {
+    // Applications that are opened for a moment only ask for nothing.
+    if (!announced) await pause();
     while (!stopped) {
       changed = false;
       try {

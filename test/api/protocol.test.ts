@@ -1091,7 +1091,8 @@ describe("an internal error", () => {
       throw cause;
     };
     const broken: Store = {
-      dialect: "sqlite",
+      // A new SQLite database would be asked for its steps first.
+      dialect: "postgres",
       all: fail,
       rows: fail,
       slice: fail,

@@ -109,4 +109,12 @@ drop index issues_of_milestone;
 create index issues_of_milestone on issues (milestone_id, created_at, id) where milestone_id is not null;
 `,
   },
+  {
+    id: "20261122-91-issue-states",
+    // Without the setting, deleting many rows merges large parts of the index, for half a second at once.
+    sql: `
+create index issues_by_state on issues (project_id, state, created_at, id);
+$sqlite insert into issue_search (issue_search, rank) values ('deletemerge', 0);
+`,
+  },
 ];

@@ -8,7 +8,7 @@ import {
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -58,14 +58,18 @@ export async function list(
   viewer: Viewer,
   filter: { search: string | undefined; inherited: boolean },
 ): Promise<RowPage> {
-  const where = all([
-    within(source, filter.inherited),
-    filter.search ? contains(["l.name", "l.description"], filter.search) : undefined,
-  ]);
+  const searched = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
+  const where = all([within(source, filter.inherited), searched]);
+  const most = offsetOf(page) + page.size + 1;
+  const picked =
+    filter.inherited && most <= LOOK_AHEAD ? await picking(db, source, searched, most) : where;
+  const { values } = idOf(viewer);
   const listed = await paginate(db, presenter, page, {
-    from: `${LABELS} where ${where.sql}`,
-    values: [...idOf(viewer).values, ...where.values],
-    order: "l.name, l.id",
+    from: `${LABELS} where ${picked.sql}`,
+    values: [...values, ...picked.values],
+    countFrom: `labels l where ${where.sql}`,
+    countValues: where.values,
+    order: ORDER,
   });
   await embedCounts(db, listed.rows, presenter, source, viewer);
   return listed;
@@ -177,6 +181,37 @@ async function ownConfidential(
      group by x.label_id, i.state`,
     [caller.id, caller.id, ...where.values],
   );
+}
+
+/** The first rows of a list with inherited labels, up to this one, are collected from the first of each owner. */
+const LOOK_AHEAD = 250;
+const ORDER = "l.name, l.id";
+
+/** Picks the first `most` labels of a group or project and of the groups above it, without sorting all of them. */
+async function picking(
+  db: Reader,
+  source: Source,
+  searched: Condition | undefined,
+  most: number,
+): Promise<Condition> {
+  const above = await db.rows(
+    "select ancestor_id from namespace_ancestors where namespace_id = ?",
+    [source.namespaceId],
+  );
+  const groups = above.map(([id]) => when("l.namespace_id = ?", id));
+  const owners =
+    source.kind === "project" ? [...groups, when("l.project_id = ?", source.id)] : groups;
+  const picks = owners.map((owner, index) => {
+    const { sql, values } = all([owner, searched]);
+    return {
+      sql: `select id from (select l.id from labels l where ${sql} order by ${ORDER} limit ?) as owner_${index}`,
+      values: [...values, most],
+    };
+  });
+  return {
+    sql: `l.id in (${picks.map(({ sql }) => sql).join(" union all ")})`,
+    values: picks.flatMap(({ values }) => values),
+  };
 }
 
 /** One label as a row of its presenter. */

@@ -95,4 +95,12 @@ create index merge_requests_by_source_branch on merge_requests (source_branch);
 create index merge_requests_by_target_branch on merge_requests (target_branch);
 `,
   },
+  {
+    id: "20261122-91-merge-request-states",
+    // Without the setting, deleting many rows merges large parts of the index, for half a second at once.
+    sql: `
+create index merge_requests_by_state on merge_requests (project_id, state, created_at, id);
+$sqlite insert into merge_request_search (merge_request_search, rank) values ('deletemerge', 0);
+`,
+  },
 ];

@@ -100,7 +100,8 @@ function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter):
 function columnConditions(viewer: Viewer, filter: ProjectFilter): (Condition | undefined)[] {
   const { archived, namespaceId, below, search } = filter;
   return [
-    when("p.archived = ?", archived === undefined ? undefined : Number(archived)),
+    // Most are not: the sum keeps the engines from starting with them, in another order than the list's.
+    archived === undefined ? undefined : when(archived ? "p.archived = 1" : "p.archived + 0 = 0"),
     when("p.visibility = ?", filter.visibility),
     below && namespaceId !== undefined
       ? belowGroup("p.namespace_id", namespaceId)

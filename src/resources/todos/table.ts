@@ -27,4 +27,8 @@ create index todos_by_project on todos (project_id);
 create index todos_by_note on todos (note_id);
 `,
   },
+  {
+    id: "20261122-91-todos-by-action",
+    sql: "create index todos_of_user_by_action on todos (user_id, state, action, id);\n",
+  },
 ];

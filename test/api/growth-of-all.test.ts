@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
+import { notesOf } from "../../src/core/input.ts";
+import type { Route } from "../../src/core/resource.ts";
+import { crowd } from "../crowd.ts";
+import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
+import { call, engine, type Person, SECRET_KEY, type TestApp, testApp } from "../helpers.ts";
+import { type CountingStore, canCountPages, countingStore } from "../pages.ts";
+import { toys } from "../toy/index.ts";
+import { routes } from "./routes.ts";
+
+/** Rows of each kind. */
+const FEW = 300;
+const MANY = 6000;
+const isPostgres = engine === "postgres";
+
+/**
+ * How many pages of the database a request may read among {@link MANY} rows, if it reads so many among a few. PostgreSQL
+ * reads all projects that the caller sees as a member, once in a statement.
+ */
+const allowed = (pages: number) => 2 * pages + (isPostgres ? 2000 : 100);
+
+/**
+ * Statements that read up to 10,000 rows, however many there are: those that count them, and those that sort the few rows
+ * that a filter finds.
+ */
+const BOUNDED = /^\s*select (count\(\*\) as (total|found)|(i|mr)\.id) from/;
+
+/**
+ * What still grows, with the reason: a path, and a parameter unless the whole route does. docs/performance.md has what
+ * users should know of it.
+ */
+const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
+  [
+    /^\/groups\/:id\/(issues|merge_requests)$/,
+    /(?:)/,
+    "with the projects of the group: the first rows of each are looked at",
+  ],
+  [
+    /\/(issues|merge_requests)$/,
+    /labels=none|milestone=none|iids|state=(merged|locked)/,
+    "with the rows that are passed over, if the matching ones are rare or old",
+  ],
+  [
+    /\/events$/,
+    /(?:)/,
+    "with the projects that the caller sees, if what is wanted is rare among their events",
+  ],
+  [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
+  [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
+  [/\/(projects|forks|groups|subgroups)$/, /search=/, "with all of them, whose texts are compared"],
+  [/^\/users$/, /search=|blocked=|external=|created_/, "with all users, who are looked through"],
+  [/\/(labels|milestones)$/, /search=|state=/, "with those of the owner, which are looked through"],
+  [
+    /\/(projects|forks|subgroups)$/,
+    /order_by=(id|path|name|updated_at|last_activity_at)/,
+    "with those of the group or project, which are sorted",
+  ],
+  [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
+  [
+    /\/(projects|forks)$/,
+    /archived=true|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,
+    "with those that match, which are sorted, or with those that are passed over",
+  ],
+  [/^\/groups\/:id$/, /(?:)/, "with the projects of the group, which are sorted by name"],
+  [/^\/todos$/, /author_id=|group_id=|type=/, "with the caller's own todos"],
+  [/tokens$/, /(?:)/, "with the tokens of the user"],
+  [/\/(badges|links)$/, /(?:)/, "with the badges of a project, or the links of an issue"],
+  [/\/discussions\/:discussion_id$/, /(?:)/, "with the replies, all of which are in the answer"],
+];
+
+const isGrowing = (path: string, query: string) =>
+  GROWING.find(([of, when]) => of.test(path) && when.test(query));
+
+/** Values of attributes that have no list of values: common and rare ones. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  action: [],
+  after: ["2020-01-01", "2030-01-01"],
+  assignee_id: ["any", "none", "DEVELOPER", "OWNER"],
+  assignee_username: ["developer", "owner"],
+  author_id: ["DEVELOPER", "OWNER"],
+  author_username: ["developer", "owner"],
+  before: ["2015-01-01", "2030-01-01"],
+  created_after: ["2020-01-01", "2030-01-01"],
+  created_before: ["2015-01-01", "2030-01-01"],
+  entity_id: [],
+  expires_after: ["2020-01-01"],
+  expires_before: ["2020-01-01"],
+  extern_uid: [],
+  group_id: ["1"],
+  id_after: ["1", "1000000"],
+  id_before: ["1", "1000000"],
+  iids: ["1", "1000000"],
+  image_url: [],
+  labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],
+  last_used_after: ["2020-01-01"],
+  last_used_before: ["2020-01-01"],
+  link_url: [],
+  milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
+  my_reaction_emoji: ["any", "none", "rocket"],
+  name: ["Common n7n", "nosuch"],
+  project_id: ["1"],
+  provider: [],
+  query: ["common", "common7", "nosuch", "e"],
+  scope: ["all"],
+  search: ["common", "n7n", "nosuch", "e", "zq"],
+  skip_groups: ["1"],
+  source_branch: ["branch7", "nosuch"],
+  target_branch: ["main", "target50", "nosuch"],
+  title: ["Common n7n", "nosuch"],
+  updated_after: ["2020-01-01", "2030-01-01"],
+  updated_before: ["2015-01-01", "2030-01-01"],
+  user_id: ["DEVELOPER"],
+  username: ["developer", "nosuch"],
+};
+
+/**
+ * The queries of a route: none, each value of each attribute, the second page, and the next one by key. PostgreSQL takes
+ * minutes for all, since each statement is explained: there it is asked without filters.
+ */
+function queriesOf(route: Route): string[] {
+  const inPath = new Set([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
+  const attributes = Object.entries(route.input ?? {}).filter(([name]) => !inPath.has(name));
+  const base = new Map<string, string>();
+  for (const [name, schema] of attributes) {
+    if (!notesOf(schema).optional) base.set(name, "https://a.test");
+    if (name === "scope") base.set(name, "all");
+  }
+  const with_ = (...added: [string, string][]) =>
+    new URLSearchParams([...new Map([...base, ...added])]).toString();
+  if (isPostgres) return [with_()];
+  const filtered = attributes.flatMap(([name, schema]) => {
+    const { type, values = VALUES[name] } = notesOf(schema);
+    const given = type === "boolean" ? ["true", "false"] : values;
+    if (!given) throw new Error(`VALUES in this file has nothing for ${name} of ${route.path}`);
+    return given.map((value) => with_([type.startsWith("array") ? `${name}[]` : name, value]));
+  });
+  const keyed = attributes.some(([name]) => name === "pagination");
+  return [
+    with_(),
+    ...filtered,
+    ...(route.isList ? [with_(["page", "2"])] : []),
+    ...(keyed ? [with_(["pagination", "keyset"], ["order_by", "id"])] : []),
+  ];
+}
+
+interface World {
+  app: TestApp;
+  store: CountingStore;
+  counted: Pick<TestApp, "fetch" | "handler" | "close">;
+  places: Places;
+  ids: Readonly<Record<"DEVELOPER" | "OWNER", number>>;
+}
+
+async function worldOf(rows: number): Promise<World> {
+  const app = await testApp({ seed: fixtureSeed(1), extra: toys });
+  await createFixtures(app, 1);
+  const places = await placesIn(app, "acme", "acme/site");
+  const idOf = async (name: string) =>
+    (await app.call(`GET /users?username=${name}`, { as: "admin" })).json[0].id as number;
+  const ids = { DEVELOPER: await idOf("developer"), OWNER: await idOf("owner") };
+  await crowd(app, places, rows);
+  const store = await countingStore(app.database);
+  const counted = await createAppOn(store, { secretKey: SECRET_KEY, background: false }, toys);
+  return { app, store, counted, places, ids };
+}
+
+interface Cost {
+  status: number;
+  pages: number;
+  /** The statement that read most. */
+  worst: string;
+}
+
+async function costOf(world: World, route: Route, query: string, as: Person): Promise<Cost> {
+  const { app, store, counted, places, ids } = world;
+  // Somebody else's commit, after which nothing is cached.
+  await app.store.transaction((db) => db.run("update users set bio = 'x' where id = 1"));
+  const named = query.replace(/DEVELOPER|OWNER/, (name) => String(ids[name as keyof typeof ids]));
+  let status = 0;
+  const visits = await store.visitsOf(async () => {
+    ({ status } = await call(counted, `GET ${pathOf(route, places)}?${named}`, { as }));
+  });
+  const own = visits.filter(({ sql }) => !BOUNDED.test(sql)).sort((a, b) => b.pages - a.pages);
+  const pages = own.reduce((sum, visit) => sum + visit.pages, 0);
+  return { status, pages, worst: `${own[0]?.pages} pages by ${own[0]?.sql.replace(/\s+/g, " ")}` };
+}
+
+describe.runIf(canCountPages)("among many rows as among few, a request reads as many pages", () => {
+  const reading = routes.filter(({ method }) => method === "GET");
+  const grown = new Set<unknown>();
+  let few: World;
+  let many: World;
+  beforeAll(async () => {
+    few = await worldOf(FEW);
+    many = await worldOf(MANY);
+  }, 300_000);
+  afterAll(async () => {
+    for (const { app, counted } of [few, many]) {
+      await counted.close();
+      await app.dispose();
+    }
+  });
+
+  it.each(reading.map((route) => [route.path, route] as const))(
+    "GET %s",
+    async (path, route) => {
+      const first = queriesOf(route)[0];
+      for (const query of queriesOf(route)) {
+        for (const as of ["admin", "developer", "anonymous"] as const) {
+          if (route.access === "admin" && as !== "admin") continue;
+          if (as === "anonymous" && (route.access !== "anyone" || query !== first)) continue;
+          const before = await costOf(few, route, query, as);
+          const after = await costOf(many, route, query, as);
+          expect([query, as, after.status]).toEqual([query, as, before.status]);
+          if (after.pages <= allowed(before.pages)) continue;
+          const known = isGrowing(path, query);
+          if (known) grown.add(known);
+          else expect.soft(`${as} ${query}: ${before.pages}, then ${after.worst}`).toBe("");
+        }
+      }
+    },
+    120_000,
+  );
+
+  it.skipIf(isPostgres)("what is known to grow still does", () => {
+    expect(GROWING.filter((known) => !grown.has(known)).map(([, , why]) => why)).toEqual([]);
+  });
+});
