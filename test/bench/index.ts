@@ -51,6 +51,8 @@ const starts = Number(options.starts);
 /** Requests until V8 has compiled the code they run. */
 const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
+/** Instants, which differ from server to server where something is created or changed. */
+const INSTANTS = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 const parts = (options.only as string).split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
@@ -276,9 +278,6 @@ async function compare(
   for (const { server } of contenders) await server.stop();
   return rates;
 }
-
-/** Instants, which differ from server to server where something is created or changed. */
-const INSTANTS = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 /** @throws Error if a contender's answer differs from the others' */
 async function requireSameBytes(

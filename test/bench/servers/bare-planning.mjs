@@ -277,14 +277,14 @@ export function planning(db) {
     from issues i ${plannedJoins("i")}`;
   const LABELS = `select l.*, p.id as of_project from projects p
     join labels l on l.project_id = p.id or l.namespace_id = p.namespace_id where p.full_path = ?`;
-  // Counted after the limit, so only for the labels that are sent.
+  // Counted after the limit, so only for the labels that are sent; the + keeps SQLite from starting with the project.
   const counted = (labels) => `select l.*,
       (select count(*) from issue_labels x join issues i on i.id = x.issue_id
-        where x.label_id = l.id and i.project_id = l.of_project and i.state = 'opened') as open,
+        where x.label_id = l.id and +i.project_id = l.of_project and i.state = 'opened') as open,
       (select count(*) from issue_labels x join issues i on i.id = x.issue_id
-        where x.label_id = l.id and i.project_id = l.of_project and i.state = 'closed') as closed,
+        where x.label_id = l.id and +i.project_id = l.of_project and i.state = 'closed') as closed,
       (select count(*) from merge_request_labels x join merge_requests mr on mr.id = x.merge_request_id
-        where x.label_id = l.id and mr.project_id = l.of_project and mr.state = 'opened') as requests
+        where x.label_id = l.id and +mr.project_id = l.of_project and mr.state = 'opened') as requests
     from (${labels}) as l`;
   const NOTE = `select nt.*, i.iid as issue_iid, ${AUTHOR} from notes nt join issues i on i.id = nt.issue_id
     left join users u on u.id = nt.author_id`;
