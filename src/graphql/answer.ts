@@ -5,7 +5,7 @@ import type { Context, Route } from "../core/resource.ts";
 import { type Face, type GraphContext, type Mutation, notAvailable } from "./declare.ts";
 import { Documents } from "./documents.ts";
 import { isCorrectable, messagesOf } from "./errors.ts";
-import { type Executable, Execution, TooMuch } from "./execute.ts";
+import { type Executable, Execution, TooMuch, withDefaults } from "./execute.ts";
 import { introspectionLimit } from "./introspection.ts";
 import { type Cost, costOf, LIMITS, MAX_DOCUMENT, MAX_OPERATIONS } from "./limits.ts";
 import { buildSchema, type Schema } from "./schema.ts";
@@ -168,9 +168,10 @@ export class Answers {
         throw error;
       }
     };
-    const { run } = this.schema.mutations.get(name) as Mutation;
+    const { run, input: declared } = this.schema.mutations.get(name) as Mutation;
     try {
-      const given = await run(input as never, { ...context, caller, call });
+      const read = withDefaults(input, declared);
+      const given = await run(read as never, { ...context, caller, call });
       return { clientMutationId, errors: [], ...given };
     } catch (error) {
       if (!(error instanceof ApiError && isCorrectable(error))) throw error;

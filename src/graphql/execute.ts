@@ -169,6 +169,10 @@ export class Execution {
     return values;
   }
 
+  #argumentsOf(type: RuntimeType, { args = {} }: OutputField, field: Selected): Values<Args> {
+    return withoutNulls(withDefaults(this.argumentsOf(type.name, field), args));
+  }
+
   #type(name: string): RuntimeType {
     const found = this.#schema.types.get(name);
     if (!found) throw new TypeError(`GraphQL has no composite type ${name}`);
@@ -284,7 +288,7 @@ export class Execution {
       const texts = this.#written(nodes, ({ value }) => write(value as Value[], view));
       return ref.isRequired ? this.#required(texts, field, pathsOf(nodes, field)) : texts;
     }
-    const args = declared.args ? withoutNulls(this.argumentsOf(type.name, field)) : NO_ARGS;
+    const args = declared.args ? this.#argumentsOf(type, declared, field) : NO_ARGS;
     if (declared.kind === "children") {
       return this.#children(type, declared, field, nodes, layout);
     }
@@ -504,7 +508,7 @@ export class Execution {
   ): Promise<Text[]> {
     const of = this.#type(declared.of);
     const rowsOf = of.rows as NonNullable<RuntimeType["rows"]>;
-    const args = withoutNulls(this.argumentsOf(type.name, field));
+    const args = this.#argumentsOf(type, declared, field);
     const sets = setsOf(field.nodes);
     const isConnection = declared.shape === "connection";
     const connection = isConnection ? this.#connection(declared.of, sets) : undefined;
@@ -784,6 +788,18 @@ function columnsOf(declared: OutputField): readonly string[] {
 
 const layoutOf = (columns: readonly string[]): Layout =>
   new Map(columns.map((column, index) => [column, index]));
+
+/** Explicit nulls in place of arguments that have a default count as not sent. */
+export function withDefaults(
+  sent: Readonly<Record<string, unknown>>,
+  declared: Args,
+): Record<string, unknown> {
+  const given = Object.entries(sent).map(([name, value]) => [
+    name,
+    value === null ? (declared[name]?.defaultValue ?? null) : value,
+  ]);
+  return Object.fromEntries(given);
+}
 
 /** Explicit nulls count as not sent. */
 function withoutNulls(args: object): Values<Args> {

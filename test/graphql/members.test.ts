@@ -204,3 +204,21 @@ describe("bulk updates", () => {
     expect(json).toMatchObject({ access_level: 30, expires_at: "2998-03-04" });
   });
 });
+
+it("null stands for the default of an argument, in queries and in changes", async () => {
+  const { group } = await ask(
+    app,
+    `{ group(fullPath: "acme/team") { sent: groupMembers(relations: null) { count } groupMembers { count } } }`,
+  );
+  expect(group.sent).toEqual(group.groupMembers);
+  await app.call("POST /projects/acme%2Fsite/issues", { as: "owner", json: { title: "One" } });
+  const { issueSetAssignees } = await ask(
+    app,
+    `mutation { issueSetAssignees(input: {projectPath: "acme/site", iid: "1",
+      assigneeUsernames: ["owner"], operationMode: null}) { errors issue { assignees { nodes { username } } } } }`,
+  );
+  expect(issueSetAssignees).toEqual({
+    errors: [],
+    issue: { assignees: { nodes: [{ username: "owner" }] } },
+  });
+});

@@ -71,6 +71,8 @@ export class RandomDocuments {
   #variables: { name: string; type: string; value: unknown; fallback: string | undefined }[] = [];
   #fragments: string[] = [];
   #names = 0;
+  /** Those that the document does not have yet. */
+  #oddNames: string[] = [];
   #fieldsLeft = 0;
 
   /** @param cursors texts to send as cursors, beside others */
@@ -85,6 +87,7 @@ export class RandomDocuments {
     this.#variables = [];
     this.#fragments = [];
     this.#names = 0;
+    this.#oddNames = [...ALIASES];
     this.#fieldsLeft = 40;
     const body = this.#selections(this.#schema.getQueryType() as GraphQLNamedType, 0, []);
     const declared = this.#variables.map(
@@ -114,6 +117,11 @@ export class RandomDocuments {
     return `${prefix}${this.#names}`;
   }
 
+  #oddName(): string {
+    const [name] = this.#oddNames.splice(this.#draw(this.#oddNames.length), 1);
+    return name as string;
+  }
+
   /** Selections in a composite type; each can be told apart from all others. */
   #selections(type: GraphQLNamedType, depth: number, above: readonly string[]): string {
     const fields =
@@ -137,7 +145,8 @@ export class RandomDocuments {
     const type = getNamedType(field.type);
     const isTransparent = ["nodes", "edges", "node"].includes(name);
     if (!isTransparent && above.filter((one) => one === name).length >= 2) return [];
-    const alias = this.#happens(40) && depth === 0 ? this.#oneOf(ALIASES) : this.#newName("f");
+    const isOdd = depth === 0 && this.#oddNames.length > 0 && this.#happens(40);
+    const alias = isOdd ? this.#oddName() : this.#newName("f");
     const args = this.#arguments(field.args, name);
     const head = `${alias}: ${name}${args}${this.#directive()}`;
     if (!isCompositeType(type)) return this.#happens(6) ? [head, head] : [head];
