@@ -12,6 +12,7 @@ import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
 import { createPipeline } from "./core/http/pipeline.ts";
+import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
@@ -137,6 +138,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     tier: options.tier ?? "ultimate",
     impersonation: options.impersonation ?? true,
     tokenUsage,
+    retries: new Retries(),
     turns: new Turns(waitingRequests === false ? Number.POSITIVE_INFINITY : waitingRequests),
     signIns: { signInsPerAccount, signInsPerAddress },
     limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),

@@ -4,6 +4,7 @@ import type { Seed } from "../src/seed/input.ts";
 import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, type TestApp } from "./helpers.ts";
+import { entry, Objects, push } from "./packs.ts";
 
 // What the tests that are generated from the routes need of each resource. A new resource adds its entry here, and is
 // covered by the access matrix, the lists and their query counts, random requests, worst shapes and lost access.
@@ -124,6 +125,45 @@ const ofSnippet =
     const snippet = await listed(DISCUSSED_SNIPPET)(app, fill);
     return listed(`${DISCUSSED_SNIPPET}/${snippet}/${path}`)(app, fill);
   };
+
+/**
+ * Pushes a repository with as many files, commits on `main`, branches `feature…` at one commit, and tags.
+ *
+ * @param text what its texts say
+ */
+export async function pushRepository(
+  app: Calls,
+  project: string,
+  count: number,
+  text = "A text",
+): Promise<void> {
+  const objects = new Objects();
+  const files = numbered(count, (index) => {
+    const name = `file-${String(index).padStart(4, "0")}`;
+    return entry("100644", name, objects.add("blob", `${text}, ${index}\n`));
+  });
+  const tree = objects.add("tree", Buffer.concat(files));
+  const docs = objects.add("tree", Buffer.concat([entry("40000", "docs", tree), ...files]));
+  const first = objects.commit(docs, [], { message: text });
+  const signature = "-----BEGIN PGP SIGNATURE-----\n\nwsBz\n-----END PGP SIGNATURE-----";
+  const feature = objects.commit(tree, [first], { message: text, time: 1_700_000_001, signature });
+  let main = first;
+  for (const index of numbered(count, (at) => at)) {
+    const time = 1_700_000_001 + index;
+    main = objects.commit(docs, [main], { message: `${text}\n`, author: `Ada${index}`, time });
+  }
+  const tag = `object ${main.toString("hex")}\ntype commit\ntag t\ntagger A <a@b> 1700000000 +0000\n\n`;
+  const refs = numbered(count, (index) => {
+    const annotated = `${tag}${text} ${index}\n`;
+    return [
+      [`refs/heads/feature${index === 0 ? "" : `-${index}`}`, feature],
+      [`refs/tags/t${index}`, index % 2 === 0 ? main : objects.add("tag", annotated)],
+    ] as const;
+  }).flat();
+  const all = { "refs/heads/main": main, ...Object.fromEntries(refs) };
+  const answer = await push(app, project, objects.pack, all);
+  if (!answer.includes("unpack ok")) throw new Error(`the fixture's push: ${answer}`);
+}
 
 /** By the names of the resources. Order matters: a lookup may use parameters found before. */
 const FIXTURES: Record<string, Fixture> = {
@@ -403,6 +443,28 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       topic_id: listed("/groups/:group/topics"),
       "projects topic_id": listed("/projects/:project/topics"),
+    },
+  },
+  Repositories: {
+    create: (app, count) => pushRepository(app, "acme/site", count),
+    params: {
+      "blobs sha": async (app, fill) => {
+        const path = fill("/projects/:project/repository/tree?path=docs");
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        return json[0]?.id ?? "0".repeat(40);
+      },
+      format: always("tar.gz"),
+    },
+  },
+  Branches: { params: { branch: always("feature") } },
+  Tags: { params: { tag_name: always("t0") } },
+  Commits: {
+    params: {
+      sha: async (app, fill) => {
+        const path = fill("/projects/:project/repository/branches/feature");
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        return json.commit?.id ?? "0".repeat(40);
+      },
     },
   },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },

@@ -83,15 +83,17 @@ const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 export function rights({ route, scopes, takesTokens, takesScimTokens }: Documented): string {
   const { access = "user", role, tier = "free" } = route;
   if (takesScimTokens) return `Identity providers with a SCIM token of the group. Tier: ${tier}.`;
-  const { source } = route;
+  const { source, repository } = route;
   const needed =
     typeof role === "string"
       ? ` with at least the role ${role} in the ${source}`
       : role
         ? `; the required role in the ${source} depends on the request`
-        : source
-          ? ` who can read the ${source}`
-          : "";
+        : repository
+          ? " who can read the project's code"
+          : source
+            ? ` who can read the ${source}`
+            : "";
   const token = access === "anyone" ? "A token, if sent, needs" : "The token needs";
   return [
     `${WHO[access]}${needed}.`,
@@ -102,10 +104,12 @@ export function rights({ route, scopes, takesTokens, takesScimTokens }: Document
 }
 
 /** Which features the project must have enabled, and whether it may be archived. */
-function projectNeeds({ source, features, method, whenDisabled, whenArchived }: Route): string[] {
+function projectNeeds(route: Route): string[] {
+  const { source, repository, features, method, whenDisabled, whenArchived } = route;
+  const reads = method === "GET";
+  if (repository && !features && !reads) return ["The project must not be archived; else 403."];
   if (source !== "project" || !features) return [];
   const names = list(features.map(code), "or");
-  const reads = method === "GET";
   if (reads && whenDisabled === "leave out") {
     return [`If the project has ${names} disabled, answers as if there were none.`];
   }

@@ -23,6 +23,23 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * Thrown by a handler if what `prepare` found has changed since. The transaction is rolled back, and the request is
+ * prepared again. It is the answer if others change it every time.
+ */
+export class Outdated extends ApiError {
+  /**
+   * @param answer the answer if preparing again does not help
+   * @param discard undoes what `prepare` stored
+   */
+  constructor(
+    answer: ApiError,
+    readonly discard: () => Promise<void>,
+  ) {
+    super(answer.status, answer.body, answer.headers);
+  }
+}
+
 /** 400 naming a required attribute that was not sent. */
 export function missing(attribute: string): ApiError {
   return new ApiError(400, { message: `400 (Bad request) "${attribute}" not given` });
@@ -44,6 +61,11 @@ export function invalid(errors: AttributeErrors): ApiError {
 /** 400 for an operation that can't be done, wrapped as GitLab's services do. */
 export function refused(reason: string): ApiError {
   return new ApiError(400, { message: { error: reason } });
+}
+
+/** 400 with a reason. */
+export function badRequest(reason: string): ApiError {
+  return new ApiError(400, { message: `400 Bad request - ${reason}` });
 }
 
 /** 400 for an unreadable request. */

@@ -223,6 +223,30 @@ export async function paginateByKey(
   return { rows, next: { [key.direction === "asc" ? "id_after" : "id_before"]: String(last) } };
 }
 
+/**
+ * A page of a list that is not selected from the database.
+ *
+ * @param length how many items the list has; beyond `countedTotal` it need not be exact
+ * @param read makes the rows of a part of the list: at least the first one, and no more once their texts have reached
+ *   {@link MAX_READ_CHARACTERS}
+ */
+export async function pageOf(
+  page: Page,
+  length: number,
+  read: (from: number, to: number) => Promise<Value[][]>,
+): Promise<RowPage> {
+  const { size, skip, maxRows, limits } = page;
+  const end = Math.min(offsetOf(page) + size, length);
+  const from = offsetOf(page) + skip;
+  const rows = from < end ? await read(from, Math.min(from + maxRows, end)) : [];
+  const listed = {
+    rows,
+    hasNext: end < length,
+    total: length > limits.countedTotal ? undefined : length,
+  };
+  return from + rows.length < end ? { ...listed, read: skip + rows.length } : listed;
+}
+
 /** 405 for keyset pagination in an order without a key. */
 export function keysetUnavailable(): ApiError {
   return new ApiError(405, {

@@ -1,3 +1,4 @@
+import type { Value } from "../store/port.ts";
 import { type BoundObject, bindAll, type Fields } from "./field.ts";
 
 /**
@@ -37,4 +38,16 @@ export function presenter(fields: Fields): Presenter {
       return place;
     },
   };
+}
+
+/**
+ * Creates the function that puts values into the order of a presenter's columns: for rows that no statement selects.
+ *
+ * @returns a function of values by column; those that are missing are null
+ */
+export function rowMaker({
+  columns,
+}: Presenter): (values: Readonly<Record<string, Value>>) => Value[] {
+  const names = columns.split(", ");
+  return (values) => names.map((name) => values[name] ?? null);
 }

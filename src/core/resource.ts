@@ -80,9 +80,11 @@ export interface PrepareContext<
     bytes: Uint8Array;
     stream: AsyncIterable<Uint8Array>;
   }[B];
-  /** With a body of bytes, the group or project the path begins with. The caller's role has been checked. */
-  readonly source: B extends "bytes" | "stream" ? S : undefined;
+  /** The group or project the path begins with. The caller's role has been checked, unless it depends on the context. */
+  readonly source: S;
   readonly store: Store;
+  /** Reads of this request. */
+  readonly db: Reader;
   readonly request: RequestInfo;
   readonly caller: C;
   /** How often a password may be tried. */
@@ -99,6 +101,12 @@ export interface PageContext {
   /** Every form sends it back as `authenticity_token`. */
   readonly csrfToken: string;
   readonly site: Site;
+}
+
+/** A project whose code the caller may read. */
+export interface CodeSource extends Source {
+  readonly kind: "project";
+  readonly column: "project_id";
 }
 
 /** What pages know about the application. */
@@ -211,7 +219,8 @@ interface RouteSpec<
   /**
    * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
    * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
-   * consistent. Default: `"others"` for a project's feature, such as its issues, and `"nobody"` elsewhere.
+   * consistent. Default: `"others"` for a project's feature, such as its issues, or its repository, and `"nobody"`
+   * elsewhere.
    */
   beside?: "nobody" | "others" | "anybody";
   /** How a row becomes JSON; a function if that depends on the caller. */
@@ -250,6 +259,8 @@ export interface Route
   readonly path: string;
   /** The kind of record that `:id` at the path's start names, which the pipeline looks up. */
   readonly source?: SourceKind;
+  /** Whether it is of the project's Git repository: callers must be able to read its code. */
+  readonly repository?: true;
   /** The project's features the route belongs to: it is available while one of them is enabled. */
   readonly features?: readonly Feature[];
   /** What a reading route does if these features are disabled. Default `"refuse"`. */
@@ -327,6 +338,11 @@ interface Shared<Prefix extends string> {
 export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
   /** Their paths begin with `/groups/:id` or `/projects/:id`, which the pipeline looks up. */
   readonly source: SourceKind;
+  /**
+   * Whether they are of the project's Git repository: callers must be able to read its code. As in GitLab, that is
+   * checked before the input is read.
+   */
+  readonly repository?: true;
   /** The features of a project they belong to: they are available while one of them is enabled. */
   readonly features?: readonly Feature[];
   /** What reading routes do in projects that have these features disabled. Default `"refuse"`: 403. */
@@ -340,6 +356,9 @@ export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
  * @example
  * const { list, post } = routes({ source: "project", path: "/wikis", features: ["wiki"] });
  */
+export function routes<const Prefix extends string = "">(
+  shared: SharedOfSource<Prefix> & { readonly source: "project"; readonly repository: true },
+): RouteBuilder<Prefix, CodeSource>;
 export function routes<const Prefix extends string = "">(
   shared: SharedOfSource<Prefix>,
 ): RouteBuilder<Prefix, Source>;

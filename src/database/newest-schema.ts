@@ -66,6 +66,7 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-88-readme`,
 ];
 
 const statements = [
@@ -963,7 +964,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-)`,
+, readme text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,

@@ -10,7 +10,7 @@ import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { ROLES } from "../core/access/roles.ts";
 import { findSource, type Source } from "../core/access/source.ts";
-import { isOpenTo } from "../core/access/visibility.ts";
+import { codeRole, isOpenTo, type Viewer } from "../core/access/visibility.ts";
 import { ApiError } from "../core/errors.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
@@ -59,13 +59,14 @@ export async function admit(
   }
   const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
   if (!project || isElsewhere) throw unknownProject();
-  if (service === "git-upload-pack") requireFetching(project, isOpenTo(viewer, project));
+  if (service === "git-upload-pack") requireFetching(viewer, project);
   else requirePushing(caller, project);
   return { caller, project };
 }
 
-function requireFetching(project: Source, isOpen: boolean): void {
-  if (!isOpen && project.level < ROLES.reporter) {
+function requireFetching(viewer: Viewer, project: Source): void {
+  const role = codeRole(viewer, project);
+  if (role && project.level < ROLES[role]) {
     throw refusal(403, "You are not allowed to download code from this project.");
   }
 }
@@ -82,14 +83,14 @@ function requirePushing(caller: Caller, project: Source): void {
 
 /** The project at a path, if there is one that the caller may read. */
 async function find(
-  { store }: PrepareContext,
+  { db }: PrepareContext,
   path: string,
   viewer: Parameters<typeof findSource>[3],
 ): Promise<Source | undefined> {
   // Without a slash it would be taken for an id.
   if (!path.includes("/")) return undefined;
   try {
-    return await findSource(store.reader(), "project", path, viewer);
+    return await findSource(db, "project", path, viewer);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;

@@ -2,17 +2,20 @@ import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
+import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
 import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
 import { RefusedError } from "../git/errors.ts";
 import { LIMITS } from "../git/limits.ts";
 import { Packs } from "../git/packs.ts";
 import { Input } from "../git/pkt-line.ts";
-import { advertiseReceive, receivePush, reportOf } from "../git/receive-pack.ts";
+import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
 import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
 import * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { findRecord, openRecord } from "../resources/repositories/open.ts";
+import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
 import {
   type Admitted,
   admit,
@@ -23,7 +26,7 @@ import {
   SERVICES,
   type Service,
 } from "./access.ts";
-import { apply, eventsOf, type Received, refusalOf } from "./pushes.ts";
+import { refusalOf } from "./pushes.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants. */
@@ -55,22 +58,12 @@ async function findRepository(
   path: string,
   service: Service,
 ): Promise<Found> {
-  const { store } = preparing;
+  const { db, store } = preparing;
   const admitted = await admit(preparing, path.replace(/\.git$/, ""), service);
   const { id } = admitted.project;
-  const branch = await store
-    .reader()
-    .one<{ default_branch: string | null }>("select default_branch from projects where id = ?", [
-      id,
-    ]);
-  const row = await repositories.find(store, id, "code");
-  const head = `${BRANCHES}${branch?.default_branch ?? "main"}`;
+  const { row, defaultBranch } = await findRecord(db, id);
+  const head = BRANCHES + defaultBranch;
   return { ...admitted, row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
-}
-
-/** Opens a repository, which is empty if nothing was pushed yet. */
-function openRepository({ store }: PrepareContext, row: repositories.RepositoryRow | undefined) {
-  return row ? repositories.open(store, row) : new repositories.Repository(Packs.of(store), []);
 }
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
@@ -89,25 +82,6 @@ async function understood<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof RefusedError ? new ApiError(400, { message: error.message }) : error;
   }
-}
-
-/** Sends what a generator makes, and ends its work if the client leaves. */
-function cancellable(generate: (signal: AbortSignal) => AsyncGenerator<Buffer>): Bytes {
-  return {
-    chunks: () => ({
-      [Symbol.asyncIterator]: () => {
-        const abort = new AbortController();
-        const source = generate(abort.signal);
-        return {
-          next: () => source.next(),
-          return: () => {
-            abort.abort();
-            return source.return(undefined);
-          },
-        };
-      },
-    }),
-  };
 }
 
 const resultOf = (service: Service, body: Bytes | Buffer) =>
@@ -152,7 +126,7 @@ const gitRoutes = [
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
-        repository: await openRepository(preparing, row),
+        repository: await openRecord(preparing.store, row),
         refs,
         hasGarbage: row?.has_garbage === 1,
       };
@@ -172,7 +146,10 @@ const gitRoutes = [
     body: "stream",
     maxBodyBytes: LIMITS.packBytes + NEGOTIATION_BYTES,
     beside: "anybody",
-    prepare: async ({ repository: path }, preparing): Promise<Received | undefined> => {
+    prepare: async (
+      { repository: path },
+      preparing,
+    ): Promise<Received<ReceivedPush> | undefined> => {
       requireType(preparing, path, "git-receive-pack");
       const { store, now, body } = preparing;
       const { caller, project, refs } = await findRepository(preparing, path, "git-receive-pack");
@@ -180,20 +157,20 @@ const gitRoutes = [
       await store.transaction((db) => repositories.create(db, project.id, "code"), {
         shared: true,
       });
-      const row = await repositories.find(store, project.id, "code");
+      const row = await repositories.find(store.reader(), project.id, "code");
       if (!row) throw new ApiError(409, { message: "409 Conflict" });
       const opened = await repositories.open(store, row);
       const push = await understood(
         receivePush(new Input(body), row, opened, Packs.of(store), now),
       );
       if (!push) return undefined;
-      const events = await eventsOf(push, refs);
-      return { push, row, project, authorId: caller.id, refs, events };
+      const target = { project, authorId: caller.id, row, head: refs.head };
+      return receive(store, push, target);
     },
     handle: async ({ db, prepared, now }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
-      const outcomes = await apply(db, prepared, now);
-      const refusal = refusalOf(prepared);
+      const refusal = refusalOf(prepared.push, prepared.head);
+      const outcomes = await apply(db, prepared, refusal && "pre-receive hook declined", now);
       const messages = refusal ? [`GitLab: ${refusal}`] : [];
       return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
     },

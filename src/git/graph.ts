@@ -21,6 +21,8 @@ export class Graph {
   readonly #commits: Int32Array;
   readonly #starts: Int32Array;
   readonly #parents: Int32Array;
+  /** All commits, parents before their children. */
+  #order: Int32Array | undefined;
 
   /**
    * @param packs those of the repository; each refers only to itself and those before
@@ -87,6 +89,11 @@ export class Graph {
     return this.#commits[object] ?? -1;
   }
 
+  /** The commits whose names begin with some hex digits, at least two; at most `most`. */
+  withPrefix(digits: string, most: number): number[] {
+    return this.#names.withPrefix(digits, most);
+  }
+
   /** The parents of a commit. */
   parentsOf(commit: number): Int32Array {
     return this.#parents.subarray(this.#starts[commit], this.#starts[commit + 1]);
@@ -119,6 +126,47 @@ export class Graph {
       }
     }
     return marks;
+  }
+
+  /** How many commits can be reached from one, which counts, too. */
+  countTo(from: number, isFirstParent = false): number {
+    if (!isFirstParent) return this.reach([from]).reduce((sum, mark) => sum + mark, 0);
+    let count = 0;
+    for (let at: number | undefined = from; at !== undefined; at = this.parentsOf(at)[0])
+      count += 1;
+    return count;
+  }
+
+  /** A commit and all from which it can be reached, as marks. */
+  descendants(of: number): Uint8Array {
+    const marks = new Uint8Array(this.count);
+    marks[of] = 1;
+    this.#order ??= this.#byGeneration();
+    for (const commit of this.#order) {
+      const end = this.#starts[commit + 1] as number;
+      for (let edge = this.#starts[commit] as number; edge < end; edge += 1) {
+        if (marks[this.#parents[edge] as number]) marks[commit] = 1;
+      }
+    }
+    return marks;
+  }
+
+  #byGeneration(): Int32Array {
+    const { generations } = this;
+    /** Where the commits of each generation begin. */
+    const places = new Int32Array(this.count + 2);
+    for (const generation of generations)
+      places[generation + 1] = (places[generation + 1] as number) + 1;
+    for (let generation = 1; generation < places.length; generation += 1) {
+      places[generation] = (places[generation] as number) + (places[generation - 1] as number);
+    }
+    const order = new Int32Array(this.count);
+    for (const [commit, generation] of generations.entries()) {
+      const place = places[generation] as number;
+      order[place] = commit;
+      places[generation] = place + 1;
+    }
+    return order;
   }
 
   /** Whether a commit is another one or an ancestor of it. */

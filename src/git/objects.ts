@@ -83,14 +83,6 @@ export function linksOf(commit: Buffer): CommitLinks {
   return { tree, parents, time: seconds };
 }
 
-/** The first line of a commit's message. */
-export function titleOf(commit: Buffer): string {
-  const start = commit.indexOf("\n\n");
-  if (start < 0) return "";
-  const text = commit.toString("utf8", start + 2).trimStart();
-  return text.split("\n", 1)[0] as string;
-}
-
 /** What an annotated tag is for: the name and the type of an object. */
 export interface TagLink {
   readonly target: Buffer;
@@ -191,6 +183,16 @@ function isOctal(tree: Buffer, from: number, to: number): boolean {
     if (digit < 0 || digit > 7) return false;
   }
   return true;
+}
+
+/** Whether an entry of a tree may have a name. */
+export function isEntryName(name: Buffer, mode: number): boolean {
+  try {
+    checkName(name, 0, name.length, mode);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function checkName(tree: Buffer, from: number, to: number, mode: number): void {

@@ -85,6 +85,24 @@ export class OidTable {
     return Buffer.from(buffer, byteOffset + OID_BYTES * number, OID_BYTES);
   }
 
+  /**
+   * The numbers of names that begin with some hex digits; all names are looked at.
+   *
+   * @param digits at least two
+   * @param most how many to find
+   */
+  withPrefix(digits: string, most: number): number[] {
+    const found: number[] = [];
+    const first = Number.parseInt(digits.slice(0, 2), 16);
+    const { buffer, byteOffset } = this.#words;
+    const names = new Uint8Array(buffer, byteOffset, OID_BYTES * this.#size);
+    for (let number = 0; number < this.#size && found.length < most; number += 1) {
+      if (names[OID_BYTES * number] !== first) continue;
+      if (this.bytesOf(number).toString("hex").startsWith(digits)) found.push(number);
+    }
+    return found;
+  }
+
   /** Where a name is, or the complement of where it belongs. */
   #slotOf(bytes: Uint8Array, at: number): number {
     const words = this.#words;

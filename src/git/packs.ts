@@ -22,8 +22,11 @@ const OVERHEAD = 100;
 /** Packs have fewer pieces and objects. */
 const KEYS_PER_PACK = 2 ** 32;
 
-const APPEND = "insert into git_pack_pieces (pack_id, number, bytes) values";
-const APPEND_BATCH = `${APPEND} ${Array(BATCH).fill("(?, ?, ?)").join(", ")}`;
+/** A statement that stores so many pieces of a pack. */
+const appending = (count: number) =>
+  `insert into git_pack_pieces (pack_id, number, bytes) values ${Array(count).fill("(?, ?, ?)").join(", ")}`;
+const APPEND_BATCH = appending(BATCH);
+const ADD_INDEX = "insert into git_pack_indexes (pack_id, number, bytes) values (?, ?, ?)";
 
 const stores = new WeakMap<Store, Packs>();
 
@@ -155,22 +158,42 @@ export class Packs extends PackReader {
     return known;
   }
 
-  /** Begins a pack, which belongs to no repository yet. */
-  async begin(now: number): Promise<PackWriter> {
+  /** Begins a pack, which belongs to no repository yet, and returns its id. */
+  async begin(now: number): Promise<number> {
     const rows = await this.#store.transaction(
       (db) => db.rows("insert into git_packs (unused_since) values (?) returning id", [now]),
       { shared: true },
     );
-    return new PackWriter(this, rows[0]?.[0] as number);
+    return rows[0]?.[0] as number;
+  }
+
+  /** Stores a whole pack in one transaction: it has few pieces. */
+  async add(pieces: readonly Buffer[], contents: PackContents, now: number): Promise<Pack> {
+    const index = indexPieces(contents);
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    const id = await this.#store.transaction(
+      async (db) => {
+        const [row] = await db.rows(
+          "insert into git_packs (objects, bytes, unused_since) values (?, ?, ?) returning id",
+          [contents.types.length, bytes, now],
+        );
+        const packId = row?.[0] as number;
+        await db.run(appending(pieces.length), valuesOf(packId, 0, pieces));
+        for (const [number, piece] of index.entries()) {
+          await db.run(ADD_INDEX, [packId, number, piece]);
+        }
+        return packId;
+      },
+      { shared: true },
+    );
+    for (const [number, piece] of pieces.entries()) this.keepPiece(id, number, piece);
+    return this.keep(new Pack(id, index));
   }
 
   /** Stores some of a pack's pieces. */
   async append(packId: number, first: number, pieces: readonly Buffer[]): Promise<void> {
-    const values = pieces.flatMap((bytes, index): Value[] => [packId, first + index, bytes]);
-    const sql =
-      pieces.length === BATCH
-        ? APPEND_BATCH
-        : `${APPEND} ${pieces.map(() => "(?, ?, ?)").join(", ")}`;
+    const values = valuesOf(packId, first, pieces);
+    const sql = pieces.length === BATCH ? APPEND_BATCH : appending(pieces.length);
     await this.#store.transaction((db) => db.run(sql, values), { shared: true });
     for (const [index, bytes] of pieces.entries()) this.keepPiece(packId, first + index, bytes);
   }
@@ -192,21 +215,11 @@ export class Packs extends PackReader {
 
   /** Stores the index of a pack, which is complete now. */
   async finish(packId: number, contents: PackContents, bytes: number): Promise<Pack> {
-    const index = writeIndex(contents);
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < index.length; at += INDEX_PIECE) {
-      pieces.push(index.subarray(at, at + INDEX_PIECE));
-    }
-    for (const [number, piece] of pieces.entries()) {
-      await this.#store.transaction(
-        (db) =>
-          db.run("insert into git_pack_indexes (pack_id, number, bytes) values (?, ?, ?)", [
-            packId,
-            number,
-            piece,
-          ]),
-        { shared: true },
-      );
+    const index = indexPieces(contents);
+    for (const [number, piece] of index.entries()) {
+      await this.#store.transaction((db) => db.run(ADD_INDEX, [packId, number, piece]), {
+        shared: true,
+      });
     }
     await this.#store.transaction(
       (db) =>
@@ -217,14 +230,30 @@ export class Packs extends PackReader {
         ]),
       { shared: true },
     );
-    return this.keep(new Pack(packId, pieces));
+    return this.keep(new Pack(packId, index));
   }
+}
+
+/** The values that store pieces of a pack. */
+function valuesOf(packId: number, first: number, pieces: readonly Buffer[]): Value[] {
+  return pieces.flatMap((bytes, index): Value[] => [packId, first + index, bytes]);
+}
+
+function indexPieces(contents: PackContents): Buffer[] {
+  const index = writeIndex(contents);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < index.length; at += INDEX_PIECE) {
+    pieces.push(index.subarray(at, at + INDEX_PIECE));
+  }
+  return pieces;
 }
 
 /** Stores a pack, a mebibyte per transaction. What was written can be read at once. */
 export class PackWriter {
-  readonly id: number;
   readonly #packs: Packs;
+  readonly #now: number;
+  /** Its id, once some of it is stored. */
+  #id: number | undefined;
   /** Full pieces that are not stored yet. */
   #unstored: Buffer[] = [];
   /** How many pieces are stored. */
@@ -233,9 +262,10 @@ export class PackWriter {
   #open = Buffer.allocUnsafeSlow(PIECE);
   #length = 0;
 
-  constructor(packs: Packs, id: number) {
+  /** @param now epoch milliseconds */
+  constructor(packs: Packs, now: number) {
     this.#packs = packs;
-    this.id = id;
+    this.#now = now;
   }
 
   /** How many bytes were written. */
@@ -264,9 +294,10 @@ export class PackWriter {
 
   /** Stores all full pieces. */
   async store(): Promise<void> {
+    this.#id ??= await this.#packs.begin(this.#now);
     while (this.#unstored.length > 0) {
       const batch = this.#unstored.slice(0, BATCH);
-      await this.#packs.append(this.id, this.#stored, batch);
+      await this.#packs.append(this.#id, this.#stored, batch);
       this.#stored += batch.length;
       this.#unstored = this.#unstored.slice(batch.length);
     }
@@ -276,7 +307,9 @@ export class PackWriter {
   async range(from: number, to: number): Promise<Buffer> {
     const stored = this.#stored * PIECE;
     const parts =
-      from < stored ? [await this.#packs.range(this.id, from, Math.min(to, stored))] : [];
+      from < stored
+        ? [await this.#packs.range(this.#id as number, from, Math.min(to, stored))]
+        : [];
     for (let at = Math.max(from, stored); at < to; ) {
       const index = Math.floor(at / PIECE) - this.#stored;
       const start = (index + this.#stored) * PIECE;
@@ -291,12 +324,17 @@ export class PackWriter {
   async finish(contents: PackContents): Promise<Pack> {
     const filled = this.#length % PIECE;
     if (filled > 0) this.#unstored.push(this.#open.subarray(0, filled));
+    if (this.#id === undefined && this.#unstored.length <= BATCH) {
+      const pack = await this.#packs.add(this.#unstored, contents, this.#now);
+      this.#id = pack.id;
+      return pack;
+    }
     await this.store();
-    return this.#packs.finish(this.id, contents, this.#length);
+    return this.#packs.finish(this.#id as number, contents, this.#length);
   }
 
   /** Deletes what was stored. */
-  discard(): Promise<void> {
-    return this.#packs.discard(this.id);
+  async discard(): Promise<void> {
+    if (this.#id !== undefined) await this.#packs.discard(this.#id);
   }
 }

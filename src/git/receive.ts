@@ -21,7 +21,7 @@ import {
 import { OID_BYTES, OidTable } from "./oid-table.ts";
 import { Pace } from "./pace.ts";
 import { entryAt, type Pack } from "./pack.ts";
-import type { Packs, PackWriter } from "./packs.ts";
+import { type Packs, PackWriter } from "./packs.ts";
 import type { Input } from "./pkt-line.ts";
 import type { Repository } from "./repository.ts";
 
@@ -65,7 +65,7 @@ export async function receivePack(
   if (count > LIMITS.objects) {
     throw new RefusedError(`the pack has more than ${LIMITS.objects} objects`);
   }
-  const writer = await packs.begin(now);
+  const writer = new PackWriter(packs, now);
   try {
     const pack = await new Receiver(input, repository, writer, count).receive();
     if (pack) return { pack, discard: () => writer.discard() };

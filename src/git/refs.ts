@@ -31,6 +31,46 @@ export async function listRefs(db: Reader, repositoryId: number): Promise<Ref[]>
   );
 }
 
+/** The references below a folder that ends with a slash, such as `refs/heads/`, by name. */
+export async function listRefsBelow(
+  db: Reader,
+  repositoryId: number,
+  folder: string,
+): Promise<Ref[]> {
+  return db.all<Ref>(
+    "select name, oid, peeled from git_refs where repository_id = ? and name > ? and name < ? order by name",
+    [repositoryId, ...bounds(folder)],
+  );
+}
+
+/** Names below a folder come after the first of these, and before the second: `0` follows `/`. */
+export const bounds = (folder: string): [string, string] => [folder, `${folder.slice(0, -1)}0`];
+
+/** Those of some references that exist, by their full names. */
+export async function findRefs(
+  db: Reader,
+  repositoryId: number,
+  names: readonly string[],
+): Promise<Ref[]> {
+  const marks = names.map(() => "?").join(", ");
+  return db.all<Ref>(
+    `select name, oid, peeled from git_refs where repository_id = ? and name in (${marks})`,
+    [repositoryId, ...names],
+  );
+}
+
+/** A reference by its full name; `undefined` if there is none. */
+export async function findRef(
+  db: Reader,
+  repositoryId: number,
+  name: string,
+): Promise<Ref | undefined> {
+  return db.one<Ref>(
+    "select name, oid, peeled from git_refs where repository_id = ? and name = ?",
+    [repositoryId, name],
+  );
+}
+
 /** The beginnings of references that only the server creates. */
 const RESERVED = ["refs/merge-requests/", "refs/keep-around/"];
 

@@ -22,6 +22,9 @@ const MEBIBYTE = 1024 * 1024;
 const COMMIT_BYTES = 80;
 const OBJECT_BYTES = 4;
 
+/** How many repositories were loaded that continue no earlier one. */
+let lineages = 0;
+
 /** Repositories in memory. Each belongs to one version, so none becomes outdated. */
 const opened = new WeakMap<Store, Lru<string, Repository>>();
 
@@ -34,6 +37,8 @@ export class Repository {
   readonly list: readonly Pack[];
   /** How many objects there are; those in several packs count several times. */
   readonly count: number;
+  /** Repositories of the same lineage have the same commits with the same numbers, as far as both have them. */
+  readonly lineage: number;
   readonly #starts: number[] = [];
   #graph: Graph | undefined;
   /** One with fewer packs, whose graph is continued. */
@@ -42,10 +47,13 @@ export class Repository {
   /**
    * @param list its packs, the oldest first
    * @param base the repository with the first of these packs, if it is in memory
+   * @param lineage that of the base, unless others may continue it with other packs
    */
-  constructor(packs: PackReader, list: readonly Pack[], base?: Repository) {
+  constructor(packs: PackReader, list: readonly Pack[], base?: Repository, lineage?: number) {
+    lineages += 1;
     this.packs = packs;
     this.list = list;
+    this.lineage = lineage ?? lineages;
     this.#base = base && !base.#graph ? base.#base : base;
     let count = 0;
     for (const pack of list) {
@@ -149,18 +157,14 @@ export class Repository {
 }
 
 /** The record of a project's repository; `undefined` if nothing was pushed yet. */
-export function find(
-  store: Store,
+export async function find(
+  db: Reader,
   projectId: number,
   kind: RepositoryKind,
 ): Promise<RepositoryRow | undefined> {
-  return Promise.resolve(
-    store
-      .reader()
-      .one<RepositoryRow>(
-        "select id, version, has_garbage from git_repositories where project_id = ? and kind = ?",
-        [projectId, kind],
-      ),
+  return db.one<RepositoryRow>(
+    "select id, version, has_garbage from git_repositories where project_id = ? and kind = ?",
+    [projectId, kind],
   );
 }
 
@@ -206,5 +210,7 @@ export async function load(
   const list: Pack[] = [];
   for (const [packId] of rows) list.push(await packs.open(packId as number));
   const isContinued = before?.list.every((pack, at) => list[at]?.id === pack.id);
-  return new Repository(packs, list, isContinued ? before : undefined);
+  return isContinued
+    ? new Repository(packs, list, before, before?.lineage)
+    : new Repository(packs, list);
 }

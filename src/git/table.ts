@@ -52,4 +52,9 @@ create table git_pack_indexes (
 );
 `,
   },
+  {
+    // The path of the default branch's README, for lists of projects.
+    id: "20261122-88-readme",
+    sql: "alter table git_repositories add column readme $text;",
+  },
 ];

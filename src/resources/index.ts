@@ -3,9 +3,12 @@ import { auditEventResource } from "./audit-events/index.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
+import { branchResource } from "./branches/index.ts";
+import { commitResource } from "./commits/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { eventResource } from "./events/index.ts";
+import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -17,9 +20,11 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { tagResource } from "./tags/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
 import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
@@ -32,9 +37,12 @@ export const resources: readonly Resource[] = [
   awardEmojiResource,
   badgeResource,
   boardResource,
+  branchResource,
+  commitResource,
   dependencyResource,
   discussionResource,
   eventResource,
+  fileResource,
   groupResource,
   issueLinkResource,
   issueResource,
@@ -46,9 +54,11 @@ export const resources: readonly Resource[] = [
   noteResource,
   notificationSettingsResource,
   projectResource,
+  repositoryResource,
   resourceEventResource,
   scimResource,
   snippetResource,
+  tagResource,
   timeTrackingResource,
   todoResource,
   impersonationTokenResource,

@@ -184,7 +184,8 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
 const OWN: Record<string, 401> = { "GET /personal_access_tokens/:token_id": 401 };
 
 function roleOf(route: Route, visibility: "public" | "private"): Role | undefined {
-  if (typeof route.role !== "function") return route.role;
+  const reading = route.repository && visibility === "private" ? "reporter" : undefined;
+  if (typeof route.role !== "function") return route.role ?? reading;
   const caller = { id: -1, admin: false, external: false };
   const context = {
     caller,

@@ -1,8 +1,9 @@
 // Packs that nobody should take, sent as they are. Each is refused with a reason, and nothing of it is left.
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { entry, head, oid, pack, push as pushTo, whole } from "../packs.ts";
 
 let app: TestApp;
 const failures: unknown[] = [];
@@ -12,19 +13,7 @@ beforeAll(async () => {
 afterEach(() => expect(failures).toEqual([]));
 afterAll(() => app.dispose());
 
-const TYPES = { commit: 1, tree: 2, blob: 3, tag: 4, ofs: 6, ref: 7 };
-type Type = keyof typeof TYPES;
 const MEGABYTE = 1_000_000;
-
-/** The header of an entry. */
-function head(type: Type, size: number): Buffer {
-  const bytes = [(TYPES[type] << 4) | (size % 16)];
-  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
-    bytes[bytes.length - 1] = (bytes.at(-1) as number) | 128;
-    bytes.push(rest % 128);
-  }
-  return Buffer.from(bytes);
-}
 
 /** A size in a delta. */
 function size(value: number): number[] {
@@ -38,12 +27,6 @@ function distance(value: number): number[] {
   return [...before, value % 128];
 }
 
-const sha1 = (...parts: (string | Buffer)[]) =>
-  parts.reduce((hash, part) => hash.update(part), createHash("sha1")).digest();
-const oid = (type: Type, data: Buffer) => sha1(`${type} ${data.length}\0`, data);
-
-const whole = (type: Type, data: Buffer, packed = deflateSync(data)) =>
-  Buffer.concat([head(type, data.length), packed]);
 const deltaBefore = (back: number, delta: number[]) =>
   Buffer.concat([
     head("ofs", delta.length),
@@ -53,17 +36,6 @@ const deltaBefore = (back: number, delta: number[]) =>
 const deltaOf = (base: Buffer, delta: number[]) =>
   Buffer.concat([head("ref", delta.length), base, deflateSync(Buffer.from(delta))]);
 
-/** A pack of entries, which may announce another number of them. */
-function pack(entries: readonly Buffer[], count = entries.length, version = 2): Buffer {
-  const start = Buffer.alloc(12, "PACK");
-  start.writeUInt32BE(version, 4);
-  start.writeUInt32BE(count, 8);
-  const body = Buffer.concat([start, ...entries]);
-  return Buffer.concat([body, sha1(body)]);
-}
-
-const entry = (mode: string, name: string, object: Buffer) =>
-  Buffer.concat([Buffer.from(`${mode} ${name}\0`), object]);
 const commitOf = (tree: Buffer, ...parents: Buffer[]) =>
   Buffer.from(
     [
@@ -91,20 +63,8 @@ const newBranch = () => {
 };
 
 /** Pushes a pack to a new branch, and returns the answer: a report, or the text of an error. */
-async function push(sent: Buffer, tip: Buffer, name = newBranch()): Promise<string> {
-  const command = `${"0".repeat(40)} ${tip.toString("hex")} ${name}\0report-status`;
-  const length = Buffer.byteLength(command) + 4;
-  const line = `${length.toString(16).padStart(4, "0")}${command}0000`;
-  const response = await app.fetch("http://pm.test/acme/site.git/git-receive-pack", {
-    method: "POST",
-    headers: {
-      authorization: `Basic ${btoa(`any:${tokenOf("owner")}`)}`,
-      "content-type": "application/x-git-receive-pack-request",
-    },
-    body: Buffer.concat([Buffer.from(line), sent]),
-  });
-  return response.text();
-}
+const push = (sent: Buffer, tip: Buffer, name = newBranch()) =>
+  pushTo(app, "acme/site", sent, { [name]: tip });
 
 /** Everything that is stored of repositories. */
 async function stored(): Promise<unknown[]> {

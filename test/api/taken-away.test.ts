@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Places, pathOf, placesIn } from "../fixtures.ts";
+import { type Places, pathOf, placesIn, pushRepository } from "../fixtures.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { routes } from "./routes.ts";
@@ -36,6 +36,7 @@ beforeAll(async () => {
     await post(`${VAULT}/${kind}/1/todo`, {}, "stranger");
   }
   await post(`${VAULT}/star`, {}, "stranger");
+  await pushRepository(app, "secret/vault", 3, MARK);
   const found = await placesIn(app, "secret", "secret/vault");
   const { json: todos } = await app.call("GET /todos", { as: "stranger" });
   expect(todos[0].target.title).toBe(MARK);

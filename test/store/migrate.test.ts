@@ -92,6 +92,7 @@ const FROZEN: Record<string, string> = {
     "8e5039ce7be7817067756e7173d8f8c862bc63c8632fe60b95e07fcc7305ad0d",
   "20261122-81-scim": "bf597f6b5943acdb6c202502bff1e167135e134e670ee17cc3fde7d881fa656d",
   "20261122-86-git": "4d9ba16e69189709f11790bc2c4b1f83aa18509ae61c44ab89c1e31cdae84603",
+  "20261122-88-readme": "053b1d48688a13de916e87a95396aaa8e984c0f526a8319a96304872816a5582",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -19,21 +19,23 @@ export function isWritable(source: WithFeatures, feature: Feature): boolean {
 /** What a route declares about the features of projects. */
 interface FeatureRules {
   readonly isReading: boolean;
+  readonly repository?: true;
   readonly features?: readonly Feature[];
   readonly whenDisabled?: "refuse" | "leave out";
   readonly whenArchived?: "refuse" | "allow";
 }
 
 /**
- * Checks that one of a route's features is enabled, and refuses changes to archived projects. As in GitLab, this applies
- * to administrators, too.
+ * Checks that one of a route's features is enabled, and refuses changes of features and code of archived projects. As in
+ * GitLab, this applies to administrators, too.
  *
  * @throws ApiError 403
  */
 export function requireFeature(source: WithFeatures, route: FeatureRules): void {
-  const { isReading, features, whenDisabled, whenArchived } = route;
-  if (!features) return;
+  const { isReading, repository, features, whenDisabled, whenArchived } = route;
+  if (!features && !repository) return;
   const isOn =
+    !features ||
     (isReading && whenDisabled === "leave out") ||
     features.some((feature) => source.features.includes(feature));
   const isFrozen = source.archived && !isReading && whenArchived !== "allow";

@@ -4,7 +4,7 @@ import { requireScope } from "../access/caller.ts";
 import { requireFeature } from "../access/features.ts";
 import type { Role } from "../access/roles.ts";
 import { findSource, requireRole, type Source } from "../access/source.ts";
-import type { Viewer } from "../access/visibility.ts";
+import { codeRole, type Viewer } from "../access/visibility.ts";
 import { ApiError, forbidden, unauthorized, unverified } from "../errors.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
 import { type Route, TIERS, type Tier } from "../resource.ts";
@@ -128,7 +128,7 @@ export async function findRouteSource(
 }
 
 /**
- * Decides whether the caller may do what the route does: by their role, the project's features, and the tier.
+ * Decides whether the caller may do what the route does: by their role, the project's features and code, and the tier.
  *
  * @param role the role the route needs in its source, if any
  * @throws ApiError 401 for anonymous callers where a role is needed, otherwise 403
@@ -137,10 +137,13 @@ export function requirePermission(
   route: Route,
   role: Role | undefined,
   source: Source | undefined,
+  viewer: Viewer,
   caller: Caller | undefined,
   tier: Tier,
 ): void {
   if (source) {
+    const reading = route.repository && codeRole(viewer, source);
+    if (reading) requireRoleOf(caller, source, reading);
     if (role) requireRoleOf(caller, source, role);
     requireFeature(source, route);
   }

@@ -28,7 +28,8 @@ export interface Endpoint {
 export function endpointOf(route: Route, mount: Mount): Endpoint {
   const name = `${route.method} ${mount.base}${route.path}`;
   requireConsistent(route, name);
-  const isOfFeature = route.source === "project" && route.features !== undefined;
+  const isOfFeature =
+    route.source === "project" && (route.features !== undefined || route.repository === true);
   return {
     route,
     mount,

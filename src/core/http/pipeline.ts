@@ -36,6 +36,7 @@ import { decodePath, emptyParameters, type Parameters, parseQuery } from "./para
 import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
 import { readSent, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
+import type { Retries } from "./retries.ts";
 import { createMountRouter, wantsPage } from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
 import type { Turns } from "./turns.ts";
@@ -52,6 +53,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   signIns: SignInLimits;
   /** Shares the process between clients. */
   turns: Turns;
+  /** Works again on what others have changed. */
+  retries: Retries;
   /** Records that an administrator acts as another user, in the transaction of the change. */
   recordSudo: (
     db: Database,
@@ -158,7 +161,7 @@ async function admitUpload(
   return (await admit(settings, db, route, id, caller, now)) as Source;
 }
 
-/** Makes all checks of a group or project that are possible before the body is read. */
+/** Makes all checks of a group or project that are possible before the input or the body is read. */
 async function admit(
   { tier }: PipelineSettings,
   db: Reader,
@@ -170,7 +173,7 @@ async function admit(
   const viewer = { caller, today: dayOf(now) };
   const source = await findRouteSource(db, route, id, viewer, caller);
   const role = typeof route.role === "string" ? route.role : undefined;
-  requirePermission(route, role, source, caller, tier);
+  requirePermission(route, role, source, viewer, caller, tier);
   return source;
 }
 
@@ -190,10 +193,9 @@ async function answerWith(
   const identified = isSafe(incoming)
     ? undefined
     : await identify(settings, endpoint, exchange, query, now);
-  const limits = mount.bodyBytes ? { ...settings.body, bytes: mount.bodyBytes } : settings.body;
-  const raw = takesRawBody(route)
-    ? new RawBody(incoming, route.maxBodyBytes ?? limits.bytes)
-    : undefined;
+  const bytes = route.maxBodyBytes ?? mount.bodyBytes ?? settings.body.bytes;
+  const limits = bytes === settings.body.bytes ? settings.body : { ...settings.body, bytes };
+  const raw = takesRawBody(route) ? new RawBody(incoming, bytes) : undefined;
   if (raw) exchange.body = raw;
   const sent =
     isSafe(incoming) || raw
@@ -215,31 +217,34 @@ async function answerWith(
     now,
     identified,
   );
-  const performance = await prepare(settings, endpoint, exchange, caller, parameters, now, {
-    raw,
-    object,
-  });
-  const { presenter, view, page, run } = performance;
-  const rest = async (left: Page): Promise<Result> => {
-    const turn = turns.begin(incoming.ip);
+  return settings.retries.run(String(parameters["id"]), async (isRepeated) => {
+    const db = isRepeated ? store.reader() : reader;
+    const performance = await prepare(settings, db, endpoint, exchange, caller, parameters, now, {
+      raw,
+      object,
+    });
+    const { presenter, view, page, run } = performance;
+    const rest = async (left: Page): Promise<Result> => {
+      const turn = turns.begin(incoming.ip);
+      try {
+        await turn?.ready;
+        // Only writing routes return an `AfterCommit`.
+        return (await run(store.reader() as Database, left)) as Result;
+      } finally {
+        turn?.end();
+      }
+    };
+    const turn = route.immediate ? undefined : turns.begin(incoming.ip);
     try {
-      await turn?.ready;
-      // Only writing routes return an `AfterCommit`.
-      return (await run(store.reader() as Database, left)) as Result;
+      if (turn?.ready) await turn.ready;
+      const result = await perform(settings, endpoint, performance, db);
+      if (!route.immediate) settings.outages.succeeded();
+      upload?.keep((performance.input as Record<string, unknown>)[upload.part]);
+      return replyOf(endpoint, result, rest, presenter, view, page, incoming);
     } finally {
       turn?.end();
     }
-  };
-  const turn = route.immediate ? undefined : turns.begin(incoming.ip);
-  try {
-    if (turn?.ready) await turn.ready;
-    const result = await perform(settings, endpoint, performance, reader);
-    if (!route.immediate) settings.outages.succeeded();
-    upload?.keep((performance.input as Record<string, unknown>)[upload.part]);
-    return replyOf(endpoint, result, rest, presenter, view, page, incoming);
-  } finally {
-    turn?.end();
-  }
+  });
 }
 
 /** A request whose caller and input are known, ready to run. */
@@ -255,6 +260,7 @@ interface Performance {
 /** Reads a request's input, and does what comes before its transaction. */
 async function prepare(
   settings: PipelineSettings,
+  reader: Reader,
   endpoint: Endpoint,
   exchange: Exchange,
   caller: Caller | undefined,
@@ -265,14 +271,17 @@ async function prepare(
   const { route, beside } = endpoint;
   const { incoming } = exchange;
   const { store, signIns, tier } = settings;
+  const id = parameters["id"] as string;
+  const enter = () => admit(settings, reader, route, id, caller, now);
+  const known = route.repository && (await enter());
   const input = endpoint.read(parameters);
   const page = readPage(parameters, settings.pages);
   raw?.requireReadable();
-  const id = parameters["id"] as string;
-  const target = raw && (await admit(settings, store.reader(), route, id, caller, now));
+  const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const preparing = {
     store,
+    db: reader,
     request: incoming,
     caller: caller as Caller,
     body: object ?? bytes ?? raw?.chunks(),
@@ -290,7 +299,8 @@ async function prepare(
       : route.presenter) ?? endpoint.noPresenter;
 
   const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
-    const source = await findRouteSource(db, route, id, viewer, caller);
+    const source =
+      (route.isReading && known) || (await findRouteSource(db, route, id, viewer, caller));
     if (source && !route.isReading && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
     }
@@ -316,7 +326,7 @@ async function prepare(
     };
     if (route.before) await route.before(context);
     const role = typeof route.role === "function" ? route.role(context) : route.role;
-    requirePermission(route, role, source, caller, tier);
+    requirePermission(route, role, source, viewer, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;
@@ -358,13 +368,16 @@ async function call(
   const parameters: Parameters = Object.assign(emptyParameters(), sent);
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
-  const prepared = await prepare(settings, endpoint, exchange, caller, parameters, now);
-  const result = await perform(settings, endpoint, prepared, store.reader());
-  const { presenter, view } = prepared;
-  const value = Array.isArray(result)
-    ? presenter.value(result, view)
-    : result instanceof Json
-      ? result.value
-      : undefined;
-  return { value, db: store.reader() };
+  return settings.retries.run(String(parameters["id"]), async () => {
+    const reader = store.reader();
+    const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
+    const result = await perform(settings, endpoint, prepared, reader);
+    const { presenter, view } = prepared;
+    const value = Array.isArray(result)
+      ? presenter.value(result, view)
+      : result instanceof Json
+        ? result.value
+        : undefined;
+    return { value, db: store.reader() };
+  });
 }

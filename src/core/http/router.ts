@@ -185,7 +185,7 @@ function fixedSegment(pattern: string, at: number): string | undefined {
 
 /**
  * Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id, and more fixed segments
- * after a parameter with slashes before fewer.
+ * after a parameter with slashes before fewer. `/archive.:format` comes before `/archive`, whose format it would be.
  */
 function byPrecedence(a: string, b: string): number {
   const fixed = (path: string) =>
@@ -194,7 +194,7 @@ function byPrecedence(a: string, b: string): number {
       .at(1)
       ?.match(/\/[^:]/g)?.length ?? 0;
   if (fixed(a) !== fixed(b)) return fixed(b) - fixed(a);
-  const rank = (path: string) => path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~");
+  const rank = (path: string) => `${path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~")}/`;
   return rank(a) < rank(b) ? -1 : 1;
 }
 

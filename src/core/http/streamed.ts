@@ -13,6 +13,26 @@ interface Watch {
   failed(error: unknown): void;
 }
 
+/** A body that is made while it is sent. The work ends if the client leaves. */
+export function cancellable(generate: (signal: AbortSignal) => AsyncIterable<Uint8Array>): Bytes {
+  return {
+    chunks: () => ({
+      [Symbol.asyncIterator]: () => {
+        const abort = new AbortController();
+        const source = generate(abort.signal)[Symbol.asyncIterator]();
+        return {
+          next: () => source.next(),
+          return: async () => {
+            abort.abort();
+            await source.return?.();
+            return { done: true, value: undefined };
+          },
+        };
+      },
+    }),
+  };
+}
+
 /** Sends a body, however large its chunks are, and notifies `watch`. */
 export function streamed(body: Bytes, watch: Watch): Bytes {
   return {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
-import { isOpenTo } from "../../core/access/visibility.ts";
+import { codeRole } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -42,7 +42,7 @@ export const dependencyResource: Resource = {
       summary: "List the dependencies of a project",
       tier: "ultimate",
       // Guests of a private project may not read its repository.
-      role: ({ source, viewer }) => (isOpenTo(viewer, source) ? undefined : "reporter"),
+      role: ({ source, viewer }) => codeRole(viewer, source),
       input: { package_manager: param.optional(managers) },
       presenter: dependency,
       handle: async ({ db, source, presenter, page, input }) => {

@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { forbidden } from "../../core/errors.ts";
+import { badRequest, forbidden } from "../../core/errors.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import * as todos from "../issuables/todos.ts";
@@ -8,7 +8,6 @@ import { isIssuable } from "../issuables/types.ts";
 import * as discussions from "./discussions.ts";
 import * as notes from "./queries.ts";
 import {
-  badRequest,
   type Noteable,
   requireInternal,
   requireResolver,

@@ -1,7 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
-import { ApiError, forbidden, notFound } from "../../core/errors.ts";
+import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { all, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { findIssuable, isLockedOut } from "../issuables/rules.ts";
@@ -165,9 +165,4 @@ export function requireRoom(
       `The replies of a discussion have at most ${MAX_REPLIES.characters} characters together`,
     );
   }
-}
-
-/** 400 with a reason, as GitLab words it. */
-export function badRequest(reason: string): ApiError {
-  return new ApiError(400, { message: `400 Bad request - ${reason}` });
 }

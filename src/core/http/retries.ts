@@ -1,0 +1,48 @@
+import { Queue } from "../../store/queue.ts";
+import { Outdated } from "../errors.ts";
+
+/** Attempts after the first, of a request that finds each time that others have changed what it was prepared with. */
+const ATTEMPTS = 10;
+
+/**
+ * Repeats work that is outdated when it is done. Repetitions for one project follow each other: side by side, each of
+ * them would make all others outdated again.
+ */
+export class Retries {
+  readonly #queues = new Map<string, Queue>();
+
+  /**
+   * @param key names the project
+   * @param work is told whether it is repeated
+   * @throws Outdated if it is outdated after several attempts, too
+   */
+  async run<T>(key: string, work: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    const first = await attempt(() => work(false));
+    if (!(first instanceof Outdated)) return first;
+    const queue = this.#queues.get(key) ?? new Queue();
+    this.#queues.set(key, queue);
+    try {
+      return await queue.add(async () => {
+        let result = await attempt(() => work(true));
+        for (let left = ATTEMPTS; result instanceof Outdated; left -= 1) {
+          if (left === 0) throw result;
+          result = await attempt(() => work(true));
+        }
+        return result;
+      });
+    } finally {
+      if (queue.idle) this.#queues.delete(key);
+    }
+  }
+}
+
+/** The result of work, or how it is outdated, with nothing left of it. */
+async function attempt<T>(work: () => Promise<T>): Promise<T | Outdated> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Outdated)) throw error;
+    await error.discard();
+    return error;
+  }
+}

@@ -1,0 +1,32 @@
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import { type Archived, membersOf } from "./members.ts";
+import { Pace } from "./pace.ts";
+import { tarOf } from "./tar.ts";
+import { zipOf } from "./zip.ts";
+
+/** The formats of archives. */
+export type ArchiveFormat = "tar" | "tar.gz" | "zip";
+
+/**
+ * Packs the files of a commit, as git-archive(1) does. Attributes such as `export-ignore` are not honoured.
+ *
+ * @param signal ends the work
+ */
+export function archive(
+  archived: Archived,
+  format: ArchiveFormat,
+  signal: AbortSignal,
+): AsyncIterable<Buffer> {
+  const members = membersOf(archived, new Pace(signal));
+  if (format === "zip") return zipOf(members, archived);
+  const tar = tarOf(members, archived);
+  return format === "tar" ? tar : gzipped(tar);
+}
+
+async function* gzipped(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const gzip = createGzip();
+  // An error of the source reaches the reader of `gzip`.
+  pipeline(Readable.from(parts), gzip, () => {});
+  yield* gzip as AsyncIterable<Buffer>;
+}

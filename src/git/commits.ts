@@ -1,0 +1,164 @@
+import { COMMIT, TAG } from "./objects.ts";
+import type { Repository } from "./repository.ts";
+
+/** Who made a commit or tag, and when. */
+export interface Signature {
+  readonly name: string;
+  readonly email: string;
+  /** Seconds of the epoch. */
+  readonly time: number;
+  /** Minutes by which the clock there was ahead of UTC. */
+  readonly zone: number;
+}
+
+/** A commit, or what is shown of it. */
+export interface Commit {
+  /** Its name, in hex. */
+  readonly id: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly author: Signature;
+  readonly committer: Signature;
+  /** With what ends it, such as a newline. */
+  readonly message: string;
+  /** The signature of the commit as a whole, such as PGP's, if it has one. */
+  readonly signature: string | undefined;
+}
+
+/** An annotated tag. */
+export interface AnnotatedTag {
+  /** Its name, in hex. */
+  readonly id: string;
+  /** The object it is for, in hex: a commit, or anything else. */
+  readonly object: string;
+  /** `undefined` if it does not say: the oldest tags do not. */
+  readonly tagger: Signature | undefined;
+  readonly message: string;
+}
+
+/**
+ * Parses the content of a commit, which may have been written by anything: what is malformed is empty.
+ *
+ * @param id its name, in hex
+ */
+export function parseCommit(id: string, data: Buffer): Commit {
+  const { headers, message } = partsOf(data);
+  const one = (name: string) => headers.find(([key]) => key === name)?.[1] ?? "";
+  return {
+    id,
+    tree: one("tree"),
+    parents: headers.filter(([key]) => key === "parent").map(([, value]) => value),
+    author: signatureOf(one("author")),
+    committer: signatureOf(one("committer")),
+    message,
+    signature: headers.find(([key]) => key === "gpgsig")?.[1],
+  };
+}
+
+/**
+ * Parses the content of an annotated tag, like {@link parseCommit}.
+ *
+ * @param id its name, in hex
+ */
+export function parseTag(id: string, data: Buffer): AnnotatedTag {
+  const { headers, message } = partsOf(data);
+  const one = (name: string) => headers.find(([key]) => key === name)?.[1];
+  const tagger = one("tagger");
+  return {
+    id,
+    object: one("object") ?? "",
+    tagger: tagger === undefined ? undefined : signatureOf(tagger),
+    message,
+  };
+}
+
+/** Reads a commit by its number. */
+export async function readCommit(repository: Repository, commit: number): Promise<Commit> {
+  const object = repository.graph.objects[commit] as number;
+  const { data } = await repository.read(object);
+  return parseCommit(repository.oidOf(object).toString("hex"), data);
+}
+
+/** Reads an annotated tag by the number of its object; `undefined` if that is something else. */
+export async function readTag(
+  repository: Repository,
+  object: number,
+): Promise<AnnotatedTag | undefined> {
+  if (repository.typeOf(object) !== TAG) return undefined;
+  const { data } = await repository.read(object);
+  return parseTag(repository.oidOf(object).toString("hex"), data);
+}
+
+/** The number of a commit by its name in hex; `undefined` if there is no such commit. */
+export function commitNumber(repository: Repository, oid: string): number | undefined {
+  const object = repository.findHex(oid);
+  if (object < 0 || repository.typeOf(object) !== COMMIT) return undefined;
+  return repository.graph.commitOf(object);
+}
+
+/** The name of a commit in hex, by its number. */
+export function commitId(repository: Repository, commit: number): string {
+  return repository.oidOf(repository.graph.objects[commit] as number).toString("hex");
+}
+
+/** A header of an object; continued lines are joined by newlines. */
+type Header = [name: string, value: string];
+
+function partsOf(data: Buffer): { headers: Header[]; message: string } {
+  const end = data.indexOf("\n\n");
+  const head = end < 0 ? data : data.subarray(0, end);
+  const encoding = /\nencoding ([\w.:-]{1,40})(?:\n|$)/.exec(head.toString("latin1"))?.[1];
+  const headers: Header[] = [];
+  for (const line of decode(head, encoding).split("\n")) {
+    const last = headers.at(-1);
+    if (line.startsWith(" ") && last) last[1] += `\n${line.slice(1)}`;
+    else {
+      const space = line.indexOf(" ");
+      headers.push(space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)]);
+    }
+  }
+  return { headers, message: end < 0 ? "" : decode(data.subarray(end + 2), encoding) };
+}
+
+function decode(bytes: Buffer, encoding: string | undefined): string {
+  if (encoding === undefined) return bytes.toString("utf8");
+  try {
+    return new TextDecoder(encoding).decode(bytes);
+  } catch {
+    // An encoding that nobody knows.
+    return bytes.toString("utf8");
+  }
+}
+
+/** Parses `Name <email> 1700000000 +0100`. */
+function signatureOf(text: string): Signature {
+  const open = text.indexOf("<");
+  const close = text.indexOf(">", open);
+  if (open < 0 || close < 0) return { name: text.trim(), email: "", time: 0, zone: 0 };
+  const ending = text.slice(text.lastIndexOf(">") + 1).trim();
+  const [, seconds = "0", sign = "+", hours = "0", minutes = "0"] =
+    /^(\d{1,15}) ([+-])(\d\d)(\d\d)$/.exec(ending) ?? [];
+  const offset = 60 * Number(hours) + Number(minutes);
+  return {
+    name: text.slice(0, open).trim(),
+    email: text.slice(open + 1, close).trim(),
+    time: Number(seconds) <= LAST ? Number(seconds) : 0,
+    zone: offset < 24 * 60 ? (sign === "-" ? -offset : offset) : 0,
+  };
+}
+
+/** The last second that a `Date` can have. */
+const LAST = 8_640_000_000_000;
+
+/** When something was signed, in the zone it was signed in: `2014-02-27T10:14:56.000+02:00`. */
+export function timeOf({ time, zone }: Signature): string {
+  const local = new Date(Math.min(time + 60 * zone, LAST) * 1000).toISOString().slice(0, -1);
+  const two = (number: number) => String(number).padStart(2, "0");
+  const offset = Math.abs(zone);
+  return `${local}${zone < 0 ? "-" : "+"}${two(Math.floor(offset / 60))}:${two(offset % 60)}`;
+}
+
+/** The first line of a message. */
+export function titleOf(message: string): string {
+  return message.trimStart().split("\n", 1)[0] as string;
+}

@@ -1,0 +1,54 @@
+import { commitNumber } from "./commits.ts";
+import { BRANCHES, type Ref, TAGS } from "./refs.ts";
+import type { Repository } from "./repository.ts";
+
+/** Shorter beginnings of commits' names are not looked up, as in Git. */
+const SHORTEST = 4;
+
+/** What names are looked up in. */
+export interface Lookup {
+  readonly repository: Repository;
+  /** The full name of the default branch, which may not exist. */
+  readonly head: string;
+  /** The references there are among {@link refNamesOf} the texts, by their full names. */
+  readonly refs: ReadonlyMap<string, Ref>;
+}
+
+/**
+ * The full names of references that a text may mean, in Git's order (gitrevisions(7)): `HEAD`; a reference in full, or
+ * without `refs/`; a tag; a branch.
+ *
+ * @param head what `HEAD` means
+ */
+export function refNamesOf(text: string, head: string): string[] {
+  if (text === "HEAD") return [head];
+  if (isOid(text)) return [];
+  const names = [text, `refs/${text}`, `${TAGS}${text}`, `${BRANCHES}${text}`];
+  return names.filter((name) => name.startsWith("refs/"));
+}
+
+const isOid = (text: string) => /^[0-9a-f]{40}$/i.test(text);
+
+/**
+ * Finds the commit that a text names: by the name of a commit or annotated tag in hex, by a reference, or by the beginning
+ * of a commit's name, if no other commit's has the same.
+ *
+ * @returns the commit's number; `undefined` if there is none
+ */
+export async function findCommit(
+  { repository, head, refs }: Lookup,
+  text: string,
+): Promise<number | undefined> {
+  if (isOid(text)) {
+    const object = repository.findHex(text);
+    const commit = object < 0 ? -1 : repository.graph.commitOf(await repository.peel(object));
+    return commit < 0 ? undefined : commit;
+  }
+  for (const name of refNamesOf(text, head)) {
+    const ref = refs.get(name);
+    if (ref) return commitNumber(repository, ref.peeled ?? ref.oid);
+  }
+  if (text.length < SHORTEST || !/^[0-9a-f]{1,39}$/i.test(text)) return undefined;
+  const found = repository.graph.withPrefix(text.toLowerCase(), 2);
+  return found.length === 1 ? found[0] : undefined;
+}

@@ -1,0 +1,124 @@
+import type { Archived, Member } from "./members.ts";
+import { FOLDER, SUBMODULE } from "./objects.ts";
+
+const BLOCK = 512;
+/** Archives consist of as many bytes at a time. */
+const RECORD = 20 * BLOCK;
+/** Bytes that a name, or the target of a link, may have. */
+const NAME = 100;
+/** Bytes that the beginning of a path may have, before its name. */
+const PREFIX = 155;
+
+const EXECUTABLE = 0o100;
+const LINK = 0o120000;
+
+/** Writes a tar archive (POSIX pax) as git-archive(1) does, so that those of one commit are always the same. */
+export async function* tarOf(
+  members: AsyncIterable<Member>,
+  { commit, time }: Archived,
+): AsyncGenerator<Buffer> {
+  let written = 0;
+  const counted = (parts: readonly Buffer[]) => {
+    const all = Buffer.concat(parts);
+    written += all.length;
+    return all;
+  };
+  const comment = Buffer.from(`52 comment=${commit}\n`);
+  const about = { name: "pax_global_header", mode: 0o666, size: comment.length, time, type: "g" };
+  yield counted([headerOf(about), padded(comment)]);
+  for await (const member of members) yield counted(partsOf(member, time));
+  const rest = RECORD - (written % RECORD);
+  yield Buffer.alloc(rest < 2 * BLOCK ? rest + RECORD : rest);
+}
+
+interface Header {
+  readonly name: string;
+  readonly prefix?: string;
+  readonly mode: number;
+  readonly size: number;
+  /** Seconds of the epoch. */
+  readonly time: number;
+  readonly type: string;
+  readonly target?: string;
+}
+
+function partsOf({ path, mode, oid, data }: Member, time: number): Buffer[] {
+  const isFolder = mode === FOLDER || mode === SUBMODULE;
+  const isLink = mode === LINK;
+  const id = oid ?? "0".repeat(40);
+  const records: string[] = [];
+  const place = placed(path);
+  if (!place) records.push(recordOf("path", path));
+  const target = isLink && data ? data.toString("latin1") : "";
+  const isLong = target.length > NAME;
+  if (isLong) records.push(recordOf("linkpath", target, "latin1"));
+  const extended = Buffer.from(records.join(""), "latin1");
+  const content = isLink || !data ? Buffer.alloc(0) : data;
+  const more = { name: `${id}.paxheader`, mode: 0o666, size: extended.length, time, type: "x" };
+  return [
+    ...(extended.length > 0 ? [headerOf(more), padded(extended)] : []),
+    headerOf({
+      ...(place ?? { name: `${id}.data` }),
+      mode: isLink ? 0o777 : isFolder || mode & EXECUTABLE ? 0o775 : 0o664,
+      size: content.length,
+      time,
+      type: isFolder ? "5" : isLink ? "2" : "0",
+      target: isLong ? `see ${id}.paxheader` : target,
+    }),
+    padded(content),
+  ];
+}
+
+/** Divides a path between the two places that a header has for it; `undefined` if there is too little room. */
+function placed(path: string): { name: string; prefix?: string } | undefined {
+  const bytes = Buffer.from(path);
+  if (bytes.length <= NAME) return { name: path };
+  // A slash at the end of a folder's path does not count.
+  const end = path.endsWith("/") ? bytes.length - 1 : bytes.length;
+  const slash = bytes.subarray(0, Math.min(end, PREFIX)).lastIndexOf(0x2f);
+  if (slash <= 0 || bytes.length - slash - 1 > NAME) return undefined;
+  return { name: bytes.toString("utf8", slash + 1), prefix: bytes.toString("utf8", 0, slash) };
+}
+
+/** A record of an extended header: it begins with its own length. The result is to be written as Latin-1. */
+function recordOf(key: string, value: string, encoding: "utf8" | "latin1" = "utf8"): string {
+  const text = Buffer.from(value, encoding).toString("latin1");
+  const rest = ` ${key}=${text}\n`;
+  let length = rest.length + 1;
+  while (String(length).length + rest.length > length) length += 1;
+  return `${length}${rest}`;
+}
+
+function headerOf({ name, prefix = "", mode, size, time, type, target = "" }: Header): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
+  block.write(name, 0, NAME);
+  block.write(octal(mode, 7), 100);
+  block.write(octal(0, 7), 108);
+  block.write(octal(0, 7), 116);
+  block.write(octal(size, 11), 124);
+  block.write(octal(time, 11), 136, 11);
+  block.write("        ", 148);
+  block.write(type, 156);
+  block.write(target, 157, NAME, "latin1");
+  block.write("ustar\x0000", 257);
+  block.write("root", 265);
+  block.write("root", 297);
+  block.write(octal(0, 7), 329);
+  block.write(octal(0, 7), 337);
+  block.write(prefix, 345, PREFIX);
+  block.write(
+    `${octal(
+      block.reduce((sum, byte) => sum + byte, 0),
+      7,
+    )}\0`,
+    148,
+  );
+  return block;
+}
+
+/** Fills the last block. */
+function padded(bytes: Buffer): Buffer {
+  const rest = bytes.length % BLOCK;
+  return rest === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(BLOCK - rest)]);
+}

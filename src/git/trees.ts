@@ -1,0 +1,86 @@
+import { BLOB, COMMIT, eachEntry, FOLDER, SUBMODULE, TREE } from "./objects.ts";
+import { OID_BYTES } from "./oid-table.ts";
+import type { Repository } from "./repository.ts";
+
+/** An entry of a tree. */
+export interface TreeEntry {
+  readonly mode: number;
+  readonly name: string;
+  /** Its object, in hex: of a submodule, a commit of another repository. */
+  readonly oid: string;
+}
+
+/** What an entry of a tree is: a folder, a file or link, or a submodule. */
+export function typeOfMode(mode: number): typeof TREE | typeof BLOB | typeof COMMIT {
+  return mode === FOLDER ? TREE : mode === SUBMODULE ? COMMIT : BLOB;
+}
+
+/** The object that is a commit's tree. */
+export function treeOf(repository: Repository, commit: number): number {
+  return repository.find(repository.graph.trees, OID_BYTES * commit);
+}
+
+/** The entries of a tree, in Git's order. */
+export async function entriesOf(repository: Repository, tree: number): Promise<TreeEntry[]> {
+  const { data } = await repository.read(tree);
+  const entries: TreeEntry[] = [];
+  eachEntry(data, (mode, from, to, at) => {
+    entries.push({
+      mode,
+      name: data.toString("utf8", from, to),
+      oid: data.toString("hex", at, at + OID_BYTES),
+    });
+  });
+  return entries;
+}
+
+/** The parts of a path: without slashes at its ends, and doubled ones. */
+export function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "");
+}
+
+/**
+ * Finds what a path names.
+ *
+ * @param tree the object that the path begins at
+ * @returns `undefined` if there is nothing
+ */
+export async function entryAt(
+  repository: Repository,
+  tree: number,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  const parts = partsOf(path);
+  let at = tree;
+  for (const [depth, name] of parts.entries()) {
+    const { data } = await repository.read(at);
+    const found = locate(data, Buffer.from(name));
+    if (!found) return undefined;
+    if (depth === parts.length - 1) {
+      return { mode: found.mode, name, oid: data.toString("hex", found.at, found.at + OID_BYTES) };
+    }
+    if (found.mode !== FOLDER) return undefined;
+    at = repository.find(data, found.at);
+  }
+  return undefined;
+}
+
+/** Where an entry of a tree is. */
+export interface Location {
+  readonly mode: number;
+  /** Where its object's name begins. */
+  readonly at: number;
+}
+
+/** Finds an entry of a tree by its name. */
+export function locate(tree: Buffer, name: Uint8Array): Location | undefined {
+  let found: Location | undefined;
+  eachEntry(tree, (mode, from, to, at) => {
+    if (to - from !== name.length || found) return;
+    for (let index = 0; index < name.length; index += 1) {
+      if (tree[from + index] !== name[index]) return;
+    }
+    found = { mode, at };
+  });
+  return found;
+}

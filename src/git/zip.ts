@@ -1,0 +1,153 @@
+import { promisify } from "node:util";
+import { deflateRaw, deflateRawSync } from "node:zlib";
+import type { Archived, Member } from "./members.ts";
+import { FOLDER, SUBMODULE } from "./objects.ts";
+
+const deflate = promisify(deflateRaw) as (data: Buffer) => Promise<Buffer>;
+/** Larger contents are compressed beside the event loop. */
+const SMALL = 32 * 1024;
+const STORED = 0;
+const DEFLATED = 8;
+/** Names are UTF-8. */
+const FLAGS = 0x0800;
+/** Numbers that do not fit are in an extension (ZIP64). */
+const MOST_16 = 0xffff;
+const MOST_32 = 0xffffffff;
+const LINK = 0o120000;
+const EXECUTABLE = 0o100;
+/** Made by Unix, by version 4.5 of the format. */
+const MADE_BY = (3 << 8) | 45;
+const DIRECTORY = 0x10;
+
+/** Writes a ZIP archive. What was written of each file is remembered until the end, where the directory is. */
+export async function* zipOf(
+  members: AsyncIterable<Member>,
+  { commit, time }: Archived,
+): AsyncGenerator<Buffer> {
+  const directory: Buffer[] = [];
+  let at = 0;
+  for await (const member of members) {
+    const name = Buffer.from(member.path);
+    const data = member.data ?? Buffer.alloc(0);
+    const small = data.length > SMALL ? await deflate(data) : deflateRawSync(data);
+    const isSmaller = member.mode !== LINK && small.length < data.length;
+    const content = isSmaller ? small : data;
+    const common = commonOf(isSmaller, time, crc32(data), content.length, data.length);
+    directory.push(directoryEntry(member, name, common, at));
+    const entry = Buffer.concat([LOCAL, common, sizes(name.length, 0), name, content]);
+    at += entry.length;
+    yield entry;
+  }
+  const size = directory.reduce((sum, { length }) => sum + length, 0);
+  yield* directory;
+  yield ending(directory.length, at, size, commit);
+}
+
+const LOCAL = Buffer.from("PK\x03\x04", "latin1");
+const CENTRAL = Buffer.from("PK\x01\x02", "latin1");
+
+/** Numbers of 16 bits. */
+function sizes(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(2 * values.length);
+  for (const [at, value] of values.entries()) bytes.writeUInt16LE(value, 2 * at);
+  return bytes;
+}
+
+/** What a file's own header and its entry in the directory have in common. */
+function commonOf(
+  isDeflated: boolean,
+  time: number,
+  sum: number,
+  packed: number,
+  size: number,
+): Buffer {
+  const bytes = Buffer.alloc(22);
+  bytes.writeUInt16LE(20, 0);
+  bytes.writeUInt16LE(FLAGS, 2);
+  bytes.writeUInt16LE(isDeflated ? DEFLATED : STORED, 4);
+  const [day, moment] = timesOf(time);
+  bytes.writeUInt16LE(moment, 6);
+  bytes.writeUInt16LE(day, 8);
+  bytes.writeUInt32LE(sum, 10);
+  bytes.writeUInt32LE(packed, 14);
+  bytes.writeUInt32LE(size, 18);
+  return bytes;
+}
+
+/** A time as MS-DOS has it, from 1980 to 2107: the day, and two seconds of it. UTC. */
+function timesOf(seconds: number): [number, number] {
+  const date = new Date(Math.min(Math.max(seconds, 315_532_800), 4_354_819_198) * 1000);
+  const day =
+    ((date.getUTCFullYear() - 1980) << 9) | ((date.getUTCMonth() + 1) << 5) | date.getUTCDate();
+  const moment =
+    (date.getUTCHours() << 11) | (date.getUTCMinutes() << 5) | (date.getUTCSeconds() >> 1);
+  return [day, moment];
+}
+
+function directoryEntry({ mode }: Member, name: Buffer, common: Buffer, at: number): Buffer {
+  const isFolder = mode === FOLDER || mode === SUBMODULE;
+  const isFar = at >= MOST_32;
+  const extension = isFar ? Buffer.alloc(12) : Buffer.alloc(0);
+  if (isFar) {
+    extension.writeUInt16LE(1, 0);
+    extension.writeUInt16LE(8, 2);
+    extension.writeBigUInt64LE(BigInt(at), 4);
+  }
+  const unix = isFolder
+    ? 0o40775
+    : mode === LINK
+      ? 0o120777
+      : mode & EXECUTABLE
+        ? 0o100775
+        : 0o100664;
+  const attributes = Buffer.alloc(8);
+  attributes.writeUInt32LE(((unix << 16) | (isFolder ? DIRECTORY : 0)) >>> 0, 0);
+  attributes.writeUInt32LE(Math.min(at, MOST_32), 4);
+  const lengths = sizes(name.length, extension.length, 0, 0, 0);
+  return Buffer.concat([CENTRAL, sizes(MADE_BY), common, lengths, attributes, name, extension]);
+}
+
+/** The end of the directory, which has the commit as the archive's comment. */
+function ending(count: number, at: number, size: number, commit: string): Buffer {
+  const parts: Buffer[] = [];
+  if (count >= MOST_16 || at >= MOST_32 || size >= MOST_32) {
+    const large = Buffer.alloc(76);
+    large.write("PK\x06\x06", 0, "latin1");
+    large.writeBigUInt64LE(44n, 4);
+    large.writeUInt16LE(MADE_BY, 12);
+    large.writeUInt16LE(45, 14);
+    for (const [index, value] of [count, count, size, at].entries()) {
+      large.writeBigUInt64LE(BigInt(value), 24 + 8 * index);
+    }
+    large.write("PK\x06\x07", 56, "latin1");
+    large.writeBigUInt64LE(BigInt(at + size), 64);
+    large.writeUInt32LE(1, 72);
+    parts.push(large);
+  }
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", 0, "latin1");
+  end.writeUInt16LE(Math.min(count, MOST_16), 8);
+  end.writeUInt16LE(Math.min(count, MOST_16), 10);
+  end.writeUInt32LE(Math.min(size, MOST_32), 12);
+  end.writeUInt32LE(Math.min(at, MOST_32), 16);
+  end.writeUInt16LE(commit.length, 20);
+  return Buffer.concat([...parts, end, Buffer.from(commit)]);
+}
+
+/** The remainders of all bytes. */
+const REMAINDERS = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte;
+  for (let bit = 0; bit < 8; bit += 1) {
+    remainder = remainder & 1 ? (remainder >>> 1) ^ 0xedb88320 : remainder >>> 1;
+  }
+  return remainder;
+});
+
+/** The checksum of ZIP and gzip (RFC 1952 §8). Not node:zlib's: Node.js 20 does not have it everywhere. */
+function crc32(data: Buffer): number {
+  let sum = 0xffffffff;
+  for (let at = 0; at < data.length; at += 1) {
+    sum = (REMAINDERS[(sum ^ (data[at] as number)) & 0xff] as number) ^ (sum >>> 8);
+  }
+  return (sum ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,302 @@
+import * as v from "valibot";
+import { badRequest, missing, notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { MAX_READ_CHARACTERS, offsetOf, pageOf } from "../../core/pagination.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
+import { AfterCommit, Json, type Resource, routes } from "../../core/resource.ts";
+import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
+import { logOf } from "../../git/log.ts";
+import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
+import { findCommit } from "../../git/revisions.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { perform } from "../repositories/actions.ts";
+import { refsOf, stageCommit } from "../repositories/commit.ts";
+import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
+import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
+import {
+  type OpenRepository,
+  openRepository,
+  requireCommit,
+  withRefs,
+} from "../repositories/open.ts";
+import { impossible } from "../repositories/rules.ts";
+import { applyAll, openToChange } from "../repositories/write.ts";
+import { readActions, type SentAction } from "./actions.ts";
+
+/** Changes of files by one commit. */
+const MAX_ACTIONS = 1000;
+
+/** A commit alone. */
+const detail = presenter({
+  ...commitFields,
+  status: field.constant(null),
+  last_pipeline: field.constant(null),
+  project_id: field.integer("project_id"),
+});
+const detailRow = rowMaker(detail);
+
+const { get, list, post } = routes({
+  source: "project",
+  path: "/repository/commits",
+  repository: true,
+});
+
+const sha = { sha: param.anyText({ max: 1024 }) };
+
+/** A branch, tag, commit or range: not an option of Git's. */
+const refName = v.pipe(
+  param.anyText({ max: 1024 }),
+  v.check((name) => !/^-|\s/.test(name), "is invalid"),
+);
+
+/** The two ends of a range, such as `main..feature`: what the second one reaches and the first one does not. */
+function endsOf(name: string): { from: string; not: string | undefined } {
+  const [first = "", second] = name.split("..", 2);
+  if (second === undefined) return { from: first || "HEAD", not: undefined };
+  return { from: second || "HEAD", not: first || "HEAD" };
+}
+
+/** The commits that a list begins at and leaves out; `undefined` if there is one that is not found. */
+async function startsOf(
+  opened: OpenRepository,
+  name: string,
+): Promise<{ from: number[]; not: number[] | undefined } | undefined> {
+  const ends = endsOf(name);
+  const from = await findCommit(opened, ends.from);
+  if (from === undefined) return undefined;
+  if (ends.not === undefined) return { from: [from], not: undefined };
+  const not = await findCommit(opened, ends.not);
+  return not === undefined ? undefined : { from: [from], not: [not] };
+}
+
+const reference = presenter({
+  type: { ...field.text("type"), type: "branch, tag" },
+  name: field.text("name"),
+});
+const referenceRow = rowMaker(reference);
+
+/** What a list of references may be limited to. */
+const KINDS = { branch: BRANCHES, tag: TAGS } as const;
+
+/** The references that reach a commit: the name of their kind, and their own. */
+async function referencesTo(
+  db: Reader,
+  opened: OpenRepository,
+  id: string,
+  kinds: readonly (keyof typeof KINDS)[],
+): Promise<{ type: string; name: string }[]> {
+  const found: { type: string; name: string }[] = [];
+  for (const type of kinds) {
+    const folder = KINDS[type];
+    const refs = opened.row ? await listRefsBelow(db, opened.row.id, folder) : [];
+    const { repository } = await withRefs(opened, refs);
+    const reached = repository.graph.descendants(commitNumber(repository, id) as number);
+    for (const { name, oid, peeled } of refs) {
+      const tip = commitNumber(repository, peeled ?? oid);
+      if (tip !== undefined && reached[tip]) found.push({ type, name: name.slice(folder.length) });
+    }
+  }
+  return found;
+}
+
+/** The repository with the commits of all references. */
+async function allStarts(db: Reader, opened: OpenRepository) {
+  const refs = opened.row ? await listRefs(db, opened.row.id) : [];
+  const now = await withRefs(opened, refs);
+  const { graph } = now.repository;
+  const from = refs
+    .map(({ oid, peeled }) => graph.commitOf(now.repository.findHex(peeled ?? oid)))
+    .filter((number) => number >= 0);
+  return { opened: now, starts: { from, not: undefined } };
+}
+
+/** The rows of commits, as many as are read at once. */
+async function rowsOf(
+  opened: OpenRepository,
+  numbers: readonly number[],
+  shown: { trailers?: boolean | undefined },
+): Promise<Value[][]> {
+  const rows: Value[][] = [];
+  let characters = 0;
+  for (const number of numbers) {
+    const commit = await readCommit(opened.repository, number);
+    rows.push(commitRow(commitValues(opened, commit, shown)));
+    characters += commit.message.length;
+    if (characters > MAX_READ_CHARACTERS) break;
+  }
+  return rows;
+}
+
+/** Commits of projects' repositories. */
+export const commitResource: Resource = {
+  name: "Commits",
+  migrations: [],
+  routes: [
+    list("", {
+      summary: "List the commits of a branch, tag or range, the newest first",
+      access: "anyone",
+      input: {
+        ref_name: param.optional(refName),
+        since: param.optional(param.instant()),
+        until: param.optional(param.instant()),
+        path: param.optional(param.anyText({ max: 4096 })),
+        author: param.optional(param.anyText()),
+        all: param.optional(param.boolean()),
+        first_parent: param.optional(param.boolean()),
+        order: param.optional(param.choice(["default", "topo"])),
+        trailers: param.optional(param.boolean()),
+      },
+      presenter: commit,
+      prepare: ({ ref_name }, preparing) => {
+        const { from, not } = endsOf(ref_name || "HEAD");
+        return openRepository(preparing, not === undefined ? [from] : [from, not]);
+      },
+      handle: async ({ db, input, page, prepared }) => {
+        const { ref_name, since, until, path, author, all, first_parent, order, trailers } = input;
+        const { opened, starts } = all
+          ? await allStarts(db, prepared)
+          : { opened: prepared, starts: await startsOf(prepared, ref_name || "HEAD") };
+        if (!starts) return pageOf(page, 0, async () => []);
+        const log = logOf(opened.repository, {
+          ...starts,
+          path: path || undefined,
+          author: author || undefined,
+          isFirstParent: first_parent,
+          order: order === "topo" ? "topo" : "date",
+          since: since === undefined ? undefined : Math.ceil(since / 1000),
+          until: until === undefined ? undefined : Math.floor(until / 1000),
+        });
+        const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
+        const numbers = await log.first(opened.repository, needed);
+        return pageOf(page, numbers.length, (from, to) => rowsOf(opened, numbers.slice(from, to)));
+      },
+    }),
+    post("", {
+      summary: "Create a commit with changes of several files",
+      access: "anyone",
+      role: "developer",
+      beside: "others",
+      input: {
+        branch: param.text({ max: 1024 }),
+        commit_message: param.text({ max: param.LONG_TEXT }),
+        actions: param.optional(
+          param.arrayOf(param.json("changes of files (docs/git.md)"), { max: MAX_ACTIONS }),
+        ),
+        allow_empty: param.optional(param.boolean()),
+        start_branch: param.optional(param.text({ max: 1024 })),
+        start_sha: param.optional(param.anyText()),
+        force: param.optional(param.boolean()),
+        author_name: param.optional(param.anyText()),
+        author_email: param.optional(param.anyText()),
+      },
+      maxBodyBytes: CONTENT_BYTES,
+      presenter: detail,
+      prepare: async (input, preparing) => {
+        const { start_branch, start_sha, allow_empty } = input;
+        if (start_branch !== undefined && start_sha !== undefined) {
+          throw badRequest("start_branch, start_sha are mutually exclusive");
+        }
+        if (!input.actions && !allow_empty) throw missing("actions");
+        const actions = readActions(input.actions ?? []);
+        if (actions.length === 0 && !allow_empty) {
+          throw badRequest("Provide at least one action, or set allow_empty to true");
+        }
+        const place = await openToChange(preparing, refsOf(input));
+        const staged = await stageCommit(place, input, async (tree, draft, parent) => {
+          await refuseOutdated(place, parent, actions);
+          for (const action of actions) await perform(action, tree, draft);
+        });
+        return { place, staged };
+      },
+      handle: async ({ db, source, prepared: { place, staged }, now }) => {
+        await applyAll(db, staged.received, now);
+        return new AfterCommit(async () => {
+          const { repository } = staged.received.push;
+          const commit = await readCommit(repository, commitNumber(repository, staged.oid) as number);
+          return detailRow({ ...commitValues(place, commit), project_id: source.id });
+        });
+      },
+    }),
+    get("/:sha", {
+      summary: "Get a commit by its name, or the newest one of a branch or tag",
+      access: "anyone",
+      input: sha,
+      presenter: detail,
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ input, source, prepared: opened }) => {
+        const number = await requireCommit(opened, input.sha);
+        const commit = await readCommit(opened.repository, number);
+        return detailRow({ ...commitValues(opened, commit, { trailers: true }), project_id: source.id });
+      },
+    }),
+    list("/:sha/refs", {
+      summary: "List the branches and tags that contain a commit",
+      access: "anyone",
+      input: { ...sha, type: param.optional(param.choice(["branch", "tag", "all"])) },
+      presenter: reference,
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ db, input, page, prepared: opened }) => {
+        const number = await requireCommit(opened, input.sha);
+        const { type = "all" } = input;
+        const kinds = type === "all" ? (["branch", "tag"] as const) : ([type] as const);
+        const id = commitId(opened.repository, number);
+        const found = await referencesTo(db, opened, id, kinds);
+        return pageOf(page, found.length, async (from, to) =>
+          found.slice(from, to).map(referenceRow),
+        );
+      },
+    }),
+    get("/:sha/sequence", {
+      summary: "Count a commit and those before it",
+      access: "anyone",
+      input: { ...sha, first_parent: param.optional(param.boolean()) },
+      examples: [{ count: 632 }],
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ input, prepared: opened }) => {
+        const { graph } = opened.repository;
+        const number = await requireCommit(opened, input.sha);
+        return new Json({ count: graph.countTo(number, input.first_parent) });
+      },
+    }),
+    get("/:sha/signature", {
+      summary: "Get the signature of a commit, which is not verified",
+      access: "anyone",
+      input: sha,
+      examples: [
+        { signature_type: "PGP", verification_status: "unverified", commit_source: "gitaly" },
+      ],
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ input, prepared: opened }) => {
+        const number = await requireCommit(opened, input.sha);
+        const { signature } = await readCommit(opened.repository, number);
+        if (signature === undefined) throw notFound("Signature");
+        return new Json({
+          signature_type: typeOf(signature),
+          verification_status: "unverified",
+          commit_source: "gitaly",
+        });
+      },
+    }),
+  ],
+};
+
+/** Refuses changes of files that others have changed since. @throws ApiError 400 */
+async function refuseOutdated(
+  { repository }: OpenRepository,
+  parent: number | undefined,
+  actions: readonly SentAction[],
+): Promise<void> {
+  for (const { action, path, previousPath = path, lastCommitId } of actions) {
+    if (action === "create") continue;
+    if (await hasChanged(repository, parent, previousPath, lastCommitId)) {
+      throw impossible(`The file has changed since you started editing it: ${path}`);
+    }
+  }
+}
+
+/** What made a signature, by how it begins. */
+function typeOf(signature: string): "PGP" | "SSH" | "X509" {
+  if (signature.startsWith("-----BEGIN SSH")) return "SSH";
+  return signature.startsWith("-----BEGIN SIGNED") ? "X509" : "PGP";
+}

@@ -1,0 +1,251 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path/posix";
+import type { Caller } from "../../core/access/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Bytes } from "../../core/http/incoming.ts";
+import * as param from "../../core/input.ts";
+import {
+  type CodeSource,
+  Json,
+  type PrepareContext,
+  RawReply,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
+import { commitId } from "../../git/commits.ts";
+import { lastChange } from "../../git/history.ts";
+import { BLOB } from "../../git/objects.ts";
+import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
+import { EXECUTABLE } from "../../git/work-tree.ts";
+import { type FileAction, perform } from "../repositories/actions.ts";
+import { type CommitRequest, refsOf, type StagedCommit, stageCommit } from "../repositories/commit.ts";
+import { CONTENT_BYTES, contentOf, ENCODINGS, hasChanged } from "../repositories/content.ts";
+import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
+import { impossible } from "../repositories/rules.ts";
+import { applyAll, openToChange } from "../repositories/write.ts";
+
+const { del, get, post, put } = routes({
+  source: "project",
+  path: "/repository/files",
+  repository: true,
+});
+
+/** A file of a commit. */
+interface File {
+  /** What is told about it, by names in JSON. */
+  readonly facts: Readonly<Record<string, string | number | boolean>>;
+  readonly name: string;
+  readonly content: Buffer;
+}
+
+/** Finds a file. @throws ApiError 404 if there is no such commit, or nothing at the path but a folder */
+async function findFile(opened: OpenRepository, ref: string, path: string): Promise<File> {
+  const { repository } = opened;
+  const commit = await requireCommit(opened, ref);
+  const entry = await entryAt(repository, treeOf(repository, commit), path);
+  if (!entry || typeOfMode(entry.mode) !== BLOB) throw notFound("File");
+  const { data: content } = await repository.read(repository.findHex(entry.oid));
+  const filePath = partsOf(path).join("/");
+  const last = (await lastChange(repository, commit, filePath)) ?? commit;
+  const name = basename(filePath);
+  const facts = {
+    file_name: name,
+    file_path: filePath,
+    size: content.length,
+    encoding: "base64",
+    content_sha256: createHash("sha256").update(content).digest("hex"),
+    ref,
+    blob_id: entry.oid,
+    commit_id: commitId(repository, commit),
+    last_commit_id: commitId(repository, last),
+    execute_filemode: entry.mode === EXECUTABLE,
+  };
+  return { facts, name, content };
+}
+
+/** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
+function headersOf({ facts }: File): Record<string, string> {
+  const headers = Object.entries(facts).map(([key, value]) => [
+    `x-gitlab-${key.replaceAll("_", "-")}`,
+    // Headers have visible characters of ASCII only (RFC 9110 §5.5).
+    String(value).replace(/[^ -~]+/gu, encodeURIComponent),
+  ]);
+  return Object.fromEntries(headers);
+}
+
+/** Larger files, in bytes, are not in memory as a whole as text. */
+const LARGE = 192 * 1024;
+
+/** A file with its content, as JSON. */
+function jsonOf({ facts, content }: File): string | Bytes {
+  const start = `${JSON.stringify(facts).slice(0, -1)},"content":"`;
+  const end = '"}';
+  if (content.length <= LARGE) return start + content.toString("base64") + end;
+  return {
+    length: Buffer.byteLength(start) + 4 * Math.ceil(content.length / 3) + end.length,
+    async *chunks() {
+      yield Buffer.from(start);
+      for (let at = 0; at < content.length; at += LARGE) {
+        yield Buffer.from(content.toString("base64", at, at + LARGE));
+      }
+      yield Buffer.from(end);
+    },
+  };
+}
+
+/** The name of a downloaded file (RFC 6266): for older clients in ASCII, too. */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^ -~]|["%\\]/gu, "?");
+  const escaped = encodeURIComponent(name).replace(/['()*]/g, (character) => {
+    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  });
+  return `inline; filename="${plain}"; filename*=UTF-8''${escaped}`;
+}
+
+const UNCACHED = "max-age=0, private, must-revalidate, no-store, no-cache";
+
+const path = { file_path: param.text({ max: 4096 }) };
+const ref = param.text({ max: 1024 });
+
+const commitInput = {
+  ...path,
+  branch: param.text({ max: 1024 }),
+  commit_message: param.text({ max: param.LONG_TEXT }),
+  start_branch: param.optional(param.text({ max: 1024 })),
+  author_name: param.optional(param.anyText()),
+  author_email: param.optional(param.anyText()),
+  last_commit_id: param.optional(param.anyText()),
+};
+const contentInput = {
+  ...commitInput,
+  content: param.anyText({ max: CONTENT_BYTES }),
+  encoding: param.optional(param.choice(ENCODINGS)),
+  execute_filemode: param.optional(param.boolean()),
+};
+
+/** What is told of a file that has changed since its editing began, by what is to be done with it. */
+const OUTDATED = {
+  create: undefined,
+  update:
+    "You are attempting to update a file that has changed since you started editing it.",
+  delete: "You are attempting to delete a file that has been previously updated.",
+} as const;
+
+/** Stages a commit that changes one file. */
+async function stageChange(
+  preparing: PrepareContext<Caller | undefined> & { source: CodeSource },
+  input: CommitRequest & { last_commit_id?: string | undefined },
+  change: FileAction & { action: keyof typeof OUTDATED },
+): Promise<StagedCommit> {
+  const place = await openToChange(preparing, refsOf(input));
+  const outdated = OUTDATED[change.action];
+  return stageCommit(place, input, async (tree, draft, parent) => {
+    const { repository } = place;
+    const known = outdated && input.last_commit_id;
+    if (await hasChanged(repository, parent, change.path, known)) throw impossible(`${outdated}`);
+    await perform(change, tree, draft);
+  });
+}
+
+const writing = { access: "anyone", role: "developer", beside: "others" } as const;
+const examples = [{ file_path: "docs/index.md", branch: "main" }];
+
+/** Files of projects' repositories (docs/git.md). */
+export const fileResource: Resource = {
+  name: "Repository files",
+  migrations: [],
+  routes: [
+    get("/:file_path", {
+      summary: "Get a file with its content in Base64; HEAD answers the rest of it as headers",
+      access: "anyone",
+      scopes: ["api", "read_api"],
+      input: { ...path, ref },
+      examples: [
+        {
+          file_name: "index.md",
+          file_path: "docs/index.md",
+          size: 8,
+          encoding: "base64",
+          content_sha256: "1b4dd3c9a8a1a0f0e6d9b2f0a3c1c6b6c38f6c1d5d0e3b7a3f9f7b1f6f1c2d3e",
+          ref: "main",
+          blob_id: "79f7bbd25901e8334750839545a9bd021f0e4c83",
+          commit_id: "d5a3ff139356ce33e37e73add446f16869741b50",
+          last_commit_id: "570e7b2abdd848b95f2f578043fc23bd6f6fd24d",
+          execute_filemode: false,
+          content: "IyBIZWxsbwo=",
+        },
+      ],
+      prepare: (input, preparing) => openRepository(preparing, [input.ref]),
+      handle: async ({ input, request, prepared: opened }) => {
+        const file = await findFile(opened, input.ref, input.file_path);
+        const headers = { ...headersOf(file), "content-type": "application/json" };
+        return new RawReply(200, headers, request.method === "HEAD" ? null : jsonOf(file));
+      },
+    }),
+    get("/:file_path/raw", {
+      summary: "Get a file as it is, by default that of the default branch",
+      access: "anyone",
+      scopes: ["api", "read_api"],
+      input: { ...path, ref: param.optional(ref) },
+      prepare: ({ ref: name = "HEAD" }, preparing) => openRepository(preparing, [name]),
+      handle: async ({ input, prepared: opened }) => {
+        const file = await findFile(opened, input.ref ?? "HEAD", input.file_path);
+        const headers = {
+          ...headersOf(file),
+          "content-type": "text/plain",
+          "content-disposition": dispositionOf(file.name),
+          "cache-control": UNCACHED,
+          etag: `"${file.facts["blob_id"]}"`,
+        };
+        return new RawReply(200, headers, file.content);
+      },
+    }),
+    post("/:file_path", {
+      summary: "Create a file, with a commit",
+      ...writing,
+      input: contentInput,
+      maxBodyBytes: CONTENT_BYTES,
+      examples,
+      prepare: (input, preparing) =>
+        stageChange(preparing, input, {
+          action: "create",
+          path: input.file_path,
+          content: contentOf(input.content, input.encoding),
+          isExecutable: input.execute_filemode,
+        }),
+      handle: async ({ db, input, prepared, now }) => {
+        await applyAll(db, prepared.received, now);
+        return new Json({ file_path: input.file_path, branch: input.branch });
+      },
+    }),
+    put("/:file_path", {
+      summary: "Change a file, with a commit",
+      ...writing,
+      input: contentInput,
+      maxBodyBytes: CONTENT_BYTES,
+      examples,
+      prepare: (input, preparing) =>
+        stageChange(preparing, input, {
+          action: "update",
+          path: input.file_path,
+          content: contentOf(input.content, input.encoding),
+          isExecutable: input.execute_filemode,
+        }),
+      handle: async ({ db, input, prepared, now }) => {
+        await applyAll(db, prepared.received, now);
+        return new Json({ file_path: input.file_path, branch: input.branch });
+      },
+    }),
+    del("/:file_path", {
+      summary: "Delete a file, with a commit",
+      ...writing,
+      input: commitInput,
+      prepare: (input, preparing) =>
+        stageChange(preparing, input, { action: "delete", path: input.file_path }),
+      handle: async ({ db, prepared, now }) => {
+        await applyAll(db, prepared.received, now);
+        return undefined;
+      },
+    }),
+  ],
+};

@@ -1,0 +1,100 @@
+import { notFound } from "../../core/errors.ts";
+import type { CodeSource, PrepareContext } from "../../core/resource.ts";
+import { Packs } from "../../git/packs.ts";
+import { BRANCHES, findRefs, type Ref } from "../../git/refs.ts";
+import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
+import { findCommit, type Lookup, refNamesOf } from "../../git/revisions.ts";
+import type { Reader, Store } from "../../store/port.ts";
+
+/** The default branch of projects that have none yet. */
+const MAIN = "main";
+
+/** The record of a project's repository. */
+export interface RepositoryRecord {
+  /** `undefined` if nothing was pushed yet. */
+  readonly row: RepositoryRow | undefined;
+  readonly defaultBranch: string;
+}
+
+/** A project's repository, as a request finds it, with the references that the request names. */
+export interface OpenRepository extends RepositoryRecord, Lookup {
+  readonly project: CodeSource;
+  readonly store: Store;
+}
+
+interface Found {
+  id: number | null;
+  version: number;
+  has_garbage: number;
+  default_branch: string | null;
+}
+
+/** Finds the record of a project's repository. */
+export async function findRecord(db: Reader, projectId: number): Promise<RepositoryRecord> {
+  const found = await db.one<Found>(
+    `select r.id, r.version, r.has_garbage, p.default_branch from projects p
+     left join git_repositories r on r.project_id = p.id and r.kind = 'code' where p.id = ?`,
+    [projectId],
+  );
+  const { id = null, version = 0, has_garbage = 0, default_branch = null } = found ?? {};
+  return {
+    row: id === null ? undefined : { id, version, has_garbage },
+    defaultBranch: default_branch ?? MAIN,
+  };
+}
+
+/** Opens a repository as of its record. It is empty if nothing was pushed yet. */
+export function openRecord(store: Store, row: RepositoryRow | undefined): Promise<Repository> {
+  return row ? open(store, row) : Promise.resolve(new Repository(Packs.of(store), []));
+}
+
+/**
+ * Opens the repository of the project that a route begins with, for its `prepare`.
+ *
+ * @param names what the request names commits by: branches, tags and the like. `HEAD` is the default branch
+ */
+export async function openRepository(
+  { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: CodeSource },
+  names: readonly string[] = [],
+): Promise<OpenRepository> {
+  const record = await findRecord(db, source.id);
+  const head = BRANCHES + record.defaultBranch;
+  const fullNames = [...new Set(names.flatMap((name) => refNamesOf(name, head)))];
+  const refs =
+    record.row && fullNames.length > 0 ? await findRefs(db, record.row.id, fullNames) : [];
+  const opened = {
+    ...record,
+    head,
+    repository: await openRecord(store, record.row),
+    refs: new Map(refs.map((ref) => [ref.name, ref])),
+    project: source,
+    store,
+  };
+  return withRefs(opened, refs);
+}
+
+/**
+ * Opens a repository again if it does not have what some references stand for: someone has pushed since it was opened.
+ * Numbers of commits and objects of the repository as it was before may be others then.
+ */
+export async function withRefs(
+  opened: OpenRepository,
+  refs: readonly Ref[],
+): Promise<OpenRepository> {
+  const { repository, store, project } = opened;
+  if (refs.every(({ oid }) => repository.findHex(oid) >= 0)) return opened;
+  const { row } = await findRecord(store.reader(), project.id);
+  return { ...opened, row, repository: await openRecord(store, row) };
+}
+
+/**
+ * Finds the commit that one of the names stands for that the repository was opened with.
+ *
+ * @returns the commit's number
+ * @throws ApiError 404 if there is none
+ */
+export async function requireCommit(opened: OpenRepository, name: string): Promise<number> {
+  const commit = await findCommit(opened, name);
+  if (commit === undefined) throw notFound("Commit");
+  return commit;
+}

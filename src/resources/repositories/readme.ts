@@ -1,0 +1,36 @@
+import type { Repository } from "../../git/repository.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { BLOB } from "../../git/objects.ts";
+import { entriesOf, treeOf, typeOfMode } from "../../git/trees.ts";
+import type { Database } from "../../store/port.ts";
+
+/** Names of files that present a folder; those with markup come first. */
+const NAMES = [
+  /^(readme|index)\.(md|mdown|mkd|mkdn|markdown|ad|adoc|asciidoc|org|rdoc|rst|textile|creole|mediawiki|wiki)$/i,
+  /^(readme|index)(\.txt)?$/i,
+];
+
+/**
+ * The path of the README of a commit, if it has one.
+ *
+ * @param oid the commit, in hex
+ */
+export async function readmeOf(repository: Repository, oid: string): Promise<string | null> {
+  const commit = commitNumber(repository, oid) as number;
+  const entries = await entriesOf(repository, treeOf(repository, commit));
+  const files = entries.filter(({ mode }) => typeOfMode(mode) === BLOB).map(({ name }) => name);
+  for (const pattern of NAMES) {
+    const found = files.find((name) => pattern.test(name));
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Notes the README of a repository's default branch, so that lists of projects can show it. */
+export async function setReadme(
+  db: Database,
+  repositoryId: number,
+  readme: string | null,
+): Promise<void> {
+  await db.run("update git_repositories set readme = ? where id = ?", [readme, repositoryId]);
+}

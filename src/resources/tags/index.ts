@@ -1,0 +1,132 @@
+import { notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
+import { type Resource, routes } from "../../core/resource.ts";
+import { commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
+import { Lru } from "../../git/lru.ts";
+import { type Ref, TAGS } from "../../git/refs.ts";
+import type { Value } from "../../store/port.ts";
+import { commitFields, commitValues } from "../repositories/json.ts";
+import { type OpenRepository, openRepository } from "../repositories/open.ts";
+import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
+
+/** A tag. */
+const tag = presenter({
+  name: field.text("tag_name"),
+  message: field.text("tag_message"),
+  target: field.text("target"),
+  commit: field.nested(commitFields),
+  release: field.constant(null),
+  protected: field.flag("protected"),
+  created_at: { ...field.text("tagged_at"), type: "timestamp" },
+});
+const tagRow = rowMaker(tag);
+
+async function rowOf(opened: OpenRepository, { name, oid, peeled }: Ref): Promise<Value[]> {
+  const { repository } = opened;
+  const annotated = await readTag(repository, repository.findHex(oid));
+  const number = commitNumber(repository, peeled ?? oid);
+  return tagRow({
+    ...(number !== undefined && commitValues(opened, await readCommit(repository, number))),
+    tag_name: name.slice(TAGS.length),
+    tag_message: annotated?.message.trimEnd() ?? "",
+    target: oid,
+    protected: 0,
+    tagged_at: annotated?.tagger ? timeOf(annotated.tagger) : null,
+  });
+}
+
+/** When annotated tags were made, by their names. */
+const taggedAt = new Lru<string, number>(4 * 1024 * 1024);
+
+/** When a tag was made, in seconds of the epoch: if it is not annotated, when its commit was. */
+async function createdAt({ repository }: OpenRepository, { oid, peeled }: Ref): Promise<number> {
+  const known = taggedAt.get(oid);
+  if (known !== undefined) return known;
+  const tagger = peeled && (await readTag(repository, repository.findHex(oid)))?.tagger;
+  const number = commitNumber(repository, peeled ?? oid);
+  const { times } = repository.graph;
+  const time = tagger ? tagger.time : number === undefined ? 0 : (times[number] as number);
+  if (peeled) taggedAt.set(oid, time, 150);
+  return time;
+}
+
+async function byTime(refs: readonly Ref[], opened: OpenRepository): Promise<Ref[]> {
+  const timed: { ref: Ref; time: number }[] = [];
+  for (const ref of refs) timed.push({ ref, time: await createdAt(opened, ref) });
+  return timed.sort((a, b) => a.time - b.time).map(({ ref }) => ref);
+}
+
+/** Sorts versions by their numbers: 1.9 before 1.10. */
+function byVersion(refs: readonly Ref[]): Ref[] {
+  return refs
+    .map((ref) => ({ ref, parts: ref.name.split(/(\d+)/) }))
+    .sort((a, b) => compareVersions(a.parts, b.parts))
+    .map(({ ref }) => ref);
+}
+
+/** Compares texts whose odd parts are digits. */
+function compareVersions(a: readonly string[], b: readonly string[]): number {
+  for (const [at, part] of a.entries()) {
+    const other = b[at];
+    if (other === undefined) return 1;
+    if (part === other) continue;
+    const [one, two] = at % 2 === 1 ? [withoutZeros(part), withoutZeros(other)] : [part, other];
+    if (at % 2 === 1 && one.length !== two.length) return one.length - two.length;
+    if (one !== two) return one < two ? -1 : 1;
+  }
+  return a.length - b.length;
+}
+
+const withoutZeros = (digits: string) => digits.replace(/^0+/, "");
+
+const { get, list } = routes({ source: "project", path: "/repository/tags", repository: true });
+
+/** Tags of projects' repositories. */
+export const tagResource: Resource = {
+  name: "Tags",
+  migrations: [],
+  routes: [
+    list("", {
+      summary: "List the tags of a project",
+      access: "anyone",
+      input: {
+        order_by: param.optional(param.choice(["name", "updated", "version"])),
+        sort: param.optional(param.choice(["asc", "desc"])),
+        search: param.optional(param.anyText()),
+      },
+      presenter: tag,
+      prepare: (_, preparing) => openRepository(preparing),
+      handle: ({ db, input, page, prepared: opened }) => {
+        const { order_by = "updated", sort = "desc", search } = input;
+        if (!search && order_by === "name" && sort === "asc") {
+          return pageByName(db, opened, TAGS, page, rowOf);
+        }
+        const choose = async (refs: readonly Ref[], current: OpenRepository) => {
+          const found = search ? searched(refs, TAGS, search) : [...refs];
+          const sorted =
+            order_by === "name"
+              ? found
+              : order_by === "version"
+                ? byVersion(found)
+                : await byTime(found, current);
+          return sort === "asc" ? sorted : sorted.reverse();
+        };
+        return pageOfChosen(db, opened, TAGS, page, choose, rowOf);
+      },
+    }),
+    get("/:tag_name", {
+      summary: "Get a tag",
+      access: "anyone",
+      input: { tag_name: param.anyText({ max: 1024 }) },
+      presenter: tag,
+      prepare: ({ tag_name }, preparing) => openRepository(preparing, [TAGS + tag_name]),
+      handle: ({ input, prepared: opened }) => {
+        const ref = opened.refs.get(TAGS + input.tag_name);
+        if (!ref) throw notFound("Tag");
+        return rowOf(opened, ref);
+      },
+    }),
+  ],
+};
