@@ -3,7 +3,7 @@ import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
 import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
-import { baseSeed, type Person, type TestApp } from "./helpers.ts";
+import { baseSeed, type Person, sshKeyOf, type TestApp } from "./helpers.ts";
 import { entry, Objects, push } from "./packs.ts";
 
 // What the tests that are generated from the routes need of each resource. A new resource adds its entry here, and is
@@ -180,8 +180,46 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { forked_from_id: listed("/projects?search=core") },
   },
+  "Protected branches": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `branch${at}`)) {
+        await post(app, `${PROJECT}/protected_branches`, "owner", { name });
+      }
+    },
+    params: {
+      "protected_branches name": listed("/projects/:project/protected_branches", "name"),
+    },
+  },
+  "Protected tags": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `tag${at}`)) {
+        await post(app, `${PROJECT}/protected_tags`, "owner", { name });
+      }
+    },
+    params: { "protected_tags name": listed("/projects/:project/protected_tags", "name") },
+  },
+  "Deploy keys": {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => 1000 + index)) {
+        const json = { title: "a key", key: sshKeyOf(at) };
+        await post(app, `${PROJECT}/deploy_keys`, "owner", { ...json, can_push: at % 2 === 0 });
+      }
+    },
+    params: { "deploy_keys key_id": listed("/projects/:project/deploy_keys") },
+  },
   Users: {
     params: { user_id: listed("/users?username=owner") },
+  },
+  "SSH keys": {
+    create: async (app, count) => {
+      for (const [at, as] of byAuthors(count, (author) => author as Person).entries()) {
+        await post(app, "/user/keys", as, { title: "a key", key: sshKeyOf(at) });
+      }
+    },
+    params: {
+      key_id: listed("/user/keys"),
+      "users key_id": listed("/users/:user_id/keys"),
+    },
   },
   Members: {
     users: (count) => numbered(count, (index) => ({ username: `member${index}` })),
@@ -456,6 +494,7 @@ const FIXTURES: Record<string, Fixture> = {
       format: always("tar.gz"),
     },
   },
+  "Repository files": { params: { file_path: always("file-0000") } },
   Branches: { params: { branch: always("feature") } },
   Tags: { params: { tag_name: always("t0") } },
   Commits: {

@@ -233,6 +233,13 @@ export async function givePassword(
   });
 }
 
+/** A public SSH key; each number has its own. */
+export function sshKeyOf(number: number): string {
+  const parts = [Buffer.from("ssh-ed25519"), Buffer.alloc(32, `key ${number} `)];
+  const key = parts.flatMap((part) => [Buffer.from([0, 0, 0, part.length]), part]);
+  return `ssh-ed25519 ${Buffer.concat(key).toString("base64")}`;
+}
+
 /** The key that encrypts secrets, on both engines. */
 export const SECRET_KEY = "00".repeat(32);
 

@@ -45,7 +45,7 @@ Examples:
       "after",
       `
 Scopes:
-${SCOPES.map((name) => `  ${name.padEnd(11)}${APPLICATION_SCOPES[name]}`).join("\n")}
+${SCOPES.map((name) => `  ${name.padEnd(18)}${APPLICATION_SCOPES[name]}`).join("\n")}
 
 On a terminal, missing values are asked for.
 

@@ -45,7 +45,17 @@ export type AuditAction =
   | "SCIM user changed"
   | "SCIM user deactivated"
   | "SCIM user reactivated"
-  | "SCIM user removed";
+  | "SCIM user removed"
+  | "branch protected"
+  | "branch protection changed"
+  | "branch unprotected"
+  | "tag protected"
+  | "tag unprotected"
+  | "SSH key added"
+  | "SSH key removed"
+  | "deploy key added"
+  | "deploy key changed"
+  | "deploy key removed";
 
 /** Who did something, and from where. */
 export interface Actor {

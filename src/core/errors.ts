@@ -23,17 +23,17 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Thrown by a handler if what `prepare` found has changed since. The transaction is rolled back, and the request is
- * prepared again. It is the answer if others change it every time.
- */
-export class Outdated extends ApiError {
+/** Thrown by a handler that can't make use of what `prepare` stored, which is then discarded. */
+export class Unapplied extends ApiError {
   /**
-   * @param answer the answer if preparing again does not help
-   * @param discard undoes what `prepare` stored
+   * @param answer the answer
+   * @param isOutdated whether it is only that others have changed what `prepare` found. Then the request is prepared
+   *   again, and answered so if that does not help
+   * @param discard deletes what was stored, once the transaction is rolled back
    */
   constructor(
     answer: ApiError,
+    readonly isOutdated: boolean,
     readonly discard: () => Promise<void>,
   ) {
     super(answer.status, answer.body, answer.headers);

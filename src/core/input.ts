@@ -221,12 +221,21 @@ export function instant(): Attribute<number> {
   });
 }
 
+/** One of the given numbers. */
+export function oneOf<const N extends number>(numbers: readonly N[]): Attribute<N> {
+  return attribute(
+    { type: "integer", values: numbers.map(String) },
+    (value) =>
+      numbers.find((number) => isScalar(value) && String(value) === String(number)) ?? REFUSED,
+    "does not have a valid value",
+  );
+}
+
 /** An access level as GitLab's number, read as its role. */
 export function accessLevel(): Attribute<Role> {
-  return attribute(
-    { type: "integer", values: Object.values(ROLES).map(String) },
-    (value) => (isScalar(value) && roleOf(Number(value))) || REFUSED,
-    "does not have a valid value",
+  return v.pipe(
+    oneOf(Object.values(ROLES)),
+    v.transform((level) => roleOf(level) as Role),
   );
 }
 

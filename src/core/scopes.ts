@@ -1,5 +1,12 @@
 /** The scopes a token can have. */
-export const SCOPES = ["api", "read_api", "read_user", "sudo"] as const;
+export const SCOPES = [
+  "api",
+  "read_api",
+  "read_user",
+  "read_repository",
+  "write_repository",
+  "sudo",
+] as const;
 
 /** A token scope. */
 export type Scope = (typeof SCOPES)[number];
@@ -12,6 +19,8 @@ export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   api: "Everything you may do: read and change all that you can",
   read_api: "Read everything that you can read",
   read_user: "Read who you are, and your activity",
+  read_repository: "Fetch from the repositories that you can read",
+  write_repository: "Fetch from and push to the repositories that you can use",
   sudo: "Act as any user, if you are an administrator",
   profile: "Read your public profile",
 } satisfies Record<Scope | "profile", string>;

@@ -66,6 +66,9 @@ const steps = [
   `20261122-85-merge-request-search`,
   `20261122-85-milestones-by-title`,
   `20261122-86-git`,
+  `20261122-87-git-commit-counts`,
+  `20261122-87-protected-refs`,
+  `20261122-87-ssh-keys`,
   `20261122-88-readme`,
 ];
 
@@ -964,7 +967,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, readme text)`,
+, commit_count integer not null default 0, readme text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,
@@ -997,6 +1000,53 @@ const statements = [
   bytes blob not null,
   primary key (pack_id, number)
 )`,
+  `CREATE TABLE protected_branches (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  is_wildcard integer not null,
+  push_level integer not null,
+  merge_level integer not null,
+  allow_force_push integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX protected_branches_by_name on protected_branches (project_id, name)`,
+  `CREATE INDEX protected_branches_with_wildcards on protected_branches (project_id, is_wildcard)`,
+  `CREATE TABLE protected_tags (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  is_wildcard integer not null,
+  create_level integer not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX protected_tags_by_name on protected_tags (project_id, name)`,
+  `CREATE INDEX protected_tags_with_wildcards on protected_tags (project_id, is_wildcard)`,
+  `CREATE TABLE ssh_keys (
+  id integer primary key autoincrement,
+  user_id integer references users (id) on delete cascade,
+  title text not null,
+  key text not null,
+  fingerprint text not null,
+  fingerprint_sha256 text not null,
+  usage_type text not null default 'auth_and_signing',
+  is_public integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null,
+  expires_at integer
+)`,
+  `CREATE UNIQUE INDEX ssh_keys_by_fingerprint on ssh_keys (fingerprint_sha256)`,
+  `CREATE INDEX ssh_keys_of_user on ssh_keys (user_id, id)`,
+  `CREATE INDEX public_deploy_keys on ssh_keys (is_public, id) where user_id is null`,
+  `CREATE TABLE deploy_keys (
+  project_id integer not null references projects (id) on delete cascade,
+  key_id integer not null references ssh_keys (id) on delete cascade,
+  can_push integer not null,
+  primary key (project_id, key_id)
+)`,
+  `CREATE INDEX deploy_keys_by_key on deploy_keys (key_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];

@@ -15,6 +15,7 @@ import { ApiError } from "../core/errors.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
+import { newProjectAt, unknownProject } from "./creation.ts";
 
 /** What clients can ask for, as they name it. */
 export const SERVICES = ["git-upload-pack", "git-receive-pack"] as const;
@@ -23,21 +24,24 @@ export type Service = (typeof SERVICES)[number];
 /** A project whose repository the caller may use. */
 export interface Admitted {
   readonly caller: Caller | undefined;
-  readonly project: Source;
+  /** `undefined` if the caller's push creates it. */
+  readonly project: Source | undefined;
 }
 
 /** Scopes that allow fetching. */
-export const FETCHING: readonly Scope[] = ["api", "read_api"];
+export const FETCHING: readonly Scope[] = [
+  "api",
+  "read_api",
+  "read_repository",
+  "write_repository",
+];
 /** Scopes that allow pushing. */
-export const PUSHING: readonly Scope[] = ["api"];
+export const PUSHING: readonly Scope[] = ["api", "write_repository"];
 
 const refusal = (status: number, message: string) => new ApiError(status, { message });
 
 /** 401, whatever exists: clients then ask their user for a name and a password. */
 export const denied = () => refusal(401, "HTTP Basic: Access denied");
-
-/** 404, also for projects that the caller must not know of. */
-const unknownProject = () => refusal(404, "The project you were looking for could not be found.");
 
 /**
  * Decides whether the caller may fetch from or push to a project.
@@ -58,8 +62,14 @@ export async function admit(
     return { caller, project };
   }
   const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
-  if (!project || isElsewhere) throw unknownProject();
-  if (service === "git-upload-pack") requireFetching(viewer, project);
+  if (isElsewhere) throw unknownProject();
+  if (!project) {
+    const { store, now } = preparing;
+    const isNew =
+      service === "git-receive-pack" && (await newProjectAt(store.reader(), path, { caller, now }));
+    if (!isNew) throw unknownProject();
+    requireUploading(caller);
+  } else if (service === "git-upload-pack") requireFetching(viewer, project);
   else requirePushing(caller, project);
   return { caller, project };
 }
@@ -71,10 +81,14 @@ function requireFetching(viewer: Viewer, project: Source): void {
   }
 }
 
-function requirePushing(caller: Caller, project: Source): void {
+function requireUploading(caller: Caller): void {
   if (caller.by.kind === "job" || !PUSHING.some((scope) => caller.scopes.includes(scope))) {
     throw refusal(403, "You are not allowed to upload code.");
   }
+}
+
+function requirePushing(caller: Caller, project: Source): void {
+  requireUploading(caller);
   if (project.archived) throw refusal(403, "You can't push code to an archived project.");
   if (project.level < ROLES.developer) {
     throw refusal(403, "You are not allowed to push code to this project.");

@@ -1,4 +1,5 @@
 import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import type { Source } from "../core/access/source.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
@@ -11,22 +12,15 @@ import { Packs } from "../git/packs.ts";
 import { Input } from "../git/pkt-line.ts";
 import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
 import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
-import * as repositories from "../git/repository.ts";
+import type * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
-import {
-  type Admitted,
-  admit,
-  denied,
-  FETCHING,
-  identify,
-  PUSHING,
-  SERVICES,
-  type Service,
-} from "./access.ts";
-import { refusalOf } from "./pushes.ts";
+import { admit, denied, FETCHING, identify, PUSHING, SERVICES, type Service } from "./access.ts";
+import { createByPush } from "./creation.ts";
+import { messagesOf } from "./messages.ts";
+import { Slots } from "./slots.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants. */
@@ -45,25 +39,34 @@ const fetching = { access: "anyone", scopes: FETCHING } as const;
 
 const { get, post, query } = routes();
 
+const slots = new Slots();
+
+/** The path of the project that a repository belongs to. */
+const projectPath = (path: string) => path.replace(/\.git$/, "");
+
+/** A push of a Git client, with all that is needed to apply it. */
+type ReceivedByGit = Received<ReceivedPush> & {
+  readonly project: Source;
+  /** Whether the push has created the project. */
+  readonly isNew: boolean;
+};
+
 /** A project's repository, as a request finds it. */
-interface Found extends Admitted {
+interface Found {
   /** `undefined` if nothing was pushed yet. */
   readonly row: repositories.RepositoryRow | undefined;
   readonly refs: Refs;
 }
 
-/** Finds the repository at a path that ends in `.git`. @throws ApiError as {@link admit} */
+/** Finds a project's repository; one without references if the project does not exist yet. */
 async function findRepository(
-  preparing: PrepareContext,
-  path: string,
-  service: Service,
+  { store }: PrepareContext,
+  project: Source | undefined,
 ): Promise<Found> {
-  const { db, store } = preparing;
-  const admitted = await admit(preparing, path.replace(/\.git$/, ""), service);
-  const { id } = admitted.project;
-  const { row, defaultBranch } = await findRecord(db, id);
+  if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
+  const { row, defaultBranch } = await findRecord(store.reader(), project.id);
   const head = BRANCHES + defaultBranch;
-  return { ...admitted, row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
+  return { row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
 }
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
@@ -105,7 +108,8 @@ const gitRoutes = [
         if (!(await identify(preparing))) throw denied();
         throw new ApiError(403, { message: "Please upgrade your git client." });
       }
-      const { refs } = await findRepository(preparing, path, service);
+      const { project } = await admit(preparing, projectPath(path), service);
+      const { refs } = await findRepository(preparing, project);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
       const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
@@ -122,7 +126,8 @@ const gitRoutes = [
     maxBodyBytes: NEGOTIATION_BYTES,
     prepare: async ({ repository: path }, preparing) => {
       requireType(preparing, path, "git-upload-pack");
-      const { row, refs } = await findRepository(preparing, path, "git-upload-pack");
+      const { project } = await admit(preparing, projectPath(path), "git-upload-pack");
+      const { row, refs } = await findRepository(preparing, project);
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
@@ -146,33 +151,32 @@ const gitRoutes = [
     body: "stream",
     maxBodyBytes: LIMITS.packBytes + NEGOTIATION_BYTES,
     beside: "anybody",
-    prepare: async (
-      { repository: path },
-      preparing,
-    ): Promise<Received<ReceivedPush> | undefined> => {
+    prepare: async ({ repository: path }, preparing): Promise<ReceivedByGit | undefined> => {
       requireType(preparing, path, "git-receive-pack");
-      const { store, now, body } = preparing;
-      const { caller, project, refs } = await findRepository(preparing, path, "git-receive-pack");
+      const { caller, project } = await admit(preparing, projectPath(path), "git-receive-pack");
       if (!caller) throw denied();
-      await store.transaction((db) => repositories.create(db, project.id, "code"), {
-        shared: true,
-      });
-      const row = await repositories.find(store.reader(), project.id, "code");
-      if (!row) throw new ApiError(409, { message: "409 Conflict" });
-      const opened = await repositories.open(store, row);
-      const push = await understood(
-        receivePush(new Input(body), row, opened, Packs.of(store), now),
-      );
-      if (!push) return undefined;
-      const target = { project, authorId: caller.id, row, head: refs.head };
-      return receive(store, push, target);
+      const { store, now, body } = preparing;
+      const end = await slots.take(caller.id);
+      try {
+        const { row, refs } = await findRepository(preparing, project);
+        const opened = await openRecord(store, row);
+        const push = await understood(
+          receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
+        );
+        if (!push) return undefined;
+        const received = await receive(store.reader(), push, row, refs.head);
+        if (project) return { ...received, caller, project, isNew: false };
+        const created = await createByPush(store, projectPath(path), { caller, now });
+        return { ...received, caller, project: created, isNew: true };
+      } finally {
+        end();
+      }
     },
-    handle: async ({ db, prepared, now }) => {
+    handle: async ({ db, prepared, view, now }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
-      const refusal = refusalOf(prepared.push, prepared.head);
-      const outcomes = await apply(db, prepared, refusal && "pre-receive hook declined", now);
-      const messages = refusal ? [`GitLab: ${refusal}`] : [];
-      return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
+      const applied = await apply(db, prepared, "push", now);
+      const messages = await messagesOf(db, prepared, applied, view.base);
+      return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
     },
   }),
 ];

@@ -8,7 +8,7 @@ import type { Packs } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
 import { checkChanges, type Push, type RefChange } from "./push.ts";
 import { receivePack } from "./receive.ts";
-import type { Repository, RepositoryRow } from "./repository.ts";
+import type { Repository } from "./repository.ts";
 
 const compress = promisify(deflate);
 /** Larger objects, in bytes, are compressed in another thread. */
@@ -83,13 +83,13 @@ export class Draft {
    * Stages the objects as a pack, like those that clients push: they are checked, and nobody sees them yet.
    *
    * @param changes what is done with them
-   * @param row the record that the repository was opened from
+   * @param version of the repository's record; 0 if it has none yet
    * @param now epoch milliseconds
    * @throws RefusedError if an object is not valid
    */
   async push(
     changes: readonly RefChange[],
-    { version }: RepositoryRow,
+    version: number,
     packs: Packs,
     now: number,
   ): Promise<Push> {

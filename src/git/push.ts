@@ -13,6 +13,8 @@ export interface RefChange {
   readonly from: string | undefined;
   /** What it is to be; `undefined` to delete it. */
   readonly to: string | undefined;
+  /** Whether a protected branch has what it is to be. */
+  readonly isMerged?: boolean;
 }
 
 /** A change that can be made, as far as the objects are concerned. */

@@ -5,7 +5,7 @@ import { band, FLUSH, type Input, PACK_BAND, PROGRESS_BAND, pkt } from "./pkt-li
 import { checkChanges, type Outcome, type Push, type RefChange } from "./push.ts";
 import { receivePack, type StagedPack } from "./receive.ts";
 import type { Refs } from "./refs.ts";
-import type { Repository, RepositoryRow } from "./repository.ts";
+import type { Repository } from "./repository.ts";
 import { AGENT, advertisement, type ProtocolVersion } from "./upload-pack.ts";
 
 const CAPABILITIES = [
@@ -41,7 +41,7 @@ interface Commands {
 /**
  * Receives a push: its commands and its pack.
  *
- * @param row the record of the repository, which `repository` is opened from
+ * @param version of the repository's record; 0 if it has none yet
  * @param packs where the pack is stored
  * @param now epoch milliseconds
  * @returns `undefined` if it is none: clients send an empty one to find out whether they must sign in
@@ -49,7 +49,7 @@ interface Commands {
  */
 export async function receivePush(
   input: Input,
-  { version }: RepositoryRow,
+  version: number,
   repository: Repository,
   packs: Packs,
   now: number,

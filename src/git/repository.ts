@@ -1,3 +1,4 @@
+import { insertRow } from "../store/insert.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 import { Graph } from "./graph.ts";
 import { Lru } from "./lru.ts";
@@ -168,13 +169,62 @@ export async function find(
   );
 }
 
-/** Creates a project's repository, if it has none. */
-export async function create(db: Database, projectId: number, kind: RepositoryKind): Promise<void> {
-  await db.run(
-    "insert into git_repositories (project_id, kind) values (?, ?) on conflict (project_id, kind) do nothing",
-    [projectId, kind],
-  );
+/** The id of a project's repository, which is created if there is none. No other transaction may do so meanwhile. */
+export async function create(
+  db: Database,
+  projectId: number,
+  kind: RepositoryKind,
+): Promise<number> {
+  const sql = "select id from git_repositories where project_id = ? and kind = ?";
+  const [known] = await db.rows(sql, [projectId, kind]);
+  return known
+    ? (known[0] as number)
+    : insertRow(db, "git_repositories", { project_id: projectId, kind });
 }
+
+/**
+ * Gives a new project the branches and tags of another one's repository. Both have the same packs: these never change.
+ *
+ * @returns whether there is any branch
+ */
+export async function fork(
+  db: Database,
+  fromProjectId: number,
+  projectId: number,
+): Promise<boolean> {
+  const [from] = await db.rows(
+    `select r.id, case when has_garbage = 1 or exists (
+         select 1 from git_refs f where f.repository_id = r.id and not (${FORKED})) then 1 else 0 end,
+       commit_count, readme
+     from git_repositories r where project_id = ? and kind = 'code'`,
+    [fromProjectId],
+  );
+  if (!from) return false;
+  const [fromId, has_garbage, commit_count, readme] = from as [
+    number,
+    number,
+    number,
+    string | null,
+  ];
+  const kept = { has_garbage, commit_count, readme };
+  const values = { project_id: projectId, kind: "code", version: 1, ...kept };
+  const id = await insertRow(db, "git_repositories", values);
+  const copied = await db.run(
+    `insert into git_refs (repository_id, name, oid, peeled)
+     select ?, f.name, f.oid, f.peeled from git_refs f where f.repository_id = ? and (${FORKED})`,
+    [id, fromId],
+  );
+  await db.run(
+    `insert into git_repository_packs (repository_id, pack_id)
+     select ?, pack_id from git_repository_packs where repository_id = ?`,
+    [id, fromId],
+  );
+  return copied > 0;
+}
+
+// "0" follows "/".
+const FORKED = `(f.name > 'refs/heads/' and f.name < 'refs/heads0')
+  or (f.name > 'refs/tags/' and f.name < 'refs/tags0')`;
 
 /** Opens a repository as of its record. */
 export async function open(store: Store, { id, version }: RepositoryRow): Promise<Repository> {

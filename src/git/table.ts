@@ -53,6 +53,11 @@ create table git_pack_indexes (
 `,
   },
   {
+    // How many commits the default branch has, for the statistics of projects.
+    id: "20261122-87-git-commit-counts",
+    sql: "alter table git_repositories add column commit_count $int not null default 0;",
+  },
+  {
     // The path of the default branch's README, for lists of projects.
     id: "20261122-88-readme",
     sql: "alter table git_repositories add column readme $text;",

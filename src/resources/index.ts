@@ -12,6 +12,7 @@ import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
@@ -20,6 +21,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { scimResource } from "./scim/index.ts";
@@ -46,6 +48,8 @@ export const resources: readonly Resource[] = [
   groupResource,
   issueLinkResource,
   issueResource,
+  deployKeyResource,
+  sshKeyResource,
   labelResource,
   memberResource,
   mergeRequestResource,
@@ -55,6 +59,8 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   projectResource,
   repositoryResource,
+  protectedBranchResource,
+  protectedTagResource,
   resourceEventResource,
   scimResource,
   snippetResource,

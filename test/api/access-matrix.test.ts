@@ -254,10 +254,11 @@ describe("the table of routes", () => {
       .filter((route) => !parentOf(route) && !route.access && !route.role)
       .map((route) => `${route.method} ${route.path}`);
     expect(open.sort()).toEqual([
-      // The caller's own activity, subscriptions, todos, snippets and tokens
+      // The caller's own activity, subscriptions, todos, snippets, tokens and keys
       "DELETE /personal_access_tokens/:token_id",
       "DELETE /personal_access_tokens/self",
       "DELETE /snippets/:snippet_id",
+      "DELETE /user/keys/:key_id",
       "GET /events",
       "GET /metadata",
       "GET /notification_settings",
@@ -270,6 +271,8 @@ describe("the table of routes", () => {
       "GET /snippets/public",
       "GET /todos",
       "GET /user",
+      "GET /user/keys",
+      "GET /user/keys/:key_id",
       "GET /users/:user_id/events",
       "GET /version",
       "POST /groups",
@@ -279,6 +282,7 @@ describe("the table of routes", () => {
       "POST /snippets",
       "POST /todos/:todo_id/mark_as_done",
       "POST /todos/mark_as_done",
+      "POST /user/keys",
       "PUT /notification_settings",
       "PUT /snippets/:snippet_id",
     ]);
@@ -294,7 +298,7 @@ describe("the table of routes", () => {
     ]);
   });
 
-  it("accepts scopes other than api and read_api only for users, events, versions and the token itself", () => {
+  it("accepts scopes other than api and read_api only for users, their keys, events, versions and the token itself", () => {
     const other = routes.filter(({ scopes }) => scopes);
     const of = (scope: Scope) =>
       other
@@ -309,11 +313,15 @@ describe("the table of routes", () => {
       "GET /metadata",
       ...self.slice(1),
       "GET /user",
+      "GET /user/keys",
+      "GET /user/keys/:key_id",
       "GET /users",
       "GET /users/:user_id",
       "GET /users/:user_id/events",
       "GET /users/:user_id/impersonation_tokens",
       "GET /users/:user_id/impersonation_tokens/:token_id",
+      "GET /users/:user_id/keys",
+      "GET /users/:user_id/keys/:key_id",
       "GET /version",
     ]);
     expect(other.filter(({ scopes }) => !scopes?.includes("api"))).toEqual([]);

@@ -100,6 +100,7 @@ const full = (id: number) => ({
     events: `http://pm.test/api/v4/projects/${id}/events`,
     members: `http://pm.test/api/v4/projects/${id}/members`,
   },
+  empty_repo: true,
   archived: false,
   visibility: "public",
   issues_enabled: true,

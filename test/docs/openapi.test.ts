@@ -7,6 +7,7 @@ import { unknownTables } from "../../docs/generate/columns.ts";
 import { described } from "../../docs/generate/documented.ts";
 import { TAGS } from "../../docs/generate/tags.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { sshKeyOf } from "../helpers.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 
@@ -58,6 +59,11 @@ beforeAll(async () => {
     [`${project}/fork`, { namespace: "ada", path: "fork" }],
     ["/applications", { name: "a", redirect_uri: "https://a.example.com", scopes: "api" }],
     ["/users/1/impersonation_tokens", { name: "i", scopes: ["api"] }],
+    ["/user/keys", { title: "k", key: sshKeyOf(1) }],
+    [`${project}/deploy_keys`, { title: "k", key: sshKeyOf(2) }],
+    // Their names are tried out like ids.
+    [`${project}/protected_branches`, { name: "1" }],
+    [`${project}/protected_tags`, { name: "1" }],
   ] as const) {
     expect([path, (await post(path, body)).status]).toEqual([path, 201]);
   }

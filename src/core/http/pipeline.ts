@@ -285,7 +285,7 @@ async function prepare(
     request: incoming,
     caller: caller as Caller,
     body: object ?? bytes ?? raw?.chunks(),
-    source: target,
+    source: target as Source,
     signIns,
     now,
   };

@@ -1,5 +1,5 @@
 import { Queue } from "../../store/queue.ts";
-import { Outdated } from "../errors.ts";
+import { Unapplied } from "../errors.ts";
 
 /** Attempts after the first, of a request that finds each time that others have changed what it was prepared with. */
 const ATTEMPTS = 10;
@@ -14,17 +14,17 @@ export class Retries {
   /**
    * @param key names the project
    * @param work is told whether it is repeated
-   * @throws Outdated if it is outdated after several attempts, too
+   * @throws Unapplied if it is outdated after several attempts, too, or can't be done
    */
   async run<T>(key: string, work: (isRepeated: boolean) => Promise<T>): Promise<T> {
     const first = await attempt(() => work(false));
-    if (!(first instanceof Outdated)) return first;
+    if (!(first instanceof Unapplied)) return first;
     const queue = this.#queues.get(key) ?? new Queue();
     this.#queues.set(key, queue);
     try {
       return await queue.add(async () => {
         let result = await attempt(() => work(true));
-        for (let left = ATTEMPTS; result instanceof Outdated; left -= 1) {
+        for (let left = ATTEMPTS; result instanceof Unapplied; left -= 1) {
           if (left === 0) throw result;
           result = await attempt(() => work(true));
         }
@@ -37,12 +37,13 @@ export class Retries {
 }
 
 /** The result of work, or how it is outdated, with nothing left of it. */
-async function attempt<T>(work: () => Promise<T>): Promise<T | Outdated> {
+async function attempt<T>(work: () => Promise<T>): Promise<T | Unapplied> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Outdated)) throw error;
+    if (!(error instanceof Unapplied)) throw error;
     await error.discard();
+    if (!error.isOutdated) throw error;
     return error;
   }
 }

@@ -11,7 +11,7 @@ import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { perform } from "../repositories/actions.ts";
-import { refsOf, stageCommit } from "../repositories/commit.ts";
+import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
 import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
 import {
@@ -21,7 +21,7 @@ import {
   withRefs,
 } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
-import { applyAll, openToChange } from "../repositories/write.ts";
+import { applyAll } from "../repositories/write.ts";
 import { readActions, type SentAction } from "./actions.ts";
 
 /** Changes of files by one commit. */
@@ -169,7 +169,9 @@ export const commitResource: Resource = {
         });
         const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
         const numbers = await log.first(opened.repository, needed);
-        return pageOf(page, numbers.length, (from, to) => rowsOf(opened, numbers.slice(from, to)));
+        return pageOf(page, numbers.length, (from, to) =>
+          rowsOf(opened, numbers.slice(from, to), { trailers }),
+        );
       },
     }),
     post("", {
@@ -202,7 +204,7 @@ export const commitResource: Resource = {
         if (actions.length === 0 && !allow_empty) {
           throw badRequest("Provide at least one action, or set allow_empty to true");
         }
-        const place = await openToChange(preparing, refsOf(input));
+        const place = await openToCommit(preparing, input);
         const staged = await stageCommit(place, input, async (tree, draft, parent) => {
           await refuseOutdated(place, parent, actions);
           for (const action of actions) await perform(action, tree, draft);
@@ -213,7 +215,10 @@ export const commitResource: Resource = {
         await applyAll(db, staged.received, now);
         return new AfterCommit(async () => {
           const { repository } = staged.received.push;
-          const commit = await readCommit(repository, commitNumber(repository, staged.oid) as number);
+          const commit = await readCommit(
+            repository,
+            commitNumber(repository, staged.oid) as number,
+          );
           return detailRow({ ...commitValues(place, commit), project_id: source.id });
         });
       },
@@ -227,7 +232,10 @@ export const commitResource: Resource = {
       handle: async ({ input, source, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
         const commit = await readCommit(opened.repository, number);
-        return detailRow({ ...commitValues(opened, commit, { trailers: true }), project_id: source.id });
+        return detailRow({
+          ...commitValues(opened, commit, { trailers: true }),
+          project_id: source.id,
+        });
       },
     }),
     list("/:sha/refs", {

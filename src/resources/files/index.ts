@@ -18,11 +18,16 @@ import { BLOB } from "../../git/objects.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import { EXECUTABLE } from "../../git/work-tree.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
-import { type CommitRequest, refsOf, type StagedCommit, stageCommit } from "../repositories/commit.ts";
+import {
+  type CommitRequest,
+  openToCommit,
+  type StagedCommit,
+  stageCommit,
+} from "../repositories/commit.ts";
 import { CONTENT_BYTES, contentOf, ENCODINGS, hasChanged } from "../repositories/content.ts";
 import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
-import { applyAll, openToChange } from "../repositories/write.ts";
+import { applyAll } from "../repositories/write.ts";
 
 const { del, get, post, put } = routes({
   source: "project",
@@ -126,8 +131,7 @@ const contentInput = {
 /** What is told of a file that has changed since its editing began, by what is to be done with it. */
 const OUTDATED = {
   create: undefined,
-  update:
-    "You are attempting to update a file that has changed since you started editing it.",
+  update: "You are attempting to update a file that has changed since you started editing it.",
   delete: "You are attempting to delete a file that has been previously updated.",
 } as const;
 
@@ -137,7 +141,7 @@ async function stageChange(
   input: CommitRequest & { last_commit_id?: string | undefined },
   change: FileAction & { action: keyof typeof OUTDATED },
 ): Promise<StagedCommit> {
-  const place = await openToChange(preparing, refsOf(input));
+  const place = await openToCommit(preparing, input);
   const outdated = OUTDATED[change.action];
   return stageCommit(place, input, async (tree, draft, parent) => {
     const { repository } = place;
@@ -146,6 +150,9 @@ async function stageChange(
     await perform(change, tree, draft);
   });
 }
+
+/** Scopes that allow reading: what can be fetched can be read. */
+const READING = ["api", "read_api", "read_repository"] as const;
 
 const writing = { access: "anyone", role: "developer", beside: "others" } as const;
 const examples = [{ file_path: "docs/index.md", branch: "main" }];
@@ -158,7 +165,7 @@ export const fileResource: Resource = {
     get("/:file_path", {
       summary: "Get a file with its content in Base64; HEAD answers the rest of it as headers",
       access: "anyone",
-      scopes: ["api", "read_api"],
+      scopes: READING,
       input: { ...path, ref },
       examples: [
         {
@@ -185,7 +192,7 @@ export const fileResource: Resource = {
     get("/:file_path/raw", {
       summary: "Get a file as it is, by default that of the default branch",
       access: "anyone",
-      scopes: ["api", "read_api"],
+      scopes: READING,
       input: { ...path, ref: param.optional(ref) },
       prepare: ({ ref: name = "HEAD" }, preparing) => openRepository(preparing, [name]),
       handle: async ({ input, prepared: opened }) => {

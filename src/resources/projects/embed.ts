@@ -1,5 +1,6 @@
-import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 
@@ -15,6 +16,7 @@ export async function embed(
     embedOpenIssues(db, rows, presenter),
     embedForkSources(db, rows, presenter, viewer),
     embedPermissions(db, rows, presenter, viewer),
+    embedStatistics(db, rows, presenter, viewer),
   ]);
 }
 
@@ -113,6 +115,45 @@ async function embedPermissions(
     const project = projectLevels.get(row[idAt] as Value) ?? "null";
     const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
     row[permissionsAt] = `{"project_access":${project},"group_access":${group}}`;
+  }
+}
+
+/** Fills in statistics where the caller is a reporter or above, with one query for all rows. */
+async function embedStatistics(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  viewer: Viewer,
+): Promise<void> {
+  if (!("statistics" in presenter.fields)) return;
+  const [at, idAt] = [presenter.at("statistics"), presenter.at("id")];
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const reported: Condition = viewer.caller?.admin
+    ? { sql: "1 = 1", values: [] }
+    : memberProjects(viewer, "reporter");
+  const found = await db.rows(
+    `select p.id, coalesce(r.commit_count, 0), coalesce(sum(k.bytes), 0)
+     from projects p left join git_repositories r on r.project_id = p.id and r.kind = 'code'
+     left join git_repository_packs rk on rk.repository_id = r.id left join git_packs k on k.id = rk.pack_id
+     where p.id in (${among.sql}) and ${reported.sql} group by p.id, r.commit_count`,
+    [...among.values, ...reported.values],
+  );
+  const statistics = new Map(found.map(([id, count, size]) => [id, [count, size]]));
+  for (const row of rows) {
+    const [commit_count, repository_size] = statistics.get(row[idAt] as Value) ?? [];
+    if (commit_count === undefined) continue;
+    row[at] = JSON.stringify({
+      commit_count,
+      storage_size: Number(repository_size),
+      repository_size: Number(repository_size),
+      wiki_size: 0,
+      lfs_objects_size: 0,
+      job_artifacts_size: 0,
+      pipeline_artifacts_size: 0,
+      packages_size: 0,
+      snippets_size: 0,
+      uploads_size: 0,
+    });
   }
 }
 

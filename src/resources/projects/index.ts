@@ -6,9 +6,13 @@ import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { fork } from "../../git/repository.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { protectDefault } from "../protected-refs/queries.ts";
+import { setMain } from "../repositories/pushes.ts";
+import { applyAll } from "../repositories/write.ts";
 import { createProject } from "./changes.ts";
 import {
   basicProject,
@@ -16,9 +20,11 @@ import {
   projectListInput,
   projectOrder,
   projectWithPermissions,
+  projectWithStatistics,
 } from "./json.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import * as projects from "./queries.ts";
+import { chooseBranch, requireBranchName, stageReadme } from "./repository.ts";
 import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
 import { migrations } from "./table.ts";
 
@@ -43,7 +49,7 @@ const flags = Object.fromEntries(
 const attributes = {
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
-  default_branch: param.clearable(param.text()),
+  default_branch: param.clearable(param.text({ max: 1024 })),
   merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
   topics: param.optional(param.commaSeparated()),
   tag_list: param.optional(param.commaSeparated()),
@@ -84,8 +90,11 @@ const listed = ({
   input,
 }: {
   caller: Caller | undefined;
-  input: { simple?: boolean | undefined };
-}) => (caller && !input.simple ? projectWithPermissions : basicProject);
+  input: { simple?: boolean | undefined; statistics?: boolean | undefined };
+}) => {
+  if (!caller || input.simple) return basicProject;
+  return input.statistics ? projectWithStatistics : projectWithPermissions;
+};
 
 async function setStar(
   context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
@@ -127,6 +136,7 @@ export const projectResource: Resource = {
       input: {
         ...projectListInput,
         membership: param.optional(param.boolean()),
+        statistics: param.optional(param.boolean()),
         id_after: param.optional(param.integer()),
         id_before: param.optional(param.integer()),
         pagination: param.optional(param.choice(["offset", "keyset"])),
@@ -153,12 +163,19 @@ export const projectResource: Resource = {
         name: param.optional(param.text()),
         path: param.optional(param.text()),
         namespace_id: param.optional(param.integer()),
+        initialize_with_readme: param.optional(param.boolean()),
         ...attributes,
       },
       atLeastOne: ["name", "path"],
       presenter: projectWithPermissions,
+      prepare: async (input, { store, caller, now }) => {
+        const { path = "", name = path, description, default_branch: defaultBranch } = input;
+        if (defaultBranch) requireBranchName(defaultBranch);
+        if (!input.initialize_with_readme) return undefined;
+        return stageReadme(store, caller, { name, description, defaultBranch }, now);
+      },
       handle: async (context) => {
-        const { db, caller, input, now } = context;
+        const { db, caller, input, prepared: readme, now } = context;
         const name = (input.name ?? input.path) as string;
         const path = input.path ?? pathOf(name);
         requirePath(path);
@@ -167,6 +184,7 @@ export const projectResource: Resource = {
         const created = { namespace, creator_id: caller.id, name, path, visibility };
         const id = await createProject(db, created, now);
         await updateRow(db, "projects", id, columnsOf(input), now);
+        if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
         return rowOf(context, id);
       },
     }),
@@ -174,7 +192,8 @@ export const projectResource: Resource = {
       jobTokens: true,
       summary: "Get a project",
       access: "anyone",
-      presenter: ({ caller }) => (caller ? projectWithPermissions : basicProject),
+      input: { statistics: param.optional(param.boolean()) },
+      presenter: listed,
       handle: (context) => rowOf(context, context.source.id),
     }),
     project.put("", {
@@ -187,8 +206,10 @@ export const projectResource: Resource = {
       },
       atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
       presenter: projectWithPermissions,
+      prepare: ({ default_branch }, { store, source }) =>
+        default_branch === undefined ? undefined : chooseBranch(store, source.id, default_branch),
       handle: async (context) => {
-        const { db, source, input, now } = context;
+        const { db, source, input, prepared: chosen, now } = context;
         const { name, path } = input;
         if ((name ?? path ?? input.visibility) !== undefined) requireRole(source, "owner");
         const found = await projectOf(context);
@@ -204,6 +225,7 @@ export const projectResource: Resource = {
           { ...columnsOf(input), name, path, full_path, last_activity_at: now },
           now,
         );
+        if (chosen) await setMain(db, chosen.repositoryId, chosen.facts);
         return rowOf(context, source.id);
       },
     }),
@@ -241,7 +263,7 @@ export const projectResource: Resource = {
       handle: (context) => setArchived(context, 0),
     }),
     project.post("/fork", {
-      summary: "Fork a project: create a new one that refers to its source",
+      summary: "Fork a project: create a new one with its branches and tags",
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
       presenter: projectWithPermissions,
@@ -269,6 +291,9 @@ export const projectResource: Resource = {
           },
           now,
         );
+        if ((await fork(db, from.id, id)) && from.default_branch !== null) {
+          await protectDefault(db, id, from.default_branch, now);
+        }
         return rowOf(context, id);
       },
     }),

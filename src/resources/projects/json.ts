@@ -5,6 +5,14 @@ import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
 import type { ProjectFilter, ProjectOrder } from "./list.ts";
 
+/** The path of the README of a project's default branch. */
+const README =
+  "(select g.readme from git_repositories g where g.project_id = p.id and g.kind = 'code')";
+
+/** Whether a project has no branch. */
+const IS_EMPTY = `case when exists (select 1 from git_repositories g join git_refs r on r.repository_id = g.id
+  where g.project_id = p.id and g.kind = 'code' and r.name > 'refs/heads/' and r.name < 'refs/heads0') then 0 else 1 end`;
+
 const basicFields = {
   id: field.integer("p.id"),
   description: field.text("p.description"),
@@ -23,7 +31,12 @@ const basicFields = {
   ),
   http_url_to_repo: field.url("p.full_path", (path) => `/${path}.git`),
   web_url: field.url("p.full_path", (path) => `/${path}`),
-  readme_url: field.constant(null),
+  readme_url: field.derived(
+    [README, "p.full_path", "p.default_branch"],
+    "URL",
+    ([readme, path, branch], { base }) =>
+      readme === null ? null : `${base}/${path}/-/blob/${encodeURI(`${branch}/${readme}`)}`,
+  ),
   avatar_url: field.text("p.avatar_url"),
   star_count: field.integer("p.star_count"),
   forks_count: field.integer(
@@ -57,6 +70,7 @@ const fullFields = {
     events: link("/events"),
     members: link("/members"),
   }),
+  empty_repo: field.flag(IS_EMPTY),
   archived: field.flag("p.archived"),
   visibility: field.word("p.visibility", VISIBILITY_WORDS),
   owner: field.omittedIfNull(field.nested(userSummaryFields)),
@@ -91,6 +105,29 @@ export const project = presenter(fullFields);
 export const projectWithPermissions = presenter({
   ...fullFields,
   permissions: field.embedded("permissions", "object", "null"),
+});
+
+const bytes = field.integer("size");
+
+/** {@link projectWithPermissions} and, for reporters and above, how large its repository is. */
+export const projectWithStatistics = presenter({
+  ...projectWithPermissions.fields,
+  statistics: field.omittedIfNull(
+    field.embedded("statistics", "object", "null", {
+      fields: {
+        commit_count: field.integer("count"),
+        storage_size: bytes,
+        repository_size: bytes,
+        wiki_size: field.constant(0),
+        lfs_objects_size: field.constant(0),
+        job_artifacts_size: field.constant(0),
+        pipeline_artifacts_size: field.constant(0),
+        packages_size: field.constant(0),
+        snippets_size: field.constant(0),
+        uploads_size: field.constant(0),
+      },
+    }),
+  ),
 });
 
 /** Parameters of every list of projects. */

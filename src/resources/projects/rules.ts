@@ -96,6 +96,19 @@ export async function forkTarget(
   return namespace;
 }
 
+/**
+ * The namespace with a full path, if the caller may create projects there.
+ *
+ * @throws ApiError 403 if their project limit is reached
+ */
+export async function creatableNamespace(
+  context: In,
+  fullPath: string,
+): Promise<namespaces.Namespace | undefined> {
+  const namespace = await namespaces.findByPath(context.db, fullPath);
+  return namespace && (await canCreateIn(context, namespace)) ? namespace : undefined;
+}
+
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
 async function canCreateIn(
   { db, caller, viewer }: In,

@@ -1,12 +1,13 @@
+import { forbidden } from "../../core/errors.ts";
 import { commitId, commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { treeOf } from "../../git/trees.ts";
 import { WorkTree } from "../../git/work-tree.ts";
-import { hasBranches, type Received } from "./pushes.ts";
+import type { Received } from "./pushes.ts";
 import { impossible, isShortName } from "./rules.ts";
-import { type Place, signatureOf, stage } from "./write.ts";
+import { openToChange, type Place, signatureOf, stage } from "./write.ts";
 
 /** A commit that a request asks for. */
 export interface CommitRequest {
@@ -33,15 +34,27 @@ export interface StagedCommit {
 /** Changes the files of a new commit. `parent` is the number of the commit that it follows. */
 type Edit = (tree: WorkTree, draft: Draft, parent: number | undefined) => Promise<void>;
 
-/** The names of the references that {@link stageCommit} needs. */
-export function refsOf({ branch, start_branch = branch }: CommitRequest): string[] {
-  return [BRANCHES + branch, BRANCHES + start_branch];
+/**
+ * Opens a repository for a commit.
+ *
+ * @throws ApiError 403 if the caller may not push to the branch
+ */
+export async function openToCommit(
+  preparing: Parameters<typeof openToChange>[0],
+  { branch, start_branch: start }: CommitRequest,
+): Promise<Place> {
+  const starts = start === undefined ? [] : [BRANCHES + start];
+  const place = await openToChange(preparing, [BRANCHES + branch], starts);
+  if (!place.rights.mayPush(branch)) {
+    throw forbidden("You are not allowed to push into this branch");
+  }
+  return place;
 }
 
 /**
  * Stages a commit, and the change of its branch.
  *
- * @param place opened with {@link refsOf} the request
+ * @param place opened for the request
  * @param edit makes its files of those of its parent, which is `undefined` in an empty repository
  * @throws ApiError 400 if the branch can't get it
  */
@@ -51,7 +64,7 @@ export async function stageCommit(
   edit: Edit,
 ): Promise<StagedCommit> {
   const { store, repository, caller, now } = place;
-  const { from, parent } = await branchOf(place, request);
+  const { from, parent } = branchOf(place, request);
   const draft = new Draft(repository);
   const tree = new WorkTree(draft, parent === undefined ? undefined : rootOf(repository, parent));
   await edit(tree, draft, parent);
@@ -77,12 +90,11 @@ export async function stageCommit(
  *
  * @throws ApiError 400 if the branch can't get it
  */
-async function branchOf(
-  { store, row, repository, refs }: Place,
+function branchOf(
+  { repository, refs, rights: { isEmpty } }: Place,
   { branch, start_branch: start = branch, start_sha, force }: CommitRequest,
-): Promise<{ from: string | undefined; parent: number | undefined }> {
+): { from: string | undefined; parent: number | undefined } {
   const from = refs.get(BRANCHES + branch)?.oid;
-  const isEmpty = !(await hasBranches(store.reader(), row.id));
   const startRef = refs.get(BRANCHES + start);
   const parent =
     start_sha === undefined

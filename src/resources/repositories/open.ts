@@ -7,7 +7,7 @@ import { findCommit, type Lookup, refNamesOf } from "../../git/revisions.ts";
 import type { Reader, Store } from "../../store/port.ts";
 
 /** The default branch of projects that have none yet. */
-const MAIN = "main";
+export const MAIN = "main";
 
 /** The record of a project's repository. */
 export interface RepositoryRecord {

@@ -1,4 +1,6 @@
-import type { Source } from "../../core/access/source.ts";
+import type { Caller } from "../../core/access/caller.ts";
+import { findSource, type Source } from "../../core/access/source.ts";
+import { dayOf } from "../../core/time.ts";
 import { Pace } from "../../git/pace.ts";
 import {
   applyPush,
@@ -8,38 +10,35 @@ import {
   pushedCommits,
 } from "../../git/push.ts";
 import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
-import type { RepositoryRow } from "../../git/repository.ts";
+import { create, type Repository, type RepositoryRow } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
-import { readmeOf, setReadme } from "./readme.ts";
+import { protectDefault } from "../protected-refs/queries.ts";
+import { rightsOf } from "../protected-refs/rights.ts";
+import { readmeOf } from "./readme.ts";
 
 /** What an event says about a change, but for whose it is. */
 type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">;
 
-/** Who pushes, and where. */
-interface Target {
-  readonly project: Source;
-  readonly authorId: number;
-  readonly row: RepositoryRow;
-  /** The full name of the default branch, which may not exist. */
-  readonly head: string;
-}
-
-/** A push with all that is needed to apply it. */
-export interface Received<P extends Push = Push> extends Target {
+/** A push with what applying it will take. */
+export interface PreparedPush<P extends Push = Push> {
   readonly push: P;
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
-  /** What becomes of the default branch, if it is pushed, or if it is the first branch of the project. */
-  readonly main: MainBranch | undefined;
+  /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
+  readonly main: (MainFacts & { readonly name: string }) | undefined;
 }
 
-/** The default branch as of a push. */
-interface MainBranch {
-  /** Its full name. */
-  readonly name: string;
-  /** Whether there was no branch before. */
-  readonly isFirst: boolean;
+/** A push, and who makes it where. */
+export interface Received<P extends Push = Push> extends PreparedPush<P> {
+  readonly project: Pick<Source, "id">;
+  readonly caller: Caller;
+}
+
+/** What is noted of a default branch, for lists of projects. */
+export interface MainFacts {
+  /** How many commits it has. */
+  readonly commits: number;
   /** The path of its README, if it has one. */
   readonly readme: string | null;
 }
@@ -47,24 +46,30 @@ interface MainBranch {
 /**
  * Finds out what applying a push will take, and what its events will say: reading commits takes too long for its
  * transaction.
+ *
+ * @param row the repository's record, if it has one yet
+ * @param head the full name of the default branch, which may not exist
  */
 export async function receive<P extends Push>(
   db: Reader,
   push: P,
-  target: Target,
-): Promise<Received<P>> {
-  const events = await eventsOf(db, push, target);
-  return { ...target, push, events, main: await mainOf(db, push, target) };
+  row: RepositoryRow | undefined,
+  head: string,
+): Promise<PreparedPush<P>> {
+  const main = row && (await findRef(db, row.id, head))?.oid;
+  const isEmpty = !row || !(await hasBranches(db, row.id));
+  const events = await eventsOf(push, head, main);
+  return { push, events, main: await mainOf(push, head, isEmpty) };
 }
 
+/** @param main the newest commit of the default branch */
 async function eventsOf(
-  db: Reader,
   push: Push,
-  target: Target,
+  head: string,
+  main: string | undefined,
 ): Promise<Map<CheckedChange, Pushed>> {
   const events = new Map<CheckedChange, Pushed>();
   const pace = new Pace();
-  const main = (await findRef(db, target.row.id, target.head))?.oid;
   for (const change of push.changes) {
     const type = change.name.startsWith(BRANCHES)
       ? "branch"
@@ -72,7 +77,7 @@ async function eventsOf(
         ? "tag"
         : undefined;
     if (!type || change.problem !== undefined) continue;
-    const known = change.name === target.head ? undefined : main;
+    const known = change.name === head ? undefined : main;
     const { count, title } = await commitsOf(push, change, type, known);
     events.set(change, {
       ref: change.name.slice(type === "branch" ? BRANCHES.length : TAGS.length),
@@ -107,50 +112,93 @@ async function commitsOf(
 }
 
 async function mainOf(
-  db: Reader,
   { changes, repository }: Push,
-  { row, head }: Target,
-): Promise<MainBranch | undefined> {
+  head: string,
+  isEmpty: boolean,
+): Promise<PreparedPush["main"]> {
   const branches = changes.filter(
-    ({ name, to, problem }) => to && problem === undefined && name.startsWith(BRANCHES),
+    ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
   );
-  if (branches.length === 0) return undefined;
-  const isFirst = !(await hasBranches(db, row.id));
-  const main = branches.find(({ name }) => name === head) ?? (isFirst ? branches[0] : undefined);
-  if (!main?.to) return undefined;
-  return { name: main.name, isFirst, readme: await readmeOf(repository, main.to) };
+  const main = branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
+  if (main?.to === undefined) return undefined;
+  return { name: main.name, ...(await factsOf(repository, main.to)) };
+}
+
+/** Finds out what is noted of a default branch. @param to its newest commit, in hex */
+export async function factsOf(repository: Repository, to: string): Promise<MainFacts> {
+  const { count } = await pushedCommits(repository, to, []);
+  return { commits: count, readme: await readmeOf(repository, to) };
+}
+
+/** What became of a push. */
+export interface Applied {
+  readonly outcomes: readonly Outcome[];
+  /** Why the caller may not make one of its changes, and so none: as in GitLab, a push is refused as a whole. */
+  readonly refusal: string | undefined;
+  /** The default branch, as of now. */
+  readonly defaultBranch: string;
 }
 
 /**
  * Applies a push in a transaction: its references, its events and merge requests, and the default branch if it is the
  * first.
  *
- * @param refusal why the whole push is refused, if it is
+ * @param via what the caller uses: the API can do with protected branches what a client of Git can't
  * @param now epoch milliseconds
  */
 export async function apply(
   db: Database,
-  { push, row, project, authorId, events, main }: Received,
-  refusal: string | undefined,
+  { push, caller, events, main, project: { id } }: Received,
+  via: "push" | "api",
   now: number,
-): Promise<Outcome[]> {
-  await db.lock(project.id);
-  const isFirst = main?.isFirst && !(await hasBranches(db, row.id));
-  const outcomes = await applyPush(db, row.id, push, refusal);
+): Promise<Applied> {
+  await db.lock(id);
+  // A push takes its time to arrive: what counts is what the caller may do now.
+  const project = await findSource(db, "project", String(id), { caller, today: dayOf(now) });
+  const names = push.changes.map(({ name }) => name);
+  const rights = await rightsOf(db, project, names);
+  const possible = push.changes.filter(({ problem }) => problem === undefined);
+  const refusal = firstOf(possible, (change) => rights.refusalOf(change, via));
+  const repositoryId = await create(db, id, "code");
+  const outcomes = await applyPush(db, repositoryId, push, refusal && "pre-receive hook declined");
   const made = outcomes.filter(({ problem }) => problem === undefined);
+  let { defaultBranch } = rights;
   if (main && made.some(({ change }) => change.name === main.name)) {
-    await setReadme(db, row.id, main.readme);
-    if (isFirst) {
-      const default_branch = main.name.slice(BRANCHES.length);
-      await updateRow(db, "projects", project.id, { default_branch }, now);
+    if (rights.isEmpty) {
+      defaultBranch = main.name.slice(BRANCHES.length);
+      await updateRow(db, "projects", id, { default_branch: defaultBranch }, now);
+      await protectDefault(db, id, defaultBranch, now);
     }
+    if (main.name === BRANCHES + defaultBranch) await setMain(db, repositoryId, main);
   }
   for (const { change } of made) {
     const event = events.get(change);
     if (!event) continue;
-    await recordPush(db, { ...event, project_id: project.id, author_id: authorId }, now);
+    await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);
   }
-  return outcomes;
+  return { outcomes, refusal, defaultBranch };
+}
+
+/** Notes what lists of projects show of the default branch. */
+export async function setMain(
+  db: Database,
+  repositoryId: number,
+  { commits, readme }: MainFacts,
+): Promise<void> {
+  await db.run("update git_repositories set commit_count = ?, readme = ? where id = ?", [
+    commits,
+    readme,
+    repositoryId,
+  ]);
+}
+
+/** The first answer that there is. */
+function firstOf<T, R>(values: readonly T[], ask: (value: T) => R | undefined): R | undefined {
+  for (const value of values) {
+    const answer = ask(value);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
 }
 
 /** Whether a repository has any branch. */

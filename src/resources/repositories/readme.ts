@@ -1,8 +1,7 @@
-import type { Repository } from "../../git/repository.ts";
 import { commitNumber } from "../../git/commits.ts";
 import { BLOB } from "../../git/objects.ts";
+import type { Repository } from "../../git/repository.ts";
 import { entriesOf, treeOf, typeOfMode } from "../../git/trees.ts";
-import type { Database } from "../../store/port.ts";
 
 /** Names of files that present a folder; those with markup come first. */
 const NAMES = [
@@ -24,13 +23,4 @@ export async function readmeOf(repository: Repository, oid: string): Promise<str
     if (found) return found;
   }
   return null;
-}
-
-/** Notes the README of a repository's default branch, so that lists of projects can show it. */
-export async function setReadme(
-  db: Database,
-  repositoryId: number,
-  readme: string | null,
-): Promise<void> {
-  await db.run("update git_repositories set readme = ? where id = ?", [readme, repositoryId]);
 }

@@ -1,79 +1,94 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { Outdated } from "../../core/errors.ts";
+import { Unapplied } from "../../core/errors.ts";
 import type { CodeSource, PrepareContext } from "../../core/resource.ts";
 import type { Signature } from "../../git/commits.ts";
 import type { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { isOutdated, type RefChange } from "../../git/push.ts";
-import { create, type RepositoryRow } from "../../git/repository.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { RepositoryRow } from "../../git/repository.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
+import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
-import { apply, type Received, receive } from "./pushes.ts";
+import { apply, type PreparedPush, type Received, receive } from "./pushes.ts";
 import { impossible } from "./rules.ts";
 
 /** A repository that is about to be changed, and who changes it. */
 export interface Place extends OpenRepository {
-  readonly row: RepositoryRow;
   readonly caller: Caller;
+  /** What the caller may do with the branches and tags among the names it was opened with. */
+  readonly rights: RefRights;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
 /**
- * Opens the repository of the project that a route begins with, to change it. It is created if there is none.
+ * Opens the repository of the project that a route begins with, to change it.
  *
- * @param names what the request names commits by, as in {@link openRepository}
+ * @param changed the full names of references that may be changed
+ * @param names what the request names commits by besides, as in {@link openRepository}
  */
 export async function openToChange(
   preparing: PrepareContext<Caller | undefined> & { source: CodeSource },
-  names: readonly string[],
+  changed: readonly string[],
+  names: readonly string[] = [],
 ): Promise<Place> {
-  const { store, source, now } = preparing;
+  const { db, source, now } = preparing;
   // Routes that change repositories need a role.
   const caller = preparing.caller as Caller;
-  const opened = await openRepository(preparing, names);
-  if (opened.row) return { ...opened, row: opened.row, caller, now };
-  await store.transaction((db) => create(db, source.id, "code"), { shared: true });
-  const again = await openRepository({ store, source, db: store.reader() }, names);
-  return { ...again, row: again.row as RepositoryRow, caller, now };
+  const rights = await rightsOf(db, source, changed);
+  return { ...(await openRepository(preparing, [...changed, ...names])), caller, rights, now };
 }
 
 /**
  * Stages new objects and changes of references, like a push of a client that sent them.
  *
+ * @param target the repository's record, if it has one yet, and the full name of its default branch
  * @throws ApiError 400 if an object is not valid
  */
-export async function stage(
-  { store, project, caller, row, head, now }: Place,
+export async function stagePush(
+  store: Store,
   draft: Draft,
   changes: readonly RefChange[],
-): Promise<Received> {
+  { row, head }: { readonly row: RepositoryRow | undefined; readonly head: string },
+  now: number,
+): Promise<PreparedPush> {
   try {
-    const push = await draft.push(changes, row, Packs.of(store), now);
-    return await receive(store, push, { project, authorId: caller.id, row, head });
+    const push = await draft.push(changes, row?.version ?? 0, Packs.of(store), now);
+    return await receive(store.reader(), push, row, head);
   } catch (error) {
     throw error instanceof RefusedError ? impossible(error.message) : error;
   }
 }
 
+/** {@link stagePush} for a place. */
+export async function stage(
+  place: Place,
+  draft: Draft,
+  changes: readonly RefChange[],
+): Promise<Received> {
+  const { store, project, caller, now } = place;
+  return { ...(await stagePush(store, draft, changes, place, now)), project, caller };
+}
+
 /**
  * Makes staged changes in a transaction, all of them or none.
  *
- * @throws Outdated if others have changed one of the references since
- * @throws ApiError 400 if a reference can't have its name
+ * @throws Unapplied 400 if the caller may not make one of them, a reference can't have its name, or others have changed
+ * one since
  */
 export async function applyAll(db: Database, received: Received, now: number): Promise<void> {
-  const outcomes = await apply(db, received, undefined, now);
+  const { outcomes, refusal } = await apply(db, received, "api", now);
   const outdated = outcomes.find(isOutdated);
-  if (outdated) {
-    throw new Outdated(
-      impossible(`Could not update ${outdated.change.name}. Please refresh and try again.`),
-      async () => received.push.staged?.discard(),
-    );
-  }
-  const failed = outcomes.find(({ problem }) => problem !== undefined);
-  if (failed) throw impossible(failed.problem as string);
+  const reason =
+    refusal ??
+    (outdated
+      ? `Could not update ${outdated.change.name}. Please refresh and try again.`
+      : outcomes.find(({ problem }) => problem !== undefined)?.problem);
+  if (reason === undefined) return;
+  const isOnlyOutdated = refusal === undefined && outdated !== undefined;
+  const discard = async () => received.push.staged?.discard();
+  throw new Unapplied(impossible(reason), isOnlyOutdated, discard);
 }
 
 /** The name and address of a user, as commits have them. */

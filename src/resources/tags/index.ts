@@ -2,14 +2,18 @@ import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { type Resource, routes } from "../../core/resource.ts";
-import { commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
+import { AfterCommit, type Resource, routes } from "../../core/resource.ts";
+import { commitId, commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
+import { Draft } from "../../git/draft.ts";
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
+import { findCommit } from "../../git/revisions.ts";
 import type { Value } from "../../store/port.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
+import { impossible, isShortName } from "../repositories/rules.ts";
+import { applyAll, openToChange, type Place, signatureOf, stage } from "../repositories/write.ts";
 
 /** A tag. */
 const tag = presenter({
@@ -81,7 +85,41 @@ function compareVersions(a: readonly string[], b: readonly string[]): number {
 
 const withoutZeros = (digits: string) => digits.replace(/^0+/, "");
 
-const { get, list } = routes({ source: "project", path: "/repository/tags", repository: true });
+const { del, get, list, post } = routes({
+  source: "project",
+  path: "/repository/tags",
+  repository: true,
+});
+
+const writing = { access: "anyone", role: "developer", beside: "others" } as const;
+
+/** A tag by its name. @throws ApiError 404 */
+function requireTag({ refs }: OpenRepository, name: string): Ref {
+  const ref = refs.get(TAGS + name);
+  if (!ref) throw notFound("Tag");
+  return ref;
+}
+
+/**
+ * Stages a new tag: annotated, if it has a message.
+ *
+ * @param place opened with the tag and `target`
+ * @throws ApiError 400 if there can't be such a tag
+ */
+async function stageTag(place: Place, name: string, target: string, message: string) {
+  const { repository, refs, store, caller, now } = place;
+  if (!isShortName(name)) throw impossible("Tag name invalid");
+  if (refs.has(TAGS + name)) throw impossible(`Tag ${name} already exists`);
+  const number = await findCommit(place, target);
+  if (number === undefined) throw impossible(`Target ${target} is invalid`);
+  const commit = commitId(repository, number);
+  const draft = new Draft(repository);
+  const tagger = message === "" ? undefined : await signatureOf(store.reader(), caller.id, now);
+  const oid = tagger ? draft.addTag({ commit, name, tagger, message }) : commit;
+  const received = await stage(place, draft, [{ name: TAGS + name, from: undefined, to: oid }]);
+  const ref = { name: TAGS + name, oid, peeled: tagger ? commit : null };
+  return { received, ref, place: { ...place, repository: received.push.repository } };
+}
 
 /** Tags of projects' repositories. */
 export const tagResource: Resource = {
@@ -122,10 +160,42 @@ export const tagResource: Resource = {
       input: { tag_name: param.anyText({ max: 1024 }) },
       presenter: tag,
       prepare: ({ tag_name }, preparing) => openRepository(preparing, [TAGS + tag_name]),
-      handle: ({ input, prepared: opened }) => {
-        const ref = opened.refs.get(TAGS + input.tag_name);
-        if (!ref) throw notFound("Tag");
-        return rowOf(opened, ref);
+      handle: ({ input, prepared: opened }) => rowOf(opened, requireTag(opened, input.tag_name)),
+    }),
+    post("", {
+      summary: "Create a tag; with a message, an annotated one",
+      ...writing,
+      input: {
+        tag_name: param.text({ max: 1024 }),
+        ref: param.text({ max: 1024 }),
+        message: param.optional(param.trimmed({ max: param.LONG_TEXT })),
+      },
+      presenter: tag,
+      prepare: async ({ tag_name: name, ref, message = "" }, preparing) =>
+        stageTag(await openToChange(preparing, [TAGS + name], [ref]), name, ref, message),
+      handle: async ({ db, prepared: { received, place, ref }, now }) => {
+        await applyAll(db, received, now);
+        return new AfterCommit(() => rowOf(place, ref));
+      },
+    }),
+    del("/:tag_name", {
+      summary: "Delete a tag",
+      ...writing,
+      input: { tag_name: param.anyText({ max: 1024 }) },
+      prepare: async ({ tag_name: name }, preparing) => {
+        const place = await openToChange(preparing, [TAGS + name]);
+        const { repository } = place;
+        const { name: fullName, oid: from, peeled } = requireTag(place, name);
+        const number = commitNumber(repository, peeled ?? from);
+        const commit = number === undefined ? undefined : await readCommit(repository, number);
+        const change = { name: fullName, from, to: undefined };
+        const received = await stage(place, new Draft(repository), [change]);
+        return { received, authoredAt: 1000 * (commit?.author.time ?? 0) };
+      },
+      handle: async ({ db, prepared: { received, authoredAt }, requireUnmodified, now }) => {
+        requireUnmodified(authoredAt);
+        await applyAll(db, received, now);
+        return undefined;
       },
     }),
   ],

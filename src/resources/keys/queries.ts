@@ -1,0 +1,247 @@
+import { memberProjects, type Viewer } from "../../core/access/visibility.ts";
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { isoInstant } from "../../core/time.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { SshKey } from "./ssh-key.ts";
+
+/** The columns of a key that handlers use. */
+export interface Key {
+  readonly id: number;
+  /** `null` for a deploy key. */
+  readonly user_id: number | null;
+  readonly title: string;
+  readonly is_public: number;
+  readonly updated_at: number;
+}
+
+/** The values of a new key besides the key itself. */
+export interface NewKey {
+  user_id: number | null;
+  title: string;
+  usage_type?: string | undefined;
+  is_public?: boolean | undefined;
+  expires_at?: number | undefined;
+}
+
+const KEY = "select id, user_id, title, is_public, updated_at from ssh_keys where";
+
+/** A key by its id, or `undefined`. */
+export function find(db: Reader, id: number): Awaitable<Key | undefined> {
+  return db.one<Key>(`${KEY} id = ?`, [id]);
+}
+
+/** The key with a fingerprint, or `undefined`. Nobody else can have it. */
+export function findSame(db: Reader, { fingerprintSha256 }: SshKey): Awaitable<Key | undefined> {
+  return db.one<Key>(`${KEY} fingerprint_sha256 = ?`, [fingerprintSha256]);
+}
+
+/** Adds a key. @returns its id */
+export function insert(db: Database, key: SshKey, values: NewKey, now: number): Promise<number> {
+  const { user_id, title, usage_type = "auth_and_signing", is_public, expires_at } = values;
+  return insertRow(db, "ssh_keys", {
+    user_id,
+    title,
+    key: user_id === null ? key.line : key.bare,
+    fingerprint: key.fingerprint,
+    fingerprint_sha256: key.fingerprintSha256,
+    usage_type,
+    is_public: Number(is_public ?? false),
+    expires_at: expires_at ?? null,
+    created_at: now,
+    updated_at: now,
+  });
+}
+
+/** Removes a key. */
+export async function remove(db: Database, id: number): Promise<void> {
+  await db.run("delete from ssh_keys where id = ?", [id]);
+}
+
+/** Users' keys, with their users. */
+const OF_USERS = "ssh_keys k join users u on u.id = k.user_id";
+
+/** The keys of a user, the oldest first. */
+export function listOfUser(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  userId: number,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
+    from: `${OF_USERS} where k.user_id = ?`,
+    values: [userId],
+    order: "k.id",
+  });
+}
+
+/** A user's key as a row for its presenter. */
+export async function rowOfUser(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
+  const sql = `select ${presenter.columns} from ${OF_USERS} where k.id = ?`;
+  const [row] = await db.rows(sql, [id]);
+  return row as Value[];
+}
+
+/** Deploy keys, with how a project uses them. */
+const IN_PROJECT = "ssh_keys k join deploy_keys dk on dk.key_id = k.id";
+
+/** The deploy keys of a project, the oldest first. */
+export function listInProject(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  projectId: number,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
+    from: `${IN_PROJECT} where dk.project_id = ?`,
+    countFrom: "deploy_keys dk where dk.project_id = ?",
+    values: [projectId],
+    order: "k.id",
+  });
+}
+
+/** A deploy key of a project as a row for its presenter, or `undefined` if the project does not use it. */
+export async function rowInProject(
+  db: Reader,
+  presenter: Presenter,
+  projectId: number,
+  id: number,
+): Promise<Value[] | undefined> {
+  const sql = `select ${presenter.columns} from ${IN_PROJECT} where dk.project_id = ? and k.id = ?`;
+  const [row] = await db.rows(sql, [projectId, id]);
+  return row;
+}
+
+/** Whether a project uses a deploy key. */
+export async function isInProject(db: Reader, projectId: number, id: number): Promise<boolean> {
+  const sql = "select 1 from deploy_keys where project_id = ? and key_id = ?";
+  return (await db.rows(sql, [projectId, id])).length > 0;
+}
+
+/** Lets a project use a deploy key. */
+export async function addToProject(
+  db: Database,
+  projectId: number,
+  id: number,
+  canPush: boolean,
+): Promise<void> {
+  await db.run("insert into deploy_keys (project_id, key_id, can_push) values (?, ?, ?)", [
+    projectId,
+    id,
+    Number(canPush),
+  ]);
+}
+
+/** Changes whether a project's deploy key may push. */
+export async function setCanPush(
+  db: Database,
+  projectId: number,
+  id: number,
+  canPush: boolean,
+): Promise<void> {
+  await db.run("update deploy_keys set can_push = ? where project_id = ? and key_id = ?", [
+    Number(canPush),
+    projectId,
+    id,
+  ]);
+}
+
+/** Takes a deploy key from a project. */
+export async function removeFromProject(
+  db: Database,
+  projectId: number,
+  id: number,
+): Promise<void> {
+  await db.run("delete from deploy_keys where project_id = ? and key_id = ?", [projectId, id]);
+}
+
+/** Removes a deploy key if no project uses it, unless any project may. @returns whether it was removed */
+export async function removeUnused(db: Database, id: number): Promise<boolean> {
+  const removed = await db.run(
+    `delete from ssh_keys where id = ? and user_id is null and is_public = 0
+       and not exists (select 1 from deploy_keys where key_id = ?)`,
+    [id, id],
+  );
+  return removed > 0;
+}
+
+/** Whether the caller can add a deploy key to their projects: it is public, or in another project that they maintain. */
+export async function isAvailable(db: Reader, id: number, viewer: Viewer): Promise<boolean> {
+  const maintained: Condition = viewer.caller?.admin
+    ? { sql: "1 = 1", values: [] }
+    : memberProjects(viewer, "maintainer");
+  const found = await db.rows(
+    `select 1 from ssh_keys k where k.id = ? and k.user_id is null and (k.is_public = 1 or exists (
+       select 1 from deploy_keys dk join projects p on p.id = dk.project_id
+       where dk.key_id = k.id and ${maintained.sql}))`,
+    [id, ...maintained.values],
+  );
+  return found.length > 0;
+}
+
+/** All deploy keys, the oldest first, with the projects that use them. */
+export async function listDeployKeys(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  isPublic: boolean | undefined,
+): Promise<RowPage> {
+  const where = all([
+    { sql: "k.user_id is null", values: [] },
+    when("k.is_public = ?", isPublic === undefined ? undefined : Number(isPublic)),
+  ]);
+  const listed = await paginate(db, presenter, page, {
+    from: `ssh_keys k where ${where.sql}`,
+    values: where.values,
+    order: "k.id",
+  });
+  await embedProjects(db, presenter, listed.rows);
+  return listed;
+}
+
+/** A deploy key as a row for its presenter. */
+export async function deployKeyRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
+  const rows = await db.rows(`select ${presenter.columns} from ssh_keys k where k.id = ?`, [id]);
+  return rows[0] as Value[];
+}
+
+/** Fills in the projects that use each deploy key, with one query. */
+async function embedProjects(db: Reader, presenter: Presenter, rows: Value[][]): Promise<void> {
+  if (rows.length === 0) return;
+  const idAt = presenter.at("id");
+  const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const used = await db.rows(
+    `select dk.key_id, dk.can_push, p.id, p.description, p.name, n.full_name, p.path, p.full_path, p.created_at
+     from deploy_keys dk join projects p on p.id = dk.project_id join namespaces n on n.id = p.namespace_id
+     where dk.key_id in (${among.sql}) order by p.id`,
+    among.values,
+  );
+  for (const [canPush, at] of [
+    [1, presenter.at("projects_with_write_access")],
+    [0, presenter.at("projects_with_readonly_access")],
+  ] as const) {
+    const projects = new Map<Value, object[]>();
+    for (const [keyId, pushes, ...project] of used) {
+      if (pushes !== canPush) continue;
+      const known = projects.get(keyId as Value);
+      if (known) known.push(identityOf(project));
+      else projects.set(keyId as Value, [identityOf(project)]);
+    }
+    for (const row of rows) row[at] = JSON.stringify(projects.get(row[idAt] as Value) ?? []);
+  }
+}
+
+function identityOf([id, description, name, above, path, fullPath, createdAt]: Value[]): object {
+  return {
+    id,
+    description,
+    name,
+    name_with_namespace: `${above} / ${name}`,
+    path,
+    path_with_namespace: fullPath,
+    created_at: isoInstant(createdAt as number),
+  };
+}

@@ -1,0 +1,228 @@
+import * as audit from "../../audit/log.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
+import { ApiError, conflict, invalid, notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as rules from "./queries.ts";
+import { migrations } from "./table.ts";
+import { isWildcard } from "./wildcards.ts";
+
+/** Who may do something with a protected branch or tag, by access level. */
+const WHO: Readonly<Record<number, string>> = {
+  0: "No one",
+  [ROLES.developer]: "Developers + Maintainers",
+  [ROLES.maintainer]: "Maintainers",
+  60: "Instance admins",
+};
+const level = param.optional(param.oneOf([0, ROLES.developer, ROLES.maintainer, 60]));
+
+/** Access levels as an array, of which each rule has one. */
+const levels = (column: string) => ({
+  ...field.derived(["pr.id", column], "array of access level", ([id, access_level]) => [
+    {
+      id,
+      access_level,
+      access_level_description: WHO[access_level as number],
+      deploy_key_id: null,
+    },
+  ]),
+  items: {
+    id: field.integer("pr.id"),
+    access_level: field.integer(column),
+    access_level_description: field.word(column, WHO),
+    deploy_key_id: field.constant(null),
+  },
+});
+
+const protectedBranch = presenter({
+  id: field.integer("pr.id"),
+  name: field.text("pr.name"),
+  push_access_levels: levels("pr.push_level"),
+  merge_access_levels: levels("pr.merge_level"),
+  allow_force_push: field.flag("pr.allow_force_push"),
+});
+
+const protectedTag = presenter({
+  name: field.text("pr.name"),
+  create_access_levels: levels("pr.create_level"),
+});
+
+const name = { name: param.text() };
+
+/** A project can have this many rules with wildcards about branches, and as many about tags: each is tried. */
+const MAX_WILDCARDS = 100;
+
+/** @throws ApiError 400 if a project has too many rules with wildcards already */
+async function requireFewWildcards(
+  db: Reader,
+  table: rules.RulesTable,
+  { id }: Source,
+  pattern: string,
+): Promise<void> {
+  if (!isWildcard(pattern)) return;
+  if ((await rules.countWildcards(db, table, id)) >= MAX_WILDCARDS) {
+    throw invalid({ name: [`has a wildcard, as ${MAX_WILDCARDS} others do (the maximum)`] });
+  }
+}
+
+/** @throws ApiError 404 */
+async function ruleOf(
+  { db, source, input }: Pick<Context, "source"> & { db: Reader; input: { name: string } },
+  table: rules.RulesTable,
+): Promise<rules.FoundRule> {
+  const found = await rules.find(db, table, source.id, input.name);
+  if (!found) throw notFound();
+  return found;
+}
+
+/** What the audit log calls a branch or tag. */
+const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { name: string } }) => ({
+  target: `${input.name} of ${source.fullPath}`,
+});
+
+const branches = routes({ source: "project", path: "/protected_branches" });
+const tags = routes({ source: "project", path: "/protected_tags" });
+
+/** Protected branches of projects. */
+export const protectedBranchResource: Resource = {
+  name: "Protected branches",
+  migrations,
+  routes: [
+    branches.list("", {
+      summary: "List the protected branches of a project",
+      role: "reporter",
+      input: { search: param.optional(param.anyText()) },
+      presenter: protectedBranch,
+      handle: ({ db, presenter, page, source, input }) =>
+        rules.list(db, presenter, page, "protected_branches", source, input.search),
+    }),
+    branches.get("/:name", {
+      summary: "Get a protected branch, or the rule of a wildcard",
+      role: "reporter",
+      input: name,
+      presenter: protectedBranch,
+      handle: async (context) => {
+        const { id } = await ruleOf(context, "protected_branches");
+        return rules.row(context.db, context.presenter, "protected_branches", id);
+      },
+    }),
+    branches.post("", {
+      summary: "Protect a branch, or with `*` in the name all that fit it",
+      role: "maintainer",
+      input: {
+        ...name,
+        push_access_level: level,
+        merge_access_level: level,
+        allow_force_push: param.optional(param.boolean()),
+      },
+      presenter: protectedBranch,
+      handle: async (context) => {
+        const { db, source, input, presenter, now } = context;
+        if (await rules.find(db, "protected_branches", source.id, input.name)) {
+          throw conflict(`Protected branch '${input.name}' already exists`);
+        }
+        await requireFewWildcards(db, "protected_branches", source, input.name);
+        const rule = {
+          name: input.name,
+          push_level: input.push_access_level ?? ROLES.maintainer,
+          merge_level: input.merge_access_level ?? ROLES.maintainer,
+          allow_force_push: Number(input.allow_force_push ?? false),
+        };
+        const id = await rules.insert(db, "protected_branches", source.id, rule, now);
+        await audit.log(context, "branch protected", targetOf(context));
+        return rules.row(db, presenter, "protected_branches", id);
+      },
+    }),
+    branches.patch("/:name", {
+      summary: "Change a protected branch",
+      role: "maintainer",
+      input: { ...name, allow_force_push: param.optional(param.boolean()) },
+      presenter: protectedBranch,
+      handle: async (context) => {
+        const { db, input, presenter, now } = context;
+        const { id } = await ruleOf(context, "protected_branches");
+        const { allow_force_push: isAllowed } = input;
+        const changes = {
+          allow_force_push: isAllowed === undefined ? undefined : Number(isAllowed),
+        };
+        await updateRow(db, "protected_branches", id, changes, now);
+        await audit.log(context, "branch protection changed", targetOf(context));
+        return rules.row(db, presenter, "protected_branches", id);
+      },
+    }),
+    branches.del("/:name", {
+      summary: "Unprotect a branch",
+      role: "maintainer",
+      input: name,
+      handle: async (context) => {
+        const found = await ruleOf(context, "protected_branches");
+        context.requireUnmodified(found.updated_at);
+        await rules.remove(context.db, "protected_branches", found.id);
+        await audit.log(context, "branch unprotected", targetOf(context));
+        return undefined;
+      },
+    }),
+  ],
+};
+
+/** Protected tags of projects. */
+export const protectedTagResource: Resource = {
+  name: "Protected tags",
+  migrations: [],
+  routes: [
+    tags.list("", {
+      summary: "List the protected tags of a project",
+      role: "maintainer",
+      presenter: protectedTag,
+      handle: ({ db, presenter, page, source }) =>
+        rules.list(db, presenter, page, "protected_tags", source, undefined),
+    }),
+    tags.get("/:name", {
+      summary: "Get a protected tag, or the rule of a wildcard",
+      role: "maintainer",
+      input: name,
+      presenter: protectedTag,
+      handle: async (context) => {
+        const { id } = await ruleOf(context, "protected_tags");
+        return rules.row(context.db, context.presenter, "protected_tags", id);
+      },
+    }),
+    tags.post("", {
+      summary: "Protect a tag, or with `*` in the name all that fit it",
+      role: "maintainer",
+      input: { ...name, create_access_level: level },
+      presenter: protectedTag,
+      handle: async (context) => {
+        const { db, source, input, presenter, now } = context;
+        if (await rules.find(db, "protected_tags", source.id, input.name)) {
+          throw new ApiError(422, { message: ["Name has already been taken"] });
+        }
+        await requireFewWildcards(db, "protected_tags", source, input.name);
+        const rule = {
+          name: input.name,
+          create_level: input.create_access_level ?? ROLES.maintainer,
+        };
+        const id = await rules.insert(db, "protected_tags", source.id, rule, now);
+        await audit.log(context, "tag protected", targetOf(context));
+        return rules.row(db, presenter, "protected_tags", id);
+      },
+    }),
+    tags.del("/:name", {
+      summary: "Unprotect a tag",
+      role: "maintainer",
+      input: name,
+      handle: async (context) => {
+        const found = await ruleOf(context, "protected_tags");
+        context.requireUnmodified(found.updated_at);
+        await rules.remove(context.db, "protected_tags", found.id);
+        await audit.log(context, "tag unprotected", targetOf(context));
+        return undefined;
+      },
+    }),
+  ],
+};

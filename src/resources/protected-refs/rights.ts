@@ -1,0 +1,207 @@
+import { ROLES } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
+import { BRANCHES, TAGS } from "../../git/refs.ts";
+import type { Reader } from "../../store/port.ts";
+import { type Rules, rulesOf } from "./queries.ts";
+
+/** A change of a reference that somebody asks for. */
+interface WantedChange {
+  /** In full, such as `refs/heads/main`. */
+  readonly name: string;
+  /** What it is for now; `undefined` if it does not exist. */
+  readonly from: string | undefined;
+  /** What it is to be for; `undefined` to delete it. */
+  readonly to: string | undefined;
+  /** Whether commits are lost by it. */
+  readonly isForced: boolean;
+  /** Whether a protected branch has the commit already: who may merge into a new branch may create it of such a one. */
+  readonly isMerged?: boolean;
+}
+
+/** The default branch of a project that has none yet. */
+const DEFAULT_BRANCH = "main";
+
+/** Names that could be taken for those of objects. */
+const LIKE_AN_OID = /^[0-9a-f]{40}/i;
+
+/**
+ * What a caller may do with some branches and tags of a project.
+ *
+ * @param project with the caller's level in it
+ * @param names of the branches and tags in full, such as `refs/heads/main`; the rights are about no others
+ */
+export async function rightsOf(
+  db: Reader,
+  project: Source,
+  names: readonly string[],
+): Promise<RefRights> {
+  return new RefRights(project, await rulesOf(db, project.id, names));
+}
+
+/**
+ * What a caller may do with some branches and tags of a project. It is the only place that decides so: for pushes, for
+ * the API, and for what branches say about themselves.
+ */
+export class RefRights {
+  readonly #project: Pick<Source, "fullPath" | "level" | "archived">;
+  readonly #rules: Rules;
+
+  constructor(project: Pick<Source, "fullPath" | "level" | "archived">, rules: Rules) {
+    this.#project = project;
+    this.#rules = rules;
+  }
+
+  /** Whether the repository has no branch yet. */
+  get isEmpty(): boolean {
+    return this.#rules.isEmpty;
+  }
+
+  /** The default branch, which may not exist. */
+  get defaultBranch(): string {
+    return this.#rules.defaultBranch ?? DEFAULT_BRANCH;
+  }
+
+  /** Whether a branch is protected. In an empty repository all are, as the first one will be. */
+  isProtected(branch: string): boolean {
+    return this.#rules.isEmpty || this.#rules.branches(branch).length > 0;
+  }
+
+  /** Whether a tag is protected. */
+  isProtectedTag(tag: string): boolean {
+    return this.#rules.tags(tag).length > 0;
+  }
+
+  /** Whether the caller may push to a branch, also by changing its files through the API. */
+  mayPush(branch: string): boolean {
+    if (!this.#mayWrite) return false;
+    if (this.#rules.isEmpty) return this.#reaches(ROLES.maintainer);
+    const rules = this.#rules.branches(branch);
+    return rules.length === 0 || rules.some(({ push_level }) => this.#reaches(push_level));
+  }
+
+  /** Whether the caller may merge into a branch. */
+  mayMerge(branch: string): boolean {
+    if (!this.#mayWrite) return false;
+    const rules = this.#rules.branches(branch);
+    return (
+      this.mayPush(branch) ||
+      (!this.#rules.isEmpty && rules.some(({ merge_level }) => this.#reaches(merge_level)))
+    );
+  }
+
+  /** Whether a rule lets developers push to a branch. */
+  developersMayPush(branch: string): boolean {
+    return this.#rules.branches(branch).some(({ push_level }) => push_level === ROLES.developer);
+  }
+
+  /** Whether a rule lets developers merge into a branch. */
+  developersMayMerge(branch: string): boolean {
+    return this.#rules.branches(branch).some(({ merge_level }) => merge_level === ROLES.developer);
+  }
+
+  /**
+   * Why the caller may not change a reference, in the words that Git shows; `undefined` if they may.
+   *
+   * @param via what they use: a push can't create or delete some protected branches that the API can
+   */
+  refusalOf(change: WantedChange, via: "push" | "api"): string | undefined {
+    const { name } = change;
+    if (!this.#mayWrite) {
+      return this.#project.archived
+        ? "You can't push code to an archived project."
+        : "You are not allowed to push code to this project.";
+    }
+    if (name.startsWith(BRANCHES)) {
+      return this.#branchRefusal(name.slice(BRANCHES.length), change, via);
+    }
+    return name.startsWith(TAGS)
+      ? this.#tagRefusal(name.slice(TAGS.length), change, via)
+      : undefined;
+  }
+
+  #branchRefusal(branch: string, change: WantedChange, via: "push" | "api"): string | undefined {
+    const { from, to, isForced } = change;
+    if (to === undefined && branch === this.defaultBranch) {
+      return "The default branch of a project cannot be deleted.";
+    }
+    if (to !== undefined && LIKE_AN_OID.test(branch)) {
+      return "You cannot create a branch with a SHA-1 or SHA-256 branch name.";
+    }
+    if (!this.isProtected(branch)) return undefined;
+    if (this.#rules.isEmpty) {
+      return this.mayPush(branch)
+        ? undefined
+        : `A default branch (e.g. ${DEFAULT_BRANCH}) does not yet exist for ${this.#project.fullPath}\n` +
+            "Ask a project Owner or Maintainer to create a default branch.";
+    }
+    if (to === undefined) return this.#deletionRefusal(via);
+    if (from === undefined) return this.#creationRefusal(branch, change, via);
+    if (isForced && !this.#rules.branches(branch).some((rule) => rule.allow_force_push === 1)) {
+      return "You are not allowed to force push code to a protected branch on this project.";
+    }
+    return this.mayPush(branch)
+      ? undefined
+      : "You are not allowed to push code to protected branches on this project.";
+  }
+
+  #deletionRefusal(via: "push" | "api"): string | undefined {
+    if (!this.#reaches(ROLES.maintainer)) {
+      return (
+        "You are not allowed to delete protected branches from this project. " +
+        "Only a project maintainer or owner can delete a protected branch."
+      );
+    }
+    return via === "api"
+      ? undefined
+      : "You can only delete protected branches using the web interface.";
+  }
+
+  #creationRefusal(
+    branch: string,
+    { isMerged }: WantedChange,
+    via: "push" | "api",
+  ): string | undefined {
+    if (this.mayPush(branch)) return undefined;
+    if (!this.mayMerge(branch)) {
+      return "You are not allowed to create protected branches on this project.";
+    }
+    if (via === "push") {
+      return "You can only create protected branches using the web interface and API.";
+    }
+    return isMerged
+      ? undefined
+      : "You can only use an existing protected branch ref as the basis of a new protected branch.";
+  }
+
+  #tagRefusal(tag: string, { from, to }: WantedChange, via: "push" | "api"): string | undefined {
+    if (from === undefined && tag === this.defaultBranch) {
+      return "You cannot use default branch name to create a tag";
+    }
+    if (to !== undefined && LIKE_AN_OID.test(tag)) {
+      return "You cannot create a tag with a SHA-1 or SHA-256 tag name.";
+    }
+    const rules = this.#rules.tags(tag);
+    if (rules.length === 0) return undefined;
+    if (from !== undefined && to !== undefined) return "Protected tags cannot be updated.";
+    if (to === undefined) {
+      if (!this.#reaches(ROLES.maintainer)) {
+        return (
+          "You are not allowed to delete protected tags from this project. " +
+          "Only a project maintainer or owner can delete a protected tag."
+        );
+      }
+      if (via === "push") return "You can only delete protected tags using the web interface.";
+    }
+    return rules.some(({ create_level }) => this.#reaches(create_level))
+      ? undefined
+      : "You are not allowed to create this tag as it is protected.";
+  }
+
+  get #mayWrite(): boolean {
+    return !this.#project.archived && this.#project.level >= ROLES.developer;
+  }
+
+  #reaches(level: number): boolean {
+    return level > 0 && this.#project.level >= level;
+  }
+}

@@ -1,0 +1,141 @@
+// Rules about branches and tags as records. What they decide is in git-rights.test.ts.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app.dispose());
+
+const BRANCHES = "/projects/acme%2Fsite/protected_branches";
+const TAGS = "/projects/acme%2Fsite/protected_tags";
+const post = (path: string, json: object, as: Person = "maintainer") =>
+  app.call(`POST ${path}`, { as, json });
+const level = (access_level: number, access_level_description: string) => [
+  { id: expect.any(Number), access_level, access_level_description, deploy_key_id: null },
+];
+
+describe("protected branches", () => {
+  it("are for maintainers unless levels are given", async () => {
+    const made = await post(BRANCHES, { name: "main" });
+    const rule = {
+      id: expect.any(Number),
+      name: "main",
+      push_access_levels: level(40, "Maintainers"),
+      merge_access_levels: level(40, "Maintainers"),
+      allow_force_push: false,
+    };
+    expect([made.status, made.json]).toEqual([201, rule]);
+    expect((await app.call(`GET ${BRANCHES}/main`, { as: "reporter" })).json).toEqual(rule);
+    const levels = { push_access_level: 0, merge_access_level: 30, allow_force_push: true };
+    const wild = await post(BRANCHES, { name: "feature/*", ...levels });
+    expect(wild.json).toMatchObject({
+      name: "feature/*",
+      push_access_levels: level(0, "No one"),
+      merge_access_levels: level(30, "Developers + Maintainers"),
+      allow_force_push: true,
+    });
+    const found = await app.call(`GET ${BRANCHES}/feature%2F*`, { as: "reporter" });
+    expect(found.json).toEqual(wild.json);
+    const admins = await post(BRANCHES, { name: "admins", push_access_level: "60" });
+    expect(admins.json.push_access_levels).toEqual(level(60, "Instance admins"));
+  });
+
+  it("are listed by name, and found by a part of it", async () => {
+    const names = async (query = "") =>
+      (await app.call(`GET ${BRANCHES}${query}`, { as: "reporter" })).json.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await names()).toEqual(["admins", "feature/*", "main"]);
+    expect(await names("?search=FEAT")).toEqual(["feature/*"]);
+    expect(await names("?per_page=1&page=3")).toEqual(["main"]);
+  });
+
+  it("are there once", async () => {
+    const again = await post(BRANCHES, { name: "main" });
+    expect([again.status, again.json.message]).toEqual([
+      409,
+      "Protected branch 'main' already exists",
+    ]);
+  });
+
+  it.each([
+    [{ name: "x", push_access_level: 20 }, { push_access_level: ["does not have a valid value"] }],
+    [
+      { name: "x", merge_access_level: 50 },
+      { merge_access_level: ["does not have a valid value"] },
+    ],
+    [
+      { name: "x", push_access_level: true },
+      { push_access_level: ["does not have a valid value"] },
+    ],
+    [{ name: " " }, { name: ["can't be blank"] }],
+    [{}, '400 (Bad request) "name" not given'],
+  ])("%j is refused", async (json, message) => {
+    const refused = await post(BRANCHES, json);
+    expect([refused.status, refused.json.message]).toEqual([400, message]);
+  });
+
+  it("are changed and removed", async () => {
+    const patch = (name: string, allow_force_push: boolean) =>
+      app.call(`PATCH ${BRANCHES}/${name}`, { as: "maintainer", json: { allow_force_push } });
+    const changed = await patch("main", true);
+    expect([changed.status, changed.json.allow_force_push]).toEqual([200, true]);
+    expect((await patch("nothing", true)).json).toEqual({ message: "404 Not found" });
+    const remove = (name: string, headers = {}) =>
+      app.call(`DELETE ${BRANCHES}/${name}`, { as: "maintainer", headers });
+    const old = { "if-unmodified-since": "Fri, 12 Jan 1990 06:00:48 GMT" };
+    expect((await remove("main", old)).status).toBe(412);
+    expect((await remove("main")).status).toBe(204);
+    const gone = await remove("main");
+    expect([gone.status, gone.json]).toEqual([404, { message: "404 Not found" }]);
+  });
+
+  it("are in the audit log", async () => {
+    const { json } = await app.call("GET /audit_events", { as: "admin" });
+    const said = json.map(({ details }: { details: Record<string, string> }) => [
+      details["custom_message"],
+      details["target_details"],
+    ]);
+    expect(said.slice(0, 2)).toEqual([
+      ["branch unprotected", "main of acme/site"],
+      ["branch protection changed", "main of acme/site"],
+    ]);
+    expect(said).toContainEqual(["branch protected", "feature/* of acme/site"]);
+  });
+
+  it("with wildcards are limited in number", async () => {
+    for (let at = 0; at < 99; at += 1) {
+      expect((await post(BRANCHES, { name: `wild${at}*` })).status).toBe(201);
+    }
+    const refused = await post(BRANCHES, { name: "another*" });
+    expect(refused.status).toBe(400);
+    expect(refused.json.message.name[0]).toContain("wildcard");
+    expect((await post(BRANCHES, { name: "another" })).status).toBe(201);
+  });
+});
+
+describe("protected tags", () => {
+  it("have a level for creating them", async () => {
+    const made = await post(TAGS, { name: "v*" });
+    const rule = { name: "v*", create_access_levels: level(40, "Maintainers") };
+    expect([made.status, made.json]).toEqual([201, rule]);
+    const open = await post(TAGS, { name: "open/*", create_access_level: 30 });
+    expect(open.json.create_access_levels).toEqual(level(30, "Developers + Maintainers"));
+    const { json } = await app.call(`GET ${TAGS}`, { as: "maintainer" });
+    expect(json).toEqual([open.json, made.json]);
+    expect((await app.call(`GET ${TAGS}/v*`, { as: "maintainer" })).json).toEqual(rule);
+  });
+
+  it("are there once, and can be removed", async () => {
+    const again = await post(TAGS, { name: "v*" });
+    expect([again.status, again.json.message]).toEqual([422, ["Name has already been taken"]]);
+    const bad = await post(TAGS, { name: "w", create_access_level: 10 });
+    expect(bad.json.message).toEqual({ create_access_level: ["does not have a valid value"] });
+    const remove = () => app.call(`DELETE ${TAGS}/v*`, { as: "maintainer" });
+    expect((await remove()).status).toBe(204);
+    expect((await remove()).json).toEqual({ message: "404 Not found" });
+    expect((await app.call(`GET ${TAGS}/v*`, { as: "maintainer" })).status).toBe(404);
+  });
+});
