@@ -153,7 +153,8 @@ export async function pushRepository(
     main = objects.commit(docs, [main], { message: `${text}\n`, author: `Ada${index}`, time });
   }
   const tag = `object ${main.toString("hex")}\ntype commit\ntag t\ntagger A <a@b> 1700000000 +0000\n\n`;
-  const refs = numbered(count, (index) => {
+  // One more: the merge request of the first one may be closed.
+  const refs = numbered(count + 1, (index) => {
     const annotated = `${tag}${text} ${index}\n`;
     return [
       [`refs/heads/feature${index === 0 ? "" : `-${index}`}`, feature],
@@ -498,6 +499,12 @@ const FIXTURES: Record<string, Fixture> = {
   Branches: { params: { branch: always("feature") } },
   Tags: { params: { tag_name: always("t0") } },
   Commits: {
+    create: async (app, count) => {
+      const path = `${PROJECT}/repository/commits/feature/comments`;
+      for (const note of numbered(count, (index) => `Comment ${index}`)) {
+        await post(app, path, "owner", { note });
+      }
+    },
     params: {
       sha: async (app, fill) => {
         const path = fill("/projects/:project/repository/branches/feature");

@@ -77,9 +77,61 @@ export class Objects {
   }
 }
 
-/** A packet of Git's protocol. */
-const packet = (text: string) =>
-  `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, "0")}${text}`;
+/** A new commit that changes the only file of its tree, and a pack of it. */
+export function newCommit(content: string | Buffer, parent?: string) {
+  const objects = new Objects();
+  const blob = objects.add("blob", content);
+  const tree = objects.add("tree", entry("100644", "a", blob));
+  const parents = parent === undefined ? [] : [Buffer.from(parent, "hex")];
+  const commit = objects.commit(tree, parents, { message: `${blob.toString("hex")}\n` });
+  return { oid: commit.toString("hex"), pack: objects.pack };
+}
+
+/** The name that stands for no object. */
+const NOTHING = "0".repeat(40);
+
+/** A change of a reference: names of objects, in hex. */
+export interface Change {
+  name: string;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** A capability with which a push is told more than what became of it. */
+export const MULTIPLEXED = "report-status side-band-64k";
+
+/** The body of a push. Unless it only deletes, it ends with a pack, which may be empty. */
+export function pushOf(
+  changes: readonly Change[],
+  sent = changes.some(({ to }) => to) ? pack([]) : Buffer.alloc(0),
+  capabilities = "report-status",
+): Buffer {
+  const lines = changes.map(({ name, from = NOTHING, to = NOTHING }, at) => {
+    const line = `${from} ${to} ${name}${at === 0 ? `\0${capabilities}` : ""}`;
+    return (Buffer.byteLength(line) + 4).toString(16).padStart(4, "0") + line;
+  });
+  return Buffer.concat([Buffer.from(`${lines.join("")}0000`), sent]);
+}
+
+/** The headers of a push. */
+export const pushHeaders = (password: string, login = "any") => ({
+  authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`,
+  "content-type": "application/x-git-receive-pack-request",
+});
+
+/** Sends a push to a project of an application; returns the status and what is said. */
+export async function pushTo(
+  app: Pick<TestApp, "call">,
+  project: string,
+  body: Buffer,
+  headers: Record<string, string>,
+): Promise<{ status: number; text: string }> {
+  const { status, text } = await app.call(`POST http://pm.test/${project}.git/git-receive-pack`, {
+    headers,
+    body: new Uint8Array(body),
+  });
+  return { status, text };
+}
 
 /**
  * Pushes objects and new references, and returns the answer: a report, or the text of an error.
@@ -93,17 +145,10 @@ export async function push(
   refs: Readonly<Record<string, Buffer>>,
   as: Exclude<Person, "anonymous"> = "owner",
 ): Promise<string> {
-  const commands = Object.entries(refs).map(([name, object], at) =>
-    packet(
-      `${"0".repeat(40)} ${object.toString("hex")} ${name}${at === 0 ? "\0report-status" : ""}`,
-    ),
-  );
-  const { text } = await app.call(`POST http://pm.test/${project}.git/git-receive-pack`, {
-    headers: {
-      authorization: `Basic ${btoa(`any:${tokenOf(as)}`)}`,
-      "content-type": "application/x-git-receive-pack-request",
-    },
-    body: Buffer.concat([Buffer.from(`${commands.join("")}0000`), sent]),
-  });
-  return text;
+  const changes = Object.entries(refs).map(([name, object]) => ({
+    name,
+    to: object.toString("hex"),
+  }));
+  const headers = pushHeaders(tokenOf(as));
+  return (await pushTo(app, project, pushOf(changes, sent), headers)).text;
 }

@@ -10,6 +10,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   b: ["boards", "badges"],
   bl: ["board_lists"],
   cb: ["users"],
+  cc: ["commit_comments"],
   d: ["dependencies"],
   dk: ["deploy_keys"],
   e: ["events"],

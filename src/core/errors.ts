@@ -36,7 +36,7 @@ export class Unapplied extends ApiError {
     readonly isOutdated: boolean,
     readonly discard: () => Promise<void>,
   ) {
-    super(answer.status, answer.body, answer.headers);
+    super(answer.status, answer.body, answer.headers, answer.record);
   }
 }
 

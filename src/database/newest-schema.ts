@@ -70,6 +70,7 @@ const steps = [
   `20261122-87-protected-refs`,
   `20261122-87-ssh-keys`,
   `20261122-88-readme`,
+  `20261122-89-commit-comments`,
 ];
 
 const statements = [
@@ -1047,6 +1048,19 @@ const statements = [
   primary key (project_id, key_id)
 )`,
   `CREATE INDEX deploy_keys_by_key on deploy_keys (key_id)`,
+  `CREATE TABLE commit_comments (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  commit_id text not null,
+  author_id integer references users (id) on delete set null,
+  note text not null,
+  path text,
+  line integer,
+  line_type text,
+  created_at integer not null
+)`,
+  `CREATE INDEX commit_comments_of_commit on commit_comments (project_id, commit_id, created_at, id)`,
+  `CREATE INDEX commit_comments_by_author on commit_comments (author_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
 ];

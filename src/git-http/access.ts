@@ -64,9 +64,8 @@ export async function admit(
   const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
   if (isElsewhere) throw unknownProject();
   if (!project) {
-    const { store, now } = preparing;
-    const isNew =
-      service === "git-receive-pack" && (await newProjectAt(store.reader(), path, { caller, now }));
+    const { db, now } = preparing;
+    const isNew = service === "git-receive-pack" && (await newProjectAt(db, path, { caller, now }));
     if (!isNew) throw unknownProject();
     requireUploading(caller);
   } else if (service === "git-upload-pack") requireFetching(viewer, project);

@@ -157,18 +157,6 @@ export class Repository {
   }
 }
 
-/** The record of a project's repository; `undefined` if nothing was pushed yet. */
-export async function find(
-  db: Reader,
-  projectId: number,
-  kind: RepositoryKind,
-): Promise<RepositoryRow | undefined> {
-  return db.one<RepositoryRow>(
-    "select id, version, has_garbage from git_repositories where project_id = ? and kind = ?",
-    [projectId, kind],
-  );
-}
-
 /** The id of a project's repository, which is created if there is none. No other transaction may do so meanwhile. */
 export async function create(
   db: Database,

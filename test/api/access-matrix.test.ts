@@ -235,6 +235,7 @@ describe("the table of routes", () => {
       "POST /groups/:id/labels/:label_id/unsubscribe",
       "POST /projects/:id/labels/:label_id/subscribe",
       "POST /projects/:id/labels/:label_id/unsubscribe",
+      "POST /projects/:id/repository/commits/:sha/comments",
       "POST /projects/:id/star",
       "POST /projects/:id/unstar",
       "PUT /groups/:id/notification_settings",

@@ -1,6 +1,7 @@
 // Answers about commits are compared with what Git's own client says, which must be installed.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
+import { entry, Objects, push } from "../packs.ts";
 import { openWorkshop, randomHistory, type Workshop } from "./_git.ts";
 
 const REPOSITORY = "/projects/secret%2Fvault/repository";
@@ -120,5 +121,222 @@ describe("the list of commits", () => {
     const at = await git("log", "-1", "--format=%ct", "main");
     const one = `since=${iso(Number(at))}&until=${iso(Number(at))}`;
     expect(await namesIn(one)).toContain(newest);
+  });
+});
+
+describe("pages of commits", () => {
+  it("begin with the first, and link to each other", async () => {
+    const [first, second] = await log("main");
+    const { json, headers } = await get("/commits?page=2&per_page=1");
+    expect(json.map(({ id }: { id: string }) => id)).toEqual([second]);
+    expect(headers.get("x-page")).toBe("2");
+    expect(headers.get("link")).toContain('page=1&per_page=1>; rel="prev"');
+    expect((await get("/commits?page=0&per_page=1")).json[0].id).toBe(first);
+    expect((await get("/commits?page=9000000000000000")).json).toEqual([]);
+  });
+
+  it("show the new commits after a push", async () => {
+    const before = await namesIn("path=d");
+    const objects = new Objects();
+    const tip = Buffer.from(await git("rev-parse", "main"), "hex");
+    const tree = objects.add("tree", entry("100644", "d", objects.add("blob", "new")));
+    const next = objects.commit(tree, [tip], { time: 1_900_000_000 });
+    await push(app, "secret/vault", objects.pack, { "refs/heads/next": next });
+    expect(await namesIn("path=d&ref_name=next")).toEqual([next.toString("hex"), ...before]);
+    expect(await namesIn("ref_name=next")).toEqual([next.toString("hex"), ...(await log("main"))]);
+  });
+
+  it("of an unknown branch are empty, and of an impossible one refused", async () => {
+    for (const query of ["ref_name=nope&path=a", "ref_name=nope..main", "ref_name=main..nope"]) {
+      const { status, json, headers } = await get(`/commits?${query}`);
+      expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
+    }
+    expect((await get("/commits?ref_name=")).json[0].id).toBe((await log("main"))[0]);
+    for (const [query, message] of [
+      ["since=invalid-date", { since: ["is invalid"] }],
+      ["until=x", { until: ["is invalid"] }],
+      ["ref_name=-x", { ref_name: ["is invalid"] }],
+      ["ref_name=a%20b", { ref_name: ["is invalid"] }],
+      ["order=size", { order: ["does not have a valid value"] }],
+    ] as const) {
+      const { status, json } = await get(`/commits?${query}`);
+      expect([status, json]).toEqual([400, { message }]);
+    }
+  });
+});
+
+let messages = 0;
+
+/** Pushes a commit with a message to a new branch. */
+async function pushMessage(name: string, message: string, signature = ""): Promise<string> {
+  const objects = new Objects();
+  const commit = objects.commit(objects.add("tree", ""), [], { message, signature });
+  await push(app, "acme/site", objects.pack, { [`refs/heads/${name}`]: commit });
+  return `/projects/acme%2Fsite/repository/commits/${commit.toString("hex")}`;
+}
+
+describe("messages", () => {
+  const BODY = "A title\n\nA text: with a colon\n\n";
+  it.each([
+    [`${BODY}Signed-off-by: Ada <a@b>\nFixes: #1\nFixes: #2\n`],
+    [`${BODY}Key: one\n two\n  three\nOther : x\n`],
+    [`${BODY}Signed-off-by: Ada\nNo trailer\n`],
+    [`${BODY}Key: value\nNo trailer\n`],
+    [`${BODY}Key: value\n(cherry picked from commit ${"a".repeat(40)})\n`],
+    ["Key: value\n"],
+    ["A title\nKey: value\n"],
+    ["A title\n\nKey: value\n\n\n"],
+    ["\n\nA title\n\nKey: value"],
+    ["A title"],
+    [""],
+    [`${BODY}https://example.com\nKey: value\n`],
+    [`${BODY}__proto__: x\nKey:\n`],
+  ])("%j have Git's trailers", async (message) => {
+    const path = await pushMessage(`m${messages++}`, message);
+    const { json } = await app.call(`GET ${path}`);
+    const args = ["--format=%(trailers:only,unfold,key_value_separator=%x00)"];
+    const judged = new Objects();
+    const id = judged.commit(judged.add("tree", ""), [], { message }).toString("hex");
+    expect(json.id).toBe(id);
+    await git("fetch", "--quiet", workshop.url("acme/site", "owner"), id);
+    const expected = (await git("log", "-1", ...args, id))
+      .split("\n")
+      .filter((line) => line.includes("\0"))
+      .map((line) => line.split("\0") as [string, string]);
+    expect(json.trailers).toEqual(Object.fromEntries(expected));
+    for (const [key, values] of Object.entries(json.extended_trailers)) {
+      expect(values).toEqual(expected.filter(([name]) => name === key).map(([, value]) => value));
+    }
+    expect(json.message).toBe(message);
+  });
+
+  it("have no trailers in lists, unless they are asked for", async () => {
+    await pushMessage("trailers", "A title\n\nKey: value\n");
+    const list = "GET /projects/acme%2Fsite/repository/commits?ref_name=trailers";
+    expect((await app.call(list)).json[0].trailers).toEqual({});
+    expect((await app.call(`${list}&trailers=true`)).json[0].trailers).toEqual({ Key: "value" });
+  });
+
+  it("may be signed", async () => {
+    for (const [type, begin] of [
+      ["PGP", "PGP SIGNATURE"],
+      ["SSH", "SSH SIGNATURE"],
+      ["X509", "SIGNED MESSAGE"],
+    ] as const) {
+      const signature = `-----BEGIN ${begin}-----\n\nabc\n-----END ${begin}-----`;
+      const path = await pushMessage(type, "Signed\n", signature);
+      const { status, json } = await app.call(`GET ${path}/signature`);
+      expect([status, json]).toEqual([
+        200,
+        { signature_type: type, verification_status: "unverified", commit_source: "gitaly" },
+      ]);
+      expect((await app.call(`GET ${path}`)).json.message).toBe("Signed\n");
+    }
+    const { status, json } = await get("/commits/main/signature");
+    expect([status, json]).toEqual([404, { message: "404 Signature Not Found" }]);
+  });
+});
+
+describe("comments", () => {
+  it("are written on commits by those who can read the code", async () => {
+    const path = `POST ${REPOSITORY}/commits/main/comments`;
+    const written = await app.call(path, { as: "reporter", json: { note: "Why?" } });
+    expect(written.status).toBe(201);
+    expect(written.json).toMatchObject({
+      note: "Why?",
+      path: null,
+      line: null,
+      line_type: null,
+      author: { username: "reporter" },
+    });
+    const again = await app.call(path, { as: "developer", json: { note: "Because." } });
+    const id = await git("rev-parse", "main");
+    const { json } = await get(`/commits/${id}/comments`);
+    expect(json).toEqual([written.json, again.json]);
+    expect((await get("/commits/b1/comments")).json).toEqual([]);
+    expect((await app.call(path, { as: "guest", json: { note: "x" } })).status).toBe(403);
+    expect((await app.call(path, { as: "stranger", json: { note: "x" } })).status).toBe(404);
+    expect((await app.call(path, { json: { note: "x" } })).status).toBe(401);
+  });
+
+  it("may be on a line of a file that the commit changed", async () => {
+    const objects = new Objects();
+    const files = (text: string) =>
+      objects.add(
+        "tree",
+        Buffer.concat([
+          entry("100644", "a", objects.add("blob", text)),
+          entry("100644", "b", objects.add("blob", "same\n")),
+        ]),
+      );
+    const first = objects.commit(files("one\n"), []);
+    const second = objects.commit(files("one\ntwo\n"), [first]);
+    await push(app, "secret/vault", objects.pack, { "refs/heads/commented": second });
+    const comment = (json: object) =>
+      app.call(`POST ${REPOSITORY}/commits/commented/comments`, { as: "developer", json });
+    const on = { note: "Look", line: 2, line_type: "new" };
+    expect((await comment({ ...on, path: "a" })).json).toMatchObject({ ...on, path: "a" });
+    const nowhere = { path: null, line: null, line_type: null };
+    expect((await comment({ ...on, path: "b" })).json).toMatchObject(nowhere);
+    expect((await comment({ ...on, path: "none" })).json).toMatchObject(nowhere);
+    const missing = await comment({ note: "Look", path: "a" });
+    expect([missing.status, missing.json.message]).toEqual([
+      400,
+      '400 (Bad request) "line" not given',
+    ]);
+    expect((await comment({ path: "a", line: 1 })).status).toBe(400);
+  });
+
+  it("are refused on unknown commits and in archived projects", async () => {
+    const path = "POST /projects/acme%2Fsite/repository/commits";
+    const json = { note: "x" };
+    expect((await app.call(`${path}/none/comments`, { as: "owner", json })).status).toBe(404);
+    await pushMessage("archived", "x\n");
+    await app.call("POST /projects/acme%2Fsite/archive", { as: "owner" });
+    expect((await app.call(`${path}/archived/comments`, { as: "owner", json })).status).toBe(403);
+    await app.call("POST /projects/acme%2Fsite/unarchive", { as: "owner" });
+  });
+});
+
+describe("merge requests with a commit", () => {
+  it("are those whose branch has it and whose target has not", async () => {
+    const objects = new Objects();
+    const tree = objects.add("tree", "");
+    const base = objects.commit(tree, []);
+    const work = objects.commit(tree, [base], { message: "Work" });
+    const more = objects.commit(tree, [work], { message: "More" });
+    await push(app, "secret/vault", objects.pack, {
+      "refs/heads/target": base,
+      "refs/heads/work": work,
+      "refs/heads/more": more,
+    });
+    const open = async (source_branch: string, target_branch: string) => {
+      const json = { title: source_branch, source_branch, target_branch };
+      const created = await app.call("POST /projects/secret%2Fvault/merge_requests", {
+        as: "developer",
+        json,
+      });
+      expect(created.status).toBe(201);
+      return created.json.iid;
+    };
+    const [one, two, three] = [
+      await open("work", "target"),
+      await open("more", "target"),
+      await open("more", "work"),
+    ];
+    const numbers = async (name: string, query = "") =>
+      (await get(`/commits/${name}/merge_requests${query}`)).json.map(
+        ({ iid }: { iid: number }) => iid,
+      );
+    expect(await numbers("work")).toEqual([two, one]);
+    expect(await numbers("more")).toEqual([three, two]);
+    expect(await numbers("target")).toEqual([]);
+    const close = { as: "developer", json: { state_event: "close" } } as const;
+    await app.call(`PUT /projects/secret%2Fvault/merge_requests/${one}`, close);
+    expect(await numbers("work", "?state=opened")).toEqual([two]);
+    expect(await numbers("work", "?state=closed")).toEqual([one]);
+    expect(await numbers("work", "?state=all")).toEqual([two, one]);
+    expect((await get("/commits/work/merge_requests", "guest")).status).toBe(403);
+    expect((await get("/commits/none/merge_requests")).status).toBe(404);
   });
 });

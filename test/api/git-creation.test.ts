@@ -1,7 +1,7 @@
 // Pushes to paths without a project, what clients are told after a push, and how many pushes are received at once.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
-import { MULTIPLEXED, newCommit, pushHeaders, pushOf, pushTo } from "./_pack.ts";
+import { MULTIPLEXED, newCommit, pushHeaders, pushOf, pushTo } from "../packs.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyRepositories } from "../../src/git/verify.ts";
 import { type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
-import { newCommit, pushHeaders, pushOf, pushTo } from "./_pack.ts";
+import { newCommit, pushHeaders, pushOf, pushTo } from "../packs.ts";
 
 let app: TestApp;
 let tip = "";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp, tokenOf } from "../helpers.ts";
-import { commitOf, entry, head, oid, pack, pushHeaders, pushOf, whole } from "./_pack.ts";
+import { entry, head, oid, pack, push as pushTo, whole } from "../packs.ts";
 
 let app: TestApp;
 const failures: unknown[] = [];
@@ -36,6 +36,15 @@ const deltaBefore = (back: number, delta: number[]) =>
 const deltaOf = (base: Buffer, delta: number[]) =>
   Buffer.concat([head("ref", delta.length), base, deflateSync(Buffer.from(delta))]);
 
+const commitOf = (tree: Buffer, ...parents: Buffer[]) =>
+  Buffer.from(
+    [
+      `tree ${tree.toString("hex")}`,
+      ...parents.map((parent) => `parent ${parent.toString("hex")}`),
+      "author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nx\n",
+    ].join("\n"),
+  );
+
 const blob = Buffer.from("hello\n");
 const blobOid = oid("blob", blob);
 
@@ -54,14 +63,8 @@ const newBranch = () => {
 };
 
 /** Pushes a pack to a new branch, and returns the answer: a report, or the text of an error. */
-async function push(sent: Buffer, tip: Buffer, name = newBranch()): Promise<string> {
-  const response = await app.fetch("http://pm.test/acme/site.git/git-receive-pack", {
-    method: "POST",
-    headers: pushHeaders(tokenOf("owner")),
-    body: new Uint8Array(pushOf([{ name, to: tip.toString("hex") }], sent)),
-  });
-  return response.text();
-}
+const push = (sent: Buffer, tip: Buffer, name = newBranch()) =>
+  pushTo(app, "acme/site", sent, { [name]: tip });
 
 /** Everything that is stored of repositories. */
 async function stored(): Promise<unknown[]> {
@@ -144,7 +147,7 @@ describe("a commit", () => {
     ["of a blob", commitOf(blobOid), "another type"],
     ["that is malformed", Buffer.from("tree x\n\n"), "malformed tree"],
     ["without an author", Buffer.from(`tree ${"0".repeat(40)}\n\nx`), "no author"],
-    ["with too many parents", commitOf(blobOid, Array(251).fill(blobOid)), "250 parents"],
+    ["with too many parents", commitOf(blobOid, ...Array(251).fill(blobOid)), "250 parents"],
   ])("%s is refused", async (_, commit, reason) => {
     const entries = [whole("blob", blob), whole("commit", commit)];
     await expectRefused(pack(entries), oid("commit", commit), reason);
@@ -289,15 +292,18 @@ it("a client that leaves in the middle leaves nothing behind", async () => {
       controller.error(new Error("left"));
     },
     start(controller) {
-      controller.enqueue(
-        pushOf([{ name: "refs/heads/left", to: "1".repeat(40) }], Buffer.alloc(0)),
-      );
+      const command = `${"0".repeat(40)} ${"1".repeat(40)} refs/heads/left\0report-status`;
+      const length = (command.length + 4).toString(16).padStart(4, "0");
+      controller.enqueue(Buffer.from(`${length}${command}0000`));
       controller.enqueue(pack(sound().entries).subarray(0, 40));
     },
   });
   const request = new Request("http://pm.test/acme/site.git/git-receive-pack", {
     method: "POST",
-    headers: pushHeaders(tokenOf("owner")),
+    headers: {
+      authorization: `Basic ${btoa(`any:${tokenOf("owner")}`)}`,
+      "content-type": "application/x-git-receive-pack-request",
+    },
     body,
     duplex: "half",
   } as RequestInit);

@@ -12,7 +12,7 @@ import {
   testApp,
   tokenOf,
 } from "../helpers.ts";
-import { MULTIPLEXED, newCommit, pushHeaders, pushOf, pushTo } from "./_pack.ts";
+import { MULTIPLEXED, newCommit, pushHeaders, pushOf, pushTo } from "../packs.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 // Rules about branches and tags as records. What they decide is in git-rights.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { newCommit, push } from "../packs.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -137,5 +138,82 @@ describe("protected tags", () => {
     expect((await remove()).status).toBe(204);
     expect((await remove()).json).toEqual({ message: "404 Not found" });
     expect((await app.call(`GET ${TAGS}/v*`, { as: "maintainer" })).status).toBe(404);
+  });
+});
+
+describe("branches", () => {
+  const at = "/projects/secret%2Fvault/repository";
+  const rules = "/projects/secret%2Fvault/protected_branches";
+  beforeAll(async () => {
+    const { oid, pack } = newCommit("x");
+    const names = ["heads/main", "heads/b", "heads/f/a/b", "tags/v1", "tags/w"];
+    const refs = Object.fromEntries(names.map((name) => [`refs/${name}`, Buffer.from(oid, "hex")]));
+    expect(await push(app, "secret/vault", pack, refs)).toContain("ok refs/heads/main");
+  });
+  const shown = async (name: string, as: Person = "developer") => {
+    const { json } = await app.call(`GET ${at}/branches/${encodeURIComponent(name)}`, { as });
+    return [json.protected, json.developers_can_push, json.developers_can_merge, json.can_push];
+  };
+  const put = (path: string, as: Person = "maintainer", json: object = {}) =>
+    app.call(`PUT ${at}/branches/${path}`, { as, json });
+
+  it("say what protects them, to each caller", async () => {
+    expect(await shown("main")).toEqual([true, false, false, false]);
+    expect(await shown("main", "maintainer")).toEqual([true, false, false, true]);
+    expect(await shown("b", "reporter")).toEqual([false, false, false, false]);
+    expect(await shown("b")).toEqual([false, false, false, true]);
+    await post(rules, { name: "f/*", push_access_level: 0, merge_access_level: 30 });
+    for (const as of ["developer", "owner", "admin"] as const) {
+      expect(await shown("f/a/b", as)).toEqual([true, false, true, false]);
+    }
+    const { json } = await app.call(`GET ${at}/branches`, { as: "developer" });
+    expect(json.map((one: { protected: boolean }) => one.protected)).toEqual([false, true, true]);
+  });
+
+  it("are protected and unprotected", async () => {
+    const made = await put("b/protect", "maintainer", { developers_can_push: true });
+    expect(made.status).toBe(200);
+    expect(made.json).toMatchObject({
+      name: "b",
+      protected: true,
+      developers_can_push: true,
+      developers_can_merge: false,
+    });
+    // What is left out stays.
+    const changed = await put("b/protect", "maintainer", { developers_can_merge: true });
+    expect(changed.json).toMatchObject({ developers_can_push: true, developers_can_merge: true });
+    expect(await shown("b")).toEqual([true, true, true, true]);
+    await put("b/protect", "maintainer", { developers_can_push: false });
+    expect(await shown("b")).toEqual([true, false, true, false]);
+    const { json } = await app.call(`GET ${rules}/b`, { as: "reporter" });
+    expect(json.push_access_levels).toEqual(level(40, "Maintainers"));
+    for (const _ of [1, 2]) {
+      const undone = await put("b/unprotect");
+      expect([undone.status, undone.json.protected]).toEqual([200, false]);
+    }
+    // Only the rule of this very name is removed.
+    expect((await put("f%2Fa%2Fb/unprotect")).json.protected).toBe(true);
+  });
+
+  it("are left alone by others, and have to exist", async () => {
+    for (const action of ["protect", "unprotect"]) {
+      expect((await put(`b/${action}`, "developer")).status).toBe(403);
+      expect((await put(`none/${action}`)).json).toEqual({ message: "404 Branch Not Found" });
+      const bad = await put(`b*/${action}`);
+      expect([bad.status, bad.json.message]).toEqual([400, "The branch refname is invalid"]);
+    }
+  });
+
+  it("have tags beside them, which say so, too", async () => {
+    await post("/projects/secret%2Fvault/protected_tags", { name: "v*" });
+    const { json } = await app.call(`GET ${at}/tags?order_by=name&sort=asc`, { as: "developer" });
+    expect(
+      json.map((tag: { name: string; protected: boolean }) => [tag.name, tag.protected]),
+    ).toEqual([
+      ["v1", true],
+      ["w", false],
+    ]);
+    const { json: one } = await app.call(`GET ${at}/tags/v1`, { as: "developer" });
+    expect(one.protected).toBe(true);
   });
 });

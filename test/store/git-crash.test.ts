@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { verifyRepositories } from "../../src/git/verify.ts";
-import { newCommit, pushHeaders, pushOf } from "../api/_pack.ts";
 import { engine, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { newCommit, pushHeaders, pushOf } from "../packs.ts";
 import { programOf } from "../program.ts";
 
 const KILLS = 30;

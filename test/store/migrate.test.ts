@@ -97,6 +97,7 @@ const FROZEN: Record<string, string> = {
   "20261122-87-git-commit-counts":
     "a68222c53402064ce2a6cd47d4c931efaea9809c918768377d1289922feee4d2",
   "20261122-88-readme": "053b1d48688a13de916e87a95396aaa8e984c0f526a8319a96304872816a5582",
+  "20261122-89-commit-comments": "59ef3d44a7f90574946b5bb8cfe0d73c7150d71eed42b2085bd37956bd9161b2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -217,7 +217,7 @@ async function answerWith(
     now,
     identified,
   );
-  return settings.retries.run(String(parameters["id"]), async (isRepeated) => {
+  return settings.retries.run(exchange.params["id"] ?? "", async (isRepeated) => {
     const db = isRepeated ? store.reader() : reader;
     const performance = await prepare(settings, db, endpoint, exchange, caller, parameters, now, {
       raw,
@@ -368,7 +368,7 @@ async function call(
   const parameters: Parameters = Object.assign(emptyParameters(), sent);
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
-  return settings.retries.run(String(parameters["id"]), async () => {
+  return settings.retries.run(String(parameters["id"] ?? ""), async () => {
     const reader = store.reader();
     const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
     const result = await perform(settings, endpoint, prepared, reader);

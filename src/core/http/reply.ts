@@ -21,7 +21,9 @@ const JSON_TYPE = "application/json";
 const LARGE = 256 * 1024;
 const EXPOSED_HEADERS =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, ETag, X-Request-Id, Retry-After, " +
-  "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset";
+  "RateLimit-Limit, RateLimit-Name, RateLimit-Observed, RateLimit-Remaining, RateLimit-Reset, X-Gitlab-Blob-Id, " +
+  "X-Gitlab-Commit-Id, X-Gitlab-Content-Sha256, X-Gitlab-Encoding, X-Gitlab-Execute-Filemode, X-Gitlab-File-Name, " +
+  "X-Gitlab-File-Path, X-Gitlab-Last-Commit-Id, X-Gitlab-Ref, X-Gitlab-Size";
 
 /** What errors need of the application. */
 export interface ReplySettings {

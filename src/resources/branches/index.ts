@@ -1,19 +1,21 @@
+import * as audit from "../../audit/log.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { AfterCommit, Json, type Resource, routes } from "../../core/resource.ts";
+import { AfterCommit, type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { BRANCHES, isRefName, type Ref } from "../../git/refs.ts";
-import type { Value } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { protectFor, unprotect } from "../protected-refs/changes.ts";
+import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
 import { applyAll, openToChange, stage } from "../repositories/write.ts";
 import { stageBranch, stageMerged } from "./changes.ts";
 import { mergedCommits } from "./merged.ts";
-import { protectionOf } from "./protection.ts";
 
 /** A branch. */
 const branch = presenter({
@@ -33,37 +35,63 @@ const branch = presenter({
 const branchRow = rowMaker(branch);
 
 /** Makes the row of a branch. */
-async function rowOf(opened: OpenRepository, { name, oid }: Ref): Promise<Value[]> {
-  const { repository, project, head } = opened;
+async function rowOf(
+  opened: OpenRepository,
+  { name, oid }: Ref,
+  rights: RefRights,
+): Promise<Value[]> {
+  const { repository, head } = opened;
   const number = commitNumber(repository, oid) as number;
-  const protection = protectionOf(project);
+  const branchName = name.slice(BRANCHES.length);
   return branchRow({
     ...commitValues(opened, await readCommit(repository, number)),
-    name: name.slice(BRANCHES.length),
+    name: branchName,
     merged: mergedCommits(opened)[number] as number,
-    protected: protection.isProtected ? 1 : 0,
-    developers_can_push: protection.developersCanPush ? 1 : 0,
-    developers_can_merge: protection.developersCanMerge ? 1 : 0,
-    can_push: protection.canPush ? 1 : 0,
+    protected: Number(rights.isProtected(branchName)),
+    developers_can_push: Number(rights.developersMayPush(branchName)),
+    developers_can_merge: Number(rights.developersMayMerge(branchName)),
+    can_push: Number(rights.mayPush(branchName)),
     is_default: name === head ? 1 : 0,
   });
 }
 
 const ofRepository = { source: "project", repository: true } as const;
-const { del, get, list, post } = routes({ ...ofRepository, path: "/repository/branches" });
+const { del, get, list, post, put } = routes({ ...ofRepository, path: "/repository/branches" });
 const { del: deleteAll } = routes({ ...ofRepository, path: "/repository/merged_branches" });
 
 const writing = { access: "anyone", role: "developer", beside: "others" } as const;
-const anyName = param.anyText({ max: 1024 });
+/** Makes the rows of branches. */
+async function rowsOf(
+  db: Reader,
+  opened: OpenRepository,
+  refs: readonly Ref[],
+): Promise<Value[][]> {
+  const names = refs.map(({ name }) => name);
+  const rights = await rightsOf(db, opened.project, names);
+  const rows: Value[][] = [];
+  for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
+  return rows;
+}
 
-/** A branch by its name. @throws ApiError 400 for a name that no branch has, 404 */
-function requireBranch({ refs }: OpenRepository, branch: string): Ref {
-  const name = BRANCHES + branch;
+const one = { branch: param.anyText({ max: 1024 }) };
+
+/**
+ * Finds a branch that a route names, and that its repository was opened with.
+ *
+ * @throws ApiError 400 for a name that no branch can have, 404 if there is none
+ */
+function requireBranch({ refs }: OpenRepository, branchName: string): Ref {
+  const name = BRANCHES + branchName;
   if (!isRefName(name)) throw new ApiError(400, { message: "The branch refname is invalid" });
   const ref = refs.get(name);
   if (!ref) throw notFound("Branch");
   return ref;
 }
+
+/** What the audit log calls a branch. */
+const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { branch: string } }) => ({
+  target: `${input.branch} of ${source.fullPath}`,
+});
 
 /** The order by the newest commits. */
 function byTime(refs: readonly Ref[], { repository }: OpenRepository, sign: 1 | -1): Ref[] {
@@ -91,25 +119,65 @@ export const branchResource: Resource = {
       prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
       handle: ({ db, input, page, prepared: opened }) => {
         const { search, sort = "name_asc" } = input;
-        if (!search && sort === "name_asc") return pageByName(db, opened, BRANCHES, page, rowOf);
+        const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
+        if (!search && sort === "name_asc") return pageByName(db, opened, BRANCHES, page, show);
         const choose = (refs: readonly Ref[], current: OpenRepository) => {
           const found = search ? searched(refs, BRANCHES, search) : refs;
           if (sort === "name_asc") return found;
           return byTime(found, current, sort === "updated_asc" ? 1 : -1);
         };
-        return pageOfChosen(db, opened, BRANCHES, page, choose, rowOf);
+        return pageOfChosen(db, opened, BRANCHES, page, choose, show);
       },
     }),
     get("/:branch", {
       summary: "Get a branch; HEAD answers 204 if there is one",
       access: "anyone",
-      input: { branch: anyName },
+      input: one,
       presenter: branch,
       prepare: ({ branch: name }, preparing) =>
         openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
-      handle: ({ input, request, prepared: opened }) => {
+      handle: async ({ db, input, request, prepared: opened }) => {
         const ref = requireBranch(opened, input.branch);
-        return request.method === "HEAD" ? undefined : rowOf(opened, ref);
+        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref]))[0];
+      },
+    }),
+    put("/:branch/protect", {
+      summary: "Protect a branch; of one that is protected, change what developers may do",
+      role: "maintainer",
+      input: {
+        ...one,
+        developers_can_push: param.optional(param.boolean()),
+        developers_can_merge: param.optional(param.boolean()),
+      },
+      presenter: branch,
+      prepare: ({ branch: name }, preparing) =>
+        openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
+      handle: async (context) => {
+        const { db, source, input, prepared: opened, now } = context;
+        const ref = requireBranch(opened, input.branch);
+        const developers = {
+          canPush: input.developers_can_push,
+          canMerge: input.developers_can_merge,
+        };
+        await protectFor(db, source.id, input.branch, developers, now);
+        await audit.log(context, "branch protected", targetOf(context));
+        return (await rowsOf(db, opened, [ref]))[0];
+      },
+    }),
+    put("/:branch/unprotect", {
+      summary: "Remove the rule of a branch; those with wildcards stay",
+      role: "maintainer",
+      input: one,
+      presenter: branch,
+      prepare: ({ branch: name }, preparing) =>
+        openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
+      handle: async (context) => {
+        const { db, source, input, prepared: opened } = context;
+        const ref = requireBranch(opened, input.branch);
+        if (await unprotect(db, source.id, input.branch)) {
+          await audit.log(context, "branch unprotected", targetOf(context));
+        }
+        return (await rowsOf(db, opened, [ref]))[0];
       },
     }),
     post("", {
@@ -121,13 +189,13 @@ export const branchResource: Resource = {
         stageBranch(await openToChange(preparing, [BRANCHES + name], ["HEAD", ref]), name, ref),
       handle: async ({ db, prepared: { received, place, ref }, now }) => {
         await applyAll(db, received, now);
-        return new AfterCommit(() => rowOf(place, ref));
+        return new AfterCommit(async (read) => (await rowsOf(read, place, [ref]))[0]);
       },
     }),
     del("/:branch", {
       summary: "Delete a branch",
       ...writing,
-      input: { branch: anyName },
+      input: one,
       prepare: async ({ branch: name }, preparing) => {
         const place = await openToChange(preparing, [BRANCHES + name]);
         const { repository } = place;

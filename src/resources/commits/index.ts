@@ -10,6 +10,7 @@ import { logOf } from "../../git/log.ts";
 import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
@@ -23,6 +24,9 @@ import {
 import { impossible } from "../repositories/rules.ts";
 import { applyAll } from "../repositories/write.ts";
 import { readActions, type SentAction } from "./actions.ts";
+import * as comments from "./comments.ts";
+import { requestsWith } from "./merge-requests.ts";
+import { migrations } from "./table.ts";
 
 /** Changes of files by one commit. */
 const MAX_ACTIONS = 1000;
@@ -131,7 +135,7 @@ async function rowsOf(
 /** Commits of projects' repositories. */
 export const commitResource: Resource = {
   name: "Commits",
-  migrations: [],
+  migrations,
   routes: [
     list("", {
       summary: "List the commits of a branch, tag or range, the newest first",
@@ -253,6 +257,62 @@ export const commitResource: Resource = {
         return pageOf(page, found.length, async (from, to) =>
           found.slice(from, to).map(referenceRow),
         );
+      },
+    }),
+    list("/:sha/comments", {
+      summary: "List the comments on a commit, the oldest first",
+      access: "anyone",
+      input: sha,
+      presenter: comments.comment,
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async ({ db, input, source, presenter, page, prepared: opened }) => {
+        const id = commitId(opened.repository, await requireCommit(opened, input.sha));
+        return comments.list(db, presenter, page, source.id, id);
+      },
+    }),
+    post("/:sha/comments", {
+      summary: "Comment on a commit, or on a line of a file that it changed",
+      input: {
+        ...sha,
+        note: param.text({ max: param.LONG_TEXT }),
+        path: param.optional(param.anyText({ max: 4096 })),
+        line: param.optional(param.integer()),
+        line_type: param.optional(param.choice(["new", "old"])),
+      },
+      presenter: comments.comment,
+      beside: "anybody",
+      prepare: async ({ sha, path }, preparing) => {
+        const opened = await openRepository(preparing, [sha]);
+        const number = await requireCommit(opened, sha);
+        const id = commitId(opened.repository, number);
+        return { id, isOnFile: !!path && (await comments.isChanged(opened, number, path)) };
+      },
+      handle: async ({ db, input, source, caller, presenter, prepared: { id, isOnFile }, now }) => {
+        const { note, path, line, line_type = "new" } = input;
+        if (path && line === undefined) throw missing("line");
+        const place = isOnFile ? { path, line, line_type } : {};
+        const comment = { project_id: source.id, commit_id: id, author_id: caller.id, note };
+        return comments.row(
+          db,
+          presenter,
+          await comments.insert(db, { ...comment, ...place }, now),
+        );
+      },
+    }),
+    list("/:sha/merge_requests", {
+      summary: "List the merge requests that have a commit",
+      access: "anyone",
+      input: {
+        ...sha,
+        state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
+      },
+      presenter: MERGE_REQUEST.listed,
+      prepare: (input, preparing) => openRepository(preparing, [input.sha]),
+      handle: async (context) => {
+        const { input, prepared: opened } = context;
+        const id = commitId(opened.repository, await requireCommit(opened, input.sha));
+        const state = input.state === "all" ? undefined : input.state;
+        return requestsWith(context, opened, id, state);
       },
     }),
     get("/:sha/sequence", {

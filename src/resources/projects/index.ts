@@ -10,9 +10,9 @@ import { fork } from "../../git/repository.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import { protectDefault } from "../protected-refs/queries.ts";
+import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/pushes.ts";
-import { applyAll } from "../repositories/write.ts";
+import { applyAll, orDiscard } from "../repositories/write.ts";
 import { createProject } from "./changes.ts";
 import {
   basicProject,
@@ -176,16 +176,18 @@ export const projectResource: Resource = {
       },
       handle: async (context) => {
         const { db, caller, input, prepared: readme, now } = context;
-        const name = (input.name ?? input.path) as string;
-        const path = input.path ?? pathOf(name);
-        requirePath(path);
-        const namespace = await targetNamespace(context, input.namespace_id);
-        const visibility = VISIBILITIES[input.visibility ?? "private"];
-        const created = { namespace, creator_id: caller.id, name, path, visibility };
-        const id = await createProject(db, created, now);
-        await updateRow(db, "projects", id, columnsOf(input), now);
-        if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
-        return rowOf(context, id);
+        return orDiscard(readme, async () => {
+          const name = (input.name ?? input.path) as string;
+          const path = input.path ?? pathOf(name);
+          requirePath(path);
+          const namespace = await targetNamespace(context, input.namespace_id);
+          const visibility = VISIBILITIES[input.visibility ?? "private"];
+          const created = { namespace, creator_id: caller.id, name, path, visibility };
+          const id = await createProject(db, created, now);
+          await updateRow(db, "projects", id, columnsOf(input), now);
+          if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
+          return rowOf(context, id);
+        });
       },
     }),
     project.get("", {

@@ -1,4 +1,3 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
@@ -43,7 +42,6 @@ const COLUMNS = {
   protected_tags: "name, create_level",
 } as const;
 
-// "0" follows "/".
 const STATE = `select p.default_branch, case when exists (
     select 1 from git_repositories g join git_refs r on r.repository_id = g.id
     where g.project_id = p.id and g.kind = 'code' and r.name > 'refs/heads/' and r.name < 'refs/heads0')
@@ -182,18 +180,4 @@ export async function row(
 ): Promise<Value[]> {
   const rows = await db.rows(`select ${presenter.columns} from ${table} pr where pr.id = ?`, [id]);
   return rows[0] as Value[];
-}
-
-/** Protects a project's new default branch, as GitLab does: maintainers push to it and merge into it. */
-export async function protectDefault(
-  db: Database,
-  projectId: number,
-  branch: string,
-  now: number,
-): Promise<void> {
-  const rules = await rulesOf(db, projectId, [BRANCHES + branch]);
-  if (rules.branches(branch).length > 0) return;
-  const level = ROLES.maintainer;
-  const rule = { name: branch, push_level: level, merge_level: level, allow_force_push: 0 };
-  await insert(db, "protected_branches", projectId, rule, now);
 }

@@ -14,7 +14,7 @@ import { create, type Repository, type RepositoryRow } from "../../git/repositor
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
-import { protectDefault } from "../protected-refs/queries.ts";
+import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
 

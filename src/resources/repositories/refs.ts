@@ -11,14 +11,8 @@ const ref = presenter({
   peeled: field.text("peeled"),
 });
 
-/** How a reference becomes a row. */
-type RowOf = (opened: OpenRepository, ref: Ref) => Promise<Value[]>;
-
-async function rowsOf(opened: OpenRepository, refs: readonly Ref[], rowOf: RowOf) {
-  const rows: Value[][] = [];
-  for (const ref of refs) rows.push(await rowOf(opened, ref));
-  return rows;
-}
+/** How references become rows. */
+type RowsOf = (opened: OpenRepository, refs: readonly Ref[]) => Promise<Value[][]>;
 
 /**
  * A page of the branches or tags of a repository, by name.
@@ -30,7 +24,7 @@ export async function pageByName(
   opened: OpenRepository,
   folder: string,
   page: Page,
-  rowOf: RowOf,
+  rowsOf: RowsOf,
 ): Promise<RowPage> {
   const listed = await paginate(db, ref, page, {
     from: "git_refs where repository_id = ? and name > ? and name < ?",
@@ -38,7 +32,7 @@ export async function pageByName(
     order: "name",
   });
   const refs = listed.rows.map(([name, oid, peeled]) => ({ name, oid, peeled }) as Ref);
-  return { ...listed, rows: await rowsOf(await withRefs(opened, refs), refs, rowOf) };
+  return { ...listed, rows: await rowsOf(await withRefs(opened, refs), refs) };
 }
 
 /**
@@ -55,12 +49,12 @@ export async function pageOfChosen(
     refs: readonly Ref[],
     opened: OpenRepository,
   ) => readonly Ref[] | Promise<readonly Ref[]>,
-  rowOf: RowOf,
+  rowsOf: RowsOf,
 ): Promise<RowPage> {
   const all = opened.row ? await listRefsBelow(db, opened.row.id, folder) : [];
   const now = await withRefs(opened, all);
   const chosen = await choose(all, now);
-  return pageOf(page, chosen.length, (from, to) => rowsOf(now, chosen.slice(from, to), rowOf));
+  return pageOf(page, chosen.length, (from, to) => rowsOf(now, chosen.slice(from, to)));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { Unapplied } from "../../core/errors.ts";
+import { ApiError, Unapplied } from "../../core/errors.ts";
 import type { CodeSource, PrepareContext } from "../../core/resource.ts";
 import type { Signature } from "../../git/commits.ts";
 import type { Draft } from "../../git/draft.ts";
@@ -89,6 +89,20 @@ export async function applyAll(db: Database, received: Received, now: number): P
   const isOnlyOutdated = refusal === undefined && outdated !== undefined;
   const discard = async () => received.push.staged?.discard();
   throw new Unapplied(impossible(reason), isOnlyOutdated, discard);
+}
+
+/** Does the work of a transaction. If it is refused, what was staged for it is deleted. */
+export async function orDiscard<T>(
+  prepared: PreparedPush | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const staged = prepared?.push.staged;
+    if (!staged || !(error instanceof ApiError) || error instanceof Unapplied) throw error;
+    throw new Unapplied(error, false, () => staged.discard());
+  }
 }
 
 /** The name and address of a user, as commits have them. */

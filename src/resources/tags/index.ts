@@ -8,7 +8,8 @@ import { Draft } from "../../git/draft.ts";
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
-import type { Value } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
@@ -27,7 +28,11 @@ const tag = presenter({
 });
 const tagRow = rowMaker(tag);
 
-async function rowOf(opened: OpenRepository, { name, oid, peeled }: Ref): Promise<Value[]> {
+async function rowOf(
+  opened: OpenRepository,
+  { name, oid, peeled }: Ref,
+  rights: RefRights,
+): Promise<Value[]> {
   const { repository } = opened;
   const annotated = await readTag(repository, repository.findHex(oid));
   const number = commitNumber(repository, peeled ?? oid);
@@ -36,9 +41,22 @@ async function rowOf(opened: OpenRepository, { name, oid, peeled }: Ref): Promis
     tag_name: name.slice(TAGS.length),
     tag_message: annotated?.message.trimEnd() ?? "",
     target: oid,
-    protected: 0,
+    protected: Number(rights.isProtectedTag(name.slice(TAGS.length))),
     tagged_at: annotated?.tagger ? timeOf(annotated.tagger) : null,
   });
+}
+
+/** Makes the rows of tags. */
+async function rowsOf(
+  db: Reader,
+  opened: OpenRepository,
+  refs: readonly Ref[],
+): Promise<Value[][]> {
+  const names = refs.map(({ name }) => name);
+  const rights = await rightsOf(db, opened.project, names);
+  const rows: Value[][] = [];
+  for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
+  return rows;
 }
 
 /** When annotated tags were made, by their names. */
@@ -138,8 +156,9 @@ export const tagResource: Resource = {
       prepare: (_, preparing) => openRepository(preparing),
       handle: ({ db, input, page, prepared: opened }) => {
         const { order_by = "updated", sort = "desc", search } = input;
+        const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
         if (!search && order_by === "name" && sort === "asc") {
-          return pageByName(db, opened, TAGS, page, rowOf);
+          return pageByName(db, opened, TAGS, page, show);
         }
         const choose = async (refs: readonly Ref[], current: OpenRepository) => {
           const found = search ? searched(refs, TAGS, search) : [...refs];
@@ -151,7 +170,7 @@ export const tagResource: Resource = {
                 : await byTime(found, current);
           return sort === "asc" ? sorted : sorted.reverse();
         };
-        return pageOfChosen(db, opened, TAGS, page, choose, rowOf);
+        return pageOfChosen(db, opened, TAGS, page, choose, show);
       },
     }),
     get("/:tag_name", {
@@ -160,7 +179,8 @@ export const tagResource: Resource = {
       input: { tag_name: param.anyText({ max: 1024 }) },
       presenter: tag,
       prepare: ({ tag_name }, preparing) => openRepository(preparing, [TAGS + tag_name]),
-      handle: ({ input, prepared: opened }) => rowOf(opened, requireTag(opened, input.tag_name)),
+      handle: async ({ db, input, prepared: opened }) =>
+        (await rowsOf(db, opened, [requireTag(opened, input.tag_name)]))[0],
     }),
     post("", {
       summary: "Create a tag; with a message, an annotated one",
@@ -175,7 +195,7 @@ export const tagResource: Resource = {
         stageTag(await openToChange(preparing, [TAGS + name], [ref]), name, ref, message),
       handle: async ({ db, prepared: { received, place, ref }, now }) => {
         await applyAll(db, received, now);
-        return new AfterCommit(() => rowOf(place, ref));
+        return new AfterCommit(async (read) => (await rowsOf(read, place, [ref]))[0]);
       },
     }),
     del("/:tag_name", {
