@@ -53,7 +53,8 @@ async function newProject() {
   const { json } = await call(`POST ${project.repository}/commits`, "maintainer", first);
   await call(`DELETE ${project.path}/protected_branches/main`, "maintainer");
   const commit = async (branch: string) => {
-    const file = { branch, commit_message: "More", content: String(Math.random()) };
+    counter += 1;
+    const file = { branch, commit_message: "More", content: String(counter) };
     const made = await call(`POST ${project.repository}/files/${branch}-file`, "developer", file);
     expect(made.status).toBe(201);
   };
@@ -149,6 +150,28 @@ describe("a branch", () => {
       400,
       "The default branch of a project cannot be deleted.",
     ]);
+  });
+
+  it("that is protected is created and deleted by maintainers", async () => {
+    const rule = { name: "kept*" };
+    await call(`POST ${project.path}/protected_branches`, "maintainer", rule);
+    const json = { branch: "kept", ref: "main" };
+    await call(`POST ${project.path}/protected_branches`, "maintainer", {
+      name: "none/*",
+      push_access_level: 0,
+      merge_access_level: 0,
+    });
+    expect(messageOf(await create({ branch: "none/x", ref: "main" }, "maintainer"))).toEqual([
+      400,
+      "You are not allowed to create protected branches on this project.",
+    ]);
+    expect((await create(json, "maintainer")).status).toBe(201);
+    expect(messageOf(await call(`DELETE ${url}/kept`, "developer"))).toEqual([
+      400,
+      "You are not allowed to delete protected branches from this project. " +
+        "Only a project maintainer or owner can delete a protected branch.",
+    ]);
+    expect((await call(`DELETE ${url}/kept`, "maintainer")).status).toBe(204);
   });
 
   it.each([

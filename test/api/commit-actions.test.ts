@@ -290,7 +290,7 @@ it("makes the same trees as Git of random changes", async () => {
     await git(work, "update-index", "--force-remove", path);
     files.delete(path);
   };
-  for (let round = 0; round < 25; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     const actions: object[] = [];
     for (let count = 1 + random(6); count > 0; count -= 1) {
       const [known = ""] = [...files.keys()].slice(random(files.size));

@@ -438,8 +438,10 @@ describe("an empty project", () => {
     expect((await call(`GET ${readme}?ref=main`, "reporter")).status).toBe(404);
     const json = { ...written, content: "# Hi\n" };
     const refused = await call(`POST ${readme}`, "developer", json);
-    expect([400, 403]).toContain(refused.status);
-    expect(refused.json.message).toContain("You are not allowed to push into this branch");
+    expect(messageOf(refused)).toEqual([
+      403,
+      "403 Forbidden - You are not allowed to push into this branch",
+    ]);
     expect((await call(`POST ${readme}`, "maintainer", json)).status).toBe(201);
     const { json: shown } = await call(`GET ${empty}`, "reporter");
     expect(shown).toMatchObject({ empty_repo: false, default_branch: "main" });
@@ -474,6 +476,35 @@ describe("an empty project", () => {
     expect(removed.status).toBe(204);
     expect((await call(`GET ${empty}`, "owner")).json.readme_url).toMatch(/\/readme\.txt$/);
   });
+});
+
+it("a token for repositories reads files, and changes none", async () => {
+  const project = await newProject();
+  const made = await app.admin.createToken({
+    user: "maintainer",
+    name: "Reader",
+    scopes: ["read_repository"],
+  });
+  const headers = { "private-token": made.token };
+  const url = `${project.url}/README.md`;
+  expect((await app.call(`GET ${url}?ref=main`, { headers })).status).toBe(200);
+  expect((await app.call(`GET ${url}/raw`, { headers })).status).toBe(200);
+  const json = { ...written, content: "1" };
+  const refused = await app.call(`PUT ${url}`, { headers, json });
+  expect([refused.status, refused.json.error]).toEqual([403, "insufficient_scope"]);
+});
+
+it("protected branches are changed by those who may push to them", async () => {
+  const project = await newProject();
+  const rule = { name: "main", push_access_level: 40 };
+  await call(`POST ${project.path}/protected_branches`, "maintainer", rule);
+  const json = { ...written, content: "1" };
+  const refused = await call(`PUT ${project.url}/README.md`, "developer", json);
+  expect(messageOf(refused)).toEqual([
+    403,
+    "403 Forbidden - You are not allowed to push into this branch",
+  ]);
+  expect((await call(`PUT ${project.url}/README.md`, "maintainer", json)).status).toBe(200);
 });
 
 it("changes of archived projects are refused", async () => {
