@@ -11,7 +11,7 @@ import { create, Repository } from "../../git/repository.ts";
 import { FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type * as events from "../events/record.ts";
-import { protectDefault } from "../protected-refs/queries.ts";
+import { protectDefault } from "../protected-refs/changes.ts";
 import { findRecord } from "./open.ts";
 import { factsOf, setMain } from "./pushes.ts";
 import { treePath } from "./rules.ts";
