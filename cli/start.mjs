@@ -50,6 +50,7 @@ async function start() {
   });
   const password = randomBytes(9).toString("base64url");
   await app.admin.setPassword("root", password);
+  const [project] = await app.admin.listProjects();
   // Before anybody reads that it serves, and stops it.
   const stopped = end();
   console.log(`
@@ -59,13 +60,18 @@ Token of root, for ${TOKEN_DAYS} days: ${token}
 
 Try:
   curl --header "PRIVATE-TOKEN: ${token}" ${server.url}/api/v4/groups/acme/boards
-`);
+${project ? `  git clone ${withToken(server.url, token)}/${project.full_path}.git\n` : ""}`);
 
   await stopped;
   setTimeout(() => process.exit(0), PATIENCE_MILLISECONDS).unref();
   await server.close();
   await app.close();
   process.exit(0);
+}
+
+/** An address that Git's client can use: the token is the password. */
+function withToken(address, token) {
+  return address.replace("://", `://root:${token}@`);
 }
 
 /** Waits for the first signal. It is enough, since npm forwards a Ctrl-C that the terminal has already sent. */

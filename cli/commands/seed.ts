@@ -31,8 +31,8 @@ export function addSeedCommand(program: Command): void {
       `
 Generated data is the same each time: the administrator root with a token, whose secret is
 printed, and groups such as acme with people, projects, labels and boards, wikis, badges and
-dependencies, and two and a half years of issues, merge requests, notes and pushes. small is a
-demo; medium has 60 groups, 500 projects, 800 users, 10,000 labels and some 30,000 events; large
+dependencies, repositories, and two and a half years of issues, merge requests, notes and
+pushes. small is a demo; medium has 60 groups, 500 projects, 800 users, 10,000 labels and some 30,000 events; large
 has 200 groups, 2,000 projects, 5,000 users, 100,000 labels and some 300,000 events.
 
 Examples:

@@ -1,5 +1,6 @@
 import type { Seed } from "../../src/index.ts";
-import { type Calendar, quarterOf, WORKDAY } from "./calendar.ts";
+import { type Calendar, dayOf, quarterOf, WORKDAY } from "./calendar.ts";
+import { Code, type Release } from "./code.ts";
 import type { Random } from "./random.ts";
 import { CIRCUMSTANCES, fill, QUESTIONS, REVIEW, STORIES, type Story, THINGS } from "./stories.ts";
 import { PRIORITIES } from "./words.ts";
@@ -14,6 +15,10 @@ type Push = NonNullable<Project["pushes"]>[number];
 export interface Workplace {
   /** The project's name. */
   product: string;
+  description: string | undefined;
+  topics: readonly string[];
+  /** Who makes the first commit. */
+  creator: string;
   /** User names of people who do the work; at least one. */
   team: readonly string[];
   /** User names of people who report issues. */
@@ -30,10 +35,17 @@ export interface Workplace {
   watchers: readonly string[];
 }
 
-/** A push, and its working minute. */
+/** A push, and what it is about. */
 interface Pushed {
+  /** Its working minute. */
   at: number;
   push: Push;
+  /** The first line of its commit's message; the push that removes a branch has none. */
+  title?: string;
+  /** One of {@link THINGS}. */
+  thing: string;
+  /** What it merges, if it does. */
+  merged?: { branch: string; issue: string; number: number };
 }
 
 /** Makes threads of notes in turn: a comment and the answer to it, who resolves it by the time the work is done. */
@@ -135,23 +147,18 @@ class Work {
     const reviewer = random.pick(this.#place.team);
     const left = duration - (opened - this.#began);
     const end = Number.isFinite(this.#merged) ? this.#merged : opened + left;
-    this.#push(opened - duration * 0.05, branch, commits[0], "created", 1);
-    for (const commit of commits.slice(1)) {
-      this.#push(
-        opened + left * random.next() * 0.9,
-        branch,
-        commit,
-        "pushed",
-        random.integer(1, 3),
-      );
+    this.#push(opened - duration * 0.05, branch, { title: commits[0] as string });
+    for (const title of commits.slice(1)) {
+      this.#push(opened + left * random.next() * 0.9, branch, { title });
     }
     const isDropped = random.chance(0.05);
     const isDone = this.#isPast(this.#merged);
     if (isDone && !isDropped) {
       const title = `Merge branch '${branch}' into 'main'`;
-      this.#push(this.#merged, "main", title, "pushed", commits.length + 1);
+      const merged = { branch, issue: this.#title, number: this.#number };
+      this.#push(this.#merged, "main", { title, merged });
     }
-    if (isDone) this.#push(this.#merged + 1, branch, undefined, "removed", 0);
+    if (isDone) this.#push(this.#merged + 1, branch);
     return {
       at: opened,
       request: {
@@ -204,23 +211,17 @@ class Work {
       }));
   }
 
-  #push(
-    at: number,
-    ref: string,
-    title: string | undefined,
-    action: NonNullable<Push["action"]>,
-    commits: number,
-  ) {
+  /** @param about its commit; without one the branch is removed */
+  #push(at: number, ref: string, about?: Required<Pick<Pushed, "title">> & Pick<Pushed, "merged">) {
     if (!this.#isPast(at)) return;
-    const push: Push = {
-      author: this.#assignee,
-      ref,
-      action,
-      commit_count: commits,
-      created_at: this.#calendar.at(at),
-    };
-    if (title !== undefined) push.commit_title = fill(title, this.#values);
-    this.pushes.push({ at, push });
+    const push: Push = { author: this.#assignee, ref, created_at: this.#calendar.at(at) };
+    const { thing = "" } = this.#values;
+    this.pushes.push({
+      at,
+      push: about ? push : { ...push, action: "removed" },
+      thing,
+      ...(about && { ...about, title: fill(about.title, this.#values) }),
+    });
   }
 
   #dueDate(): string {
@@ -252,7 +253,7 @@ export function historyOf(
   return {
     issues: works.map((work) => work.issue()),
     merge_requests: sorted(requests).map(({ request }) => request),
-    pushes: chained(sorted(pushes), random),
+    pushes: committed(place, sorted(pushes), calendar),
   };
 }
 
@@ -260,23 +261,40 @@ function sorted<T extends { at: number }>(happenings: T[]): T[] {
   return happenings.sort((one, other) => one.at - other.at);
 }
 
-/** Sets the commits before and after each push, so that each branch's pushes form a chain. */
-function chained(pushes: readonly Pushed[], random: Random): Push[] {
-  const heads = new Map<string, string>();
-  return pushes.map(({ push }) => {
-    const from = heads.get(push.ref);
-    const isNew = push.action === "created" || from === undefined;
-    if (push.action === "removed")
-      return from === undefined ? push : { ...push, commit_from: from };
-    const to = random.hex(40);
-    heads.set(push.ref, to);
-    return {
-      ...push,
-      action: isNew ? "created" : "pushed",
-      ...(isNew ? {} : { commit_from: from }),
-      commit_to: to,
-    };
-  });
+/** Gives pushes their commits, and adds those of the first commit and of releases. */
+function committed(place: Workplace, pushes: readonly Pushed[], calendar: Calendar): Push[] {
+  const { product, description, topics, creator, began } = place;
+  const code = new Code(topics);
+  const first = { message: `Begin ${product}`, files: code.begin(product, description) };
+  const created_at = calendar.at(began);
+  return [
+    { author: creator, ref: "main", commits: [first], created_at },
+    ...pushes.flatMap(({ push, title, thing, merged }): Push[] => {
+      if (title === undefined) {
+        code.remove(push.ref);
+        return [push];
+      }
+      if (!merged) {
+        const files = code.change(push.ref, title, thing);
+        return [{ ...push, commits: [{ message: title, files }] }];
+      }
+      const { branch, issue, number } = merged;
+      const message = `${title}\n\nResolve "${issue}"\n\nCloses #${number}`;
+      const files = code.merge(branch, issue);
+      const merge = { ...push, commits: [{ message, files, merge: branch }] };
+      const release = code.release(dayOf(Date.parse(push.created_at as string)));
+      return release ? [merge, ...releaseOf(release, push)] : [merge];
+    }),
+  ];
+}
+
+/** The pushes of a release: its commit, and its tag. */
+function releaseOf({ name, files }: Release, push: Push): Push[] {
+  const message = `Release ${name}`;
+  return [
+    { ...push, commits: [{ message, files }] },
+    { ...push, ref: name, ref_type: "tag", message },
+  ];
 }
 
 /** A title as part of a branch name. */

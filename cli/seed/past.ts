@@ -91,11 +91,12 @@ export class Past {
         : role,
     ]);
     const watchers = areAdministrators ? ["root"] : [];
+    const creator = areAdministrators ? "root" : (team[0] as string);
     const managers = new Set(topics.map((topic) => MANAGERS[topic] ?? "npm"));
     return {
       ...project,
       members: Object.fromEntries(leads),
-      creator: areAdministrators ? "root" : (team[0] as string),
+      creator,
       created_at: calendar.at(began),
       badges: areCompany ? [badge("release", "release")] : [],
       notification_settings: this.#settings(team, 1),
@@ -105,6 +106,9 @@ export class Past {
       ...historyOf(
         {
           product: name,
+          description: project.description,
+          topics,
+          creator,
           team,
           others: [...team, ...random.sample(others, 5), ...watchers],
           labels: (project.labels ?? []).map((label) => label.name),

@@ -1,4 +1,4 @@
-import type { Reader, Store, Value } from "../store/port.ts";
+import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import { applyDelta, OFS_DELTA, REF_DELTA, readHeader } from "./entries.ts";
 import { inflate } from "./inflate.ts";
 import { Lru } from "./lru.ts";
@@ -142,27 +142,37 @@ export class PackReader {
   }
 }
 
-/** The packs in a database, for a whole process. */
-export class Packs extends PackReader {
-  readonly #store: Store;
+/** Runs what writes. */
+type Write = <T>(work: (db: Database) => Awaitable<T>) => Promise<T>;
 
-  private constructor(store: Store) {
-    super(store);
-    this.#store = store;
+/** The packs in a database, to be read and written. */
+export class Packs extends PackReader {
+  readonly #db: Reader;
+  readonly #write: Write;
+
+  private constructor(db: Reader, write: Write) {
+    super(db);
+    this.#db = db;
+    this.#write = write;
   }
 
-  /** The packs in a database. */
+  /** The packs in a database, for a whole process. Each step of writing is a transaction of its own. */
   static of(store: Store): Packs {
-    const known = stores.get(store) ?? new Packs(store);
+    const known =
+      stores.get(store) ?? new Packs(store, (work) => store.transaction(work, { shared: true }));
     stores.set(store, known);
     return known;
   }
 
+  /** The packs as a transaction sees them, which also writes them. Their caches end with it. */
+  static within(db: Database): Packs {
+    return new Packs(db, async (work) => work(db));
+  }
+
   /** Begins a pack, which belongs to no repository yet, and returns its id. */
   async begin(now: number): Promise<number> {
-    const rows = await this.#store.transaction(
-      (db) => db.rows("insert into git_packs (unused_since) values (?) returning id", [now]),
-      { shared: true },
+    const rows = await this.#write((db) =>
+      db.rows("insert into git_packs (unused_since) values (?) returning id", [now]),
     );
     return rows[0]?.[0] as number;
   }
@@ -171,21 +181,18 @@ export class Packs extends PackReader {
   async add(pieces: readonly Buffer[], contents: PackContents, now: number): Promise<Pack> {
     const index = indexPieces(contents);
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    const id = await this.#store.transaction(
-      async (db) => {
-        const [row] = await db.rows(
-          "insert into git_packs (objects, bytes, unused_since) values (?, ?, ?) returning id",
-          [contents.types.length, bytes, now],
-        );
-        const packId = row?.[0] as number;
-        await db.run(appending(pieces.length), valuesOf(packId, 0, pieces));
-        for (const [number, piece] of index.entries()) {
-          await db.run(ADD_INDEX, [packId, number, piece]);
-        }
-        return packId;
-      },
-      { shared: true },
-    );
+    const id = await this.#write(async (db) => {
+      const [row] = await db.rows(
+        "insert into git_packs (objects, bytes, unused_since) values (?, ?, ?) returning id",
+        [contents.types.length, bytes, now],
+      );
+      const packId = row?.[0] as number;
+      await db.run(appending(pieces.length), valuesOf(packId, 0, pieces));
+      for (const [number, piece] of index.entries()) {
+        await db.run(ADD_INDEX, [packId, number, piece]);
+      }
+      return packId;
+    });
     for (const [number, piece] of pieces.entries()) this.keepPiece(id, number, piece);
     return this.keep(new Pack(id, index));
   }
@@ -194,41 +201,35 @@ export class Packs extends PackReader {
   async append(packId: number, first: number, pieces: readonly Buffer[]): Promise<void> {
     const values = valuesOf(packId, first, pieces);
     const sql = pieces.length === BATCH ? APPEND_BATCH : appending(pieces.length);
-    await this.#store.transaction((db) => db.run(sql, values), { shared: true });
+    await this.#write((db) => db.run(sql, values));
     for (const [index, bytes] of pieces.entries()) this.keepPiece(packId, first + index, bytes);
   }
 
   /** Deletes a pack that belongs to no repository, some pieces at a time: it may be large. */
   async discard(packId: number): Promise<void> {
     const sql = "delete from git_pack_pieces where pack_id = ? and number < ?";
-    const [last] = await this.#store.rows(
+    const [last] = await this.#db.rows(
       "select max(number) from git_pack_pieces where pack_id = ?",
       [packId],
     );
     for (let number = DELETED; number < ((last?.[0] ?? 0) as number); number += DELETED) {
-      await this.#store.transaction((db) => db.run(sql, [packId, number]), { shared: true });
+      await this.#write((db) => db.run(sql, [packId, number]));
     }
-    await this.#store.transaction((db) => db.run("delete from git_packs where id = ?", [packId]), {
-      shared: true,
-    });
+    await this.#write((db) => db.run("delete from git_packs where id = ?", [packId]));
   }
 
   /** Stores the index of a pack, which is complete now. */
   async finish(packId: number, contents: PackContents, bytes: number): Promise<Pack> {
     const index = indexPieces(contents);
     for (const [number, piece] of index.entries()) {
-      await this.#store.transaction((db) => db.run(ADD_INDEX, [packId, number, piece]), {
-        shared: true,
-      });
+      await this.#write((db) => db.run(ADD_INDEX, [packId, number, piece]));
     }
-    await this.#store.transaction(
-      (db) =>
-        db.run("update git_packs set objects = ?, bytes = ? where id = ?", [
-          contents.types.length,
-          bytes,
-          packId,
-        ]),
-      { shared: true },
+    await this.#write((db) =>
+      db.run("update git_packs set objects = ?, bytes = ? where id = ?", [
+        contents.types.length,
+        bytes,
+        packId,
+      ]),
     );
     return this.keep(new Pack(packId, index));
   }

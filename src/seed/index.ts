@@ -14,7 +14,6 @@ import { awardEmojiPart } from "../resources/award-emoji/seed.ts";
 import { badgesPart } from "../resources/badges/seed.ts";
 import { boardsPart } from "../resources/boards/seed.ts";
 import { dependenciesPart } from "../resources/dependencies/seed.ts";
-import { pushesPart } from "../resources/events/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
@@ -29,6 +28,7 @@ import {
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
 import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
+import { pushesPart } from "../resources/repositories/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
 import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { seedData } from "../../cli/seed/index.ts";
 import { createApp } from "../../src/index.ts";
@@ -7,6 +9,11 @@ import { newFolder, run, runJson, startServing } from "./helpers.ts";
 
 const folder = newFolder();
 const at = { cwd: folder.path };
+
+interface PushData {
+  ref: string;
+  commit_to: string;
+}
 afterAll(folder.remove);
 
 describe("seed", () => {
@@ -54,7 +61,11 @@ describe("seed", () => {
     const inProjects = (rest: string) =>
       firstOf(projects.map(({ id }: { id: number }) => `/projects/${id}/${rest}`));
 
-    for (const rest of ["dependencies", "badges", "events", "labels"]) {
+    const inRepositories = ["tree", "commits", "branches", "tags", "contributors"];
+    for (const rest of [
+      ...["dependencies", "badges", "events", "labels", "protected_branches"],
+      ...inRepositories.map((name) => `repository/${name}`),
+    ]) {
       await inProjects(rest);
     }
     const { path: wiki } = await inProjects("wikis");
@@ -136,6 +147,35 @@ describe("seed", () => {
     }
     expect(months.size).toBeGreaterThan(24);
     await app.close();
+  });
+
+  it("creates repositories that Git finds sound, with the commits that events name", async () => {
+    const { tokens } = await runJson(["seed", "--db", "code.db"], at);
+    const server = await startServing(["--db", "code.db"], at);
+    const json = async (path: string) => (await server.get(path, tokens[0].token)).json();
+    const projects = await json("/groups/acme/projects?per_page=100");
+    const git = promisify(execFile);
+    for (const { id, path, http_url_to_repo, default_branch } of projects) {
+      const url = http_url_to_repo.replace("//", `//root:${tokens[0].token}@`);
+      await git("git", ["clone", "--quiet", "--mirror", url, path], at);
+      const there = { cwd: join(folder.path, path) };
+      const sound = await git("git", ["fsck", "--strict", "--full"], there);
+      expect(sound.stdout + sound.stderr).toBe("");
+      const log = await git("git", ["log", "--all", "--format=%H"], there);
+      const commits = new Set(log.stdout.trim().split("\n"));
+      const events = await json(`/projects/${id}/events?action=pushed&per_page=100`);
+      const pushed = events.map(({ push_data }: { push_data: PushData }) => push_data);
+      // A branch that was dropped has commits that nothing else has.
+      const kept = pushed.filter(({ ref }: PushData) => ref === default_branch);
+      expect(kept.length).toBeGreaterThan(0);
+      for (const { commit_to } of kept) expect(commits).toContain(commit_to);
+      const [{ sha = undefined } = {}] = await json(`/projects/${id}/merge_requests?state=merged`);
+      if (sha) expect(commits).toContain(sha);
+    }
+    expect(await server.stop()).toBe(0);
+    const checked = await run(["db", "check", "--db", "code.db"], at);
+    expect(checked.stdout).toContain("repositories: ok");
+    expect(checked.code).toBe(0);
   });
 
   it("creates the data of the benchmarks", { timeout: 120_000 }, async () => {

@@ -40,8 +40,9 @@ const steps = () => readFileSync(at("steps.log"), "utf8").trim().split("\n");
 
 interface Started {
   output: { stdout: string; stderr: string };
-  /** The suggested command. */
+  /** The suggested commands. */
   curl: string;
+  clone: string;
   stop: () => Promise<number | null>;
 }
 
@@ -49,10 +50,13 @@ async function start(): Promise<Started> {
   const child = launch({ PM_PORT: "0" });
   const ended = once(child, "close");
   const output = collect(child);
-  const curl = await until(child, () => /^ {2}(curl .*)\n/m.exec(output.stdout)?.[1]);
+  const suggested = (command: string) =>
+    until(child, () => new RegExp(`^ {2}(${command} .*)\n`, "m").exec(output.stdout)?.[1]);
+  const [curl, clone] = [await suggested("curl"), await suggested("git clone")];
   return {
     output,
     curl,
+    clone,
     stop: async () => {
       child.kill("SIGTERM");
       await ended;
@@ -87,6 +91,8 @@ describe.skipIf(process.env["TEST_PM_CLI"])("npm start", () => {
     );
     expect(second.output.stdout).toMatch(/Token of root.*: pmat-[0-9a-f]{40}/);
     expect(await pasted(second.curl)).toHaveLength(2);
+    await promisify(execFile)("sh", ["-c", `${second.clone} cloned`], { cwd: folder.path });
+    expect(readFileSync(at("cloned/README.md"), "utf8")).toMatch(/^# /);
     expect(await second.stop()).toBe(0);
   });
 

@@ -169,6 +169,19 @@ describe("examples/fetch", () => {
   });
 });
 
+describe("examples/git", () => {
+  it.each([
+    ["Node", [process.execPath]],
+    ["Bun", bun],
+    ["Deno", deno],
+  ])("prints the result on %s", async (_, command) => {
+    if (!command) return;
+    const { line } = start("examples/git/script.mjs", {}, command);
+    const lines = [await line(), await line(), await line(), await line()];
+    expect(lines).toEqual(["Say what it is", "Begin the site", "What Acme sells.", "# Acme"]);
+  });
+});
+
 describe("examples/graphql", () => {
   it.each([
     ["Node", [process.execPath]],

@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import { optionsOf } from "../../core/options.ts";
+import {
+  type InstantSeed,
+  instant,
+  oneOf,
+  type SeededSource,
+  type SeedPart,
+  type Word,
+} from "../../core/seeding.ts";
+import { recordEvent } from "../events/seed.ts";
+import { SeededCode } from "./seeded.ts";
+
+/** A push. With `commits`, the project's repository has them; otherwise it is an event only, as a Git hook reports it. */
+export interface PushSeed {
+  author: string;
+  ref: string;
+  ref_type?: Word<"branch" | "tag"> | undefined;
+  action?: Word<"created" | "removed" | "pushed"> | undefined;
+  /** The commits it adds to a branch, the oldest first. What its event says about commits follows from them. */
+  commits?: CommitSeed[] | undefined;
+  /** The branch that a new branch or tag begins at. Default: the default branch. */
+  start_branch?: string | undefined;
+  /** Makes a new tag an annotated one. */
+  message?: string | undefined;
+  commit_count?: number | undefined;
+  commit_from?: string | undefined;
+  commit_to?: string | undefined;
+  commit_title?: string | undefined;
+  created_at?: InstantSeed;
+}
+
+/** A commit of a push. */
+export interface CommitSeed {
+  message: string;
+  /** A user name. Default: who pushes it. */
+  author?: string | undefined;
+  /** Default: when it is pushed. */
+  created_at?: InstantSeed;
+  /** The contents of files by path, as texts; `null` deletes a file. */
+  files?: Record<string, string | null> | undefined;
+  /** A branch that it merges. Of files that both branches have changed, it has that branch's version. */
+  merge?: string | undefined;
+}
+
+const PushesSchema = v.optional(
+  v.array(
+    optionsOf({
+      author: v.string(),
+      ref: v.string(),
+      ref_type: v.optional(oneOf(["branch", "tag"]), "branch"),
+      action: v.optional(oneOf(["created", "removed", "pushed"]), "pushed"),
+      commits: v.optional(
+        v.array(
+          optionsOf({
+            message: v.string(),
+            author: v.optional(v.string()),
+            created_at: instant,
+            files: v.optional(v.record(v.string(), v.nullable(v.string())), {}),
+            merge: v.optional(v.string()),
+          }),
+        ),
+      ),
+      start_branch: v.optional(v.string()),
+      message: v.optional(v.string()),
+      commit_count: v.optional(v.number(), 1),
+      commit_from: v.optional(v.string()),
+      commit_to: v.optional(v.string()),
+      commit_title: v.optional(v.string()),
+      created_at: instant,
+    }),
+  ),
+  [],
+);
+type Push = v.InferOutput<typeof PushesSchema>[number];
+
+/** A project's pushes, and the repository that they make. */
+export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
+  schema: PushesSchema,
+  sizeOf: (pushes) => (pushes as Push[]).length,
+  async insert(seeding, value, project) {
+    const pushes = value as Push[];
+    const hasCode = pushes.some(({ commits }) => commits !== undefined);
+    const code = hasCode ? await SeededCode.of(seeding, project, pushes) : undefined;
+    for (const push of pushes) {
+      const at = push.created_at ?? seeding.now;
+      const pushed = (await code?.push(push, at)) ?? reported(push);
+      await recordEvent(seeding, project, push.author, pushed, at);
+      seeding.inserted();
+    }
+    await code?.store();
+  },
+};
+
+/** What a push says itself. */
+function reported({ action: push_action, ref, ref_type, commit_count, ...push }: Push) {
+  return {
+    ref,
+    ref_type,
+    push_action,
+    commit_count,
+    commit_from: push.commit_from ?? null,
+    commit_to: push.commit_to ?? null,
+    commit_title: push.commit_title ?? null,
+  };
+}
