@@ -60,7 +60,7 @@ export function parseCommit(id: string, data: Buffer): Commit {
  *
  * @param id its name, in hex
  */
-export function parseTag(id: string, data: Buffer): AnnotatedTag {
+function parseTag(id: string, data: Buffer): AnnotatedTag {
   const { headers, message } = partsOf(data);
   const one = (name: string) => headers.find(([key]) => key === name)?.[1];
   const tagger = one("tagger");

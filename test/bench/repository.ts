@@ -94,7 +94,7 @@ const cellOf = (value: unknown): Value =>
       : (value as Value);
 
 /** Pushes a history of commits, each of which changes one of 100 files, and 20 branches. */
-export async function pushHistory(app: App, project: string, commits: number): Promise<void> {
+async function pushHistory(app: App, project: string, commits: number): Promise<void> {
   const objects = new Objects();
   const files = times(100, (at) => objects.add("blob", `The content of file ${at}\n`));
   let tip: Buffer | undefined;
