@@ -27,8 +27,8 @@ import {
   notificationSettingsPart,
 } from "../resources/notification-settings/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
-import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
 import { pushesPart } from "../resources/repositories/seed.ts";
+import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
 import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";

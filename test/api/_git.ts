@@ -3,8 +3,9 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { find, open, type Repository } from "../../src/git/repository.ts";
+import { open, type Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
+import { findRecord } from "../../src/resources/repositories/open.ts";
 import { newFolder } from "../folder.ts";
 import { type Person, type TestApp, tokenOf } from "../helpers.ts";
 
@@ -81,7 +82,7 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
       await importInto(name, history);
       const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
       await git(name, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
-      const row = await find(app.store, json.id, "code");
+      const { row } = await findRecord(app.store, json.id);
       if (!row) throw new Error("nothing was pushed");
       return open(app.store, row);
     },

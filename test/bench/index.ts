@@ -200,7 +200,7 @@ async function compareRepositories(
 ): Promise<Figures["rates"]> {
   if (operations.length === 0) return [];
   const file = await withRepository(where);
-  return compare(operations, "1", () => file);
+  return compare(operations, () => handlers("1", () => file));
 }
 
 /** Latency of reads while people sign in. */

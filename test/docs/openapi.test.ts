@@ -195,6 +195,6 @@ describe("openapi.json", () => {
 
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
-    expect(unseen).toEqual(UNSEEN);
+    expect(unseen).toEqual([]);
   });
 });

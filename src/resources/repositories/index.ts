@@ -14,8 +14,8 @@ import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
-import { compare, comparison } from "./compare.ts";
 import type { Value } from "../../store/port.ts";
+import { compare, comparison } from "./compare.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
