@@ -59,6 +59,18 @@ export async function findRefs(
   );
 }
 
+/** A reference by its full name; `undefined` if there is none. */
+export async function findRef(
+  db: Reader,
+  repositoryId: number,
+  name: string,
+): Promise<Ref | undefined> {
+  return db.one<Ref>(
+    "select name, oid, peeled from git_refs where repository_id = ? and name = ?",
+    [repositoryId, name],
+  );
+}
+
 /** The beginnings of references that only the server creates. */
 const RESERVED = ["refs/merge-requests/", "refs/keep-around/"];
 
