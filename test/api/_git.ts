@@ -4,8 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { find, open, type Repository } from "../../src/git/repository.ts";
+import type { Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
+import { findRecord, openRecord } from "../../src/resources/repositories/open.ts";
 import { type Person, type TestApp, tokenOf } from "../helpers.ts";
 
 const run = promisify(execFile);
@@ -81,9 +82,8 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
       await importInto(name, history);
       const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
       await git(name, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
-      const row = await find(app.store, json.id, "code");
-      if (!row) throw new Error("nothing was pushed");
-      return open(app.store, row);
+      const { row } = await findRecord(app.store, json.id);
+      return openRecord(app.store, row);
     },
     close: async () => {
       await server.close();
