@@ -3,16 +3,10 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-<<<<<<< HEAD
-import { open, type Repository } from "../../src/git/repository.ts";
-import { type Server, serve } from "../../src/node.ts";
-import { findRecord } from "../../src/resources/repositories/open.ts";
-import { newFolder } from "../folder.ts";
-=======
 import type { Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { findRecord, openRecord } from "../../src/resources/repositories/open.ts";
->>>>>>> git-diff
+import { newFolder } from "../folder.ts";
 import { type Person, type TestApp, tokenOf } from "../helpers.ts";
 
 const run = promisify(execFile);
@@ -89,12 +83,7 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
       const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
       await git(name, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
       const { row } = await findRecord(app.store, json.id);
-<<<<<<< HEAD
-      if (!row) throw new Error("nothing was pushed");
-      return open(app.store, row);
-=======
       return openRecord(app.store, row);
->>>>>>> git-diff
     },
     close: async () => {
       await server.close();
