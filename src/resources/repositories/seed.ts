@@ -31,7 +31,7 @@ export interface PushSeed {
 }
 
 /** A commit of a push. */
-export interface CommitSeed {
+interface CommitSeed {
   message: string;
   /** A user name. Default: who pushes it. */
   author?: string | undefined;
