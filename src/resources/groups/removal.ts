@@ -16,7 +16,7 @@ import {
 } from "../projects/removal.ts";
 
 /** What a group has, besides projects and subgroups. */
-const PARTS: readonly Part[] = [
+export const GROUP_PARTS: readonly Part[] = [
   ["scim_values", "namespace_id", "id"],
   ["scim_users", "namespace_id", "id"],
   ["scim_tokens", "namespace_id", "id"],
@@ -67,7 +67,7 @@ async function hasFewRows(db: Reader, groupId: number): Promise<boolean> {
   return (
     (await areFew(db, [["namespaces", "id", "id"]], groups, SMALL)) &&
     (await areFew(db, [["projects", "id", "id"]], projects, SMALL)) &&
-    (await areFew(db, PARTS, groups, SMALL)) &&
+    (await areFew(db, GROUP_PARTS, groups, SMALL)) &&
     (await haveFewRows(db, projects))
   );
 }
@@ -107,7 +107,7 @@ export async function finish(store: Store, hidden: Hidden, signal?: AbortSignal)
     );
     if (ids.length === 0) break;
     const among = placeholders(ids.map(([id]) => id as number));
-    for (const part of PARTS) await removePart(store, part, among, signal);
+    for (const part of GROUP_PARTS) await removePart(store, part, among, signal);
     await removePart(store, ["namespaces", "id", "id"], among, signal);
   }
 }

@@ -13,7 +13,7 @@ export type Part = readonly [table: string, owner: string, key: string];
  * What a project has, besides events. Rows of which a row of another table can have many come first: deleting an issue
  * deletes its notes, too, and that must not take long.
  */
-const PARTS: readonly Part[] = [
+export const PROJECT_PARTS: readonly Part[] = [
   ["todos", "project_id", "id"],
   ["timelogs", "project_id", "id"],
   ["notes", "project_id", "id"],
@@ -29,12 +29,17 @@ const PARTS: readonly Part[] = [
   ["wiki_blobs", "project_id", "id"],
   ["wiki_page_versions", "project_id", "id"],
   ["wiki_pages", "project_id", "id"],
+  ["commit_comments", "project_id", "id"],
   ["git_repositories", "project_id", "id"],
+  ["protected_branches", "project_id", "id"],
+  ["protected_tags", "project_id", "id"],
+  ["deploy_keys", "project_id", "key_id"],
   ["badges", "project_id", "id"],
   ["job_tokens", "project_id", "id"],
   ["notification_settings", "project_id", "id"],
   ["members", "project_id", "id"],
   ["project_stars", "project_id", "user_id"],
+  ["label_counts", "project_id", "label_id"],
 ];
 
 /** Rows that are deleted within the request; deleting more is continued after it. */
@@ -47,7 +52,7 @@ export const SMALL = 1000;
  */
 export async function haveFewRows(db: Reader, projects: Condition): Promise<boolean> {
   const found = await countUpTo(db, ["events", "project_id", "id"], projects, SMALL + 1);
-  return found <= SMALL && (await areFew(db, PARTS, projects, SMALL - found));
+  return found <= SMALL && (await areFew(db, PROJECT_PARTS, projects, SMALL - found));
 }
 
 /** Whether the rows of some tables that belong to something are no more than `most` in all. */
@@ -117,7 +122,7 @@ export async function removeProjects(
 ): Promise<void> {
   const among = placeholders(projectIds);
   await inBatches(store, (db, batch) => events.removeOfProjects(db, among, batch), { signal });
-  for (const part of PARTS) await removePart(store, part, among, signal);
+  for (const part of PROJECT_PARTS) await removePart(store, part, among, signal);
   const forks = `update projects set forked_from_project_id = null
     where id in (select id from projects where forked_from_project_id in (${among.sql}) limit ?)`;
   await inBatches(store, (db, batch) => db.run(forks, [...among.values, batch]), { signal });
