@@ -229,8 +229,8 @@ export const deployKeyResource: Resource = {
       access: "admin",
       input: { public: param.optional(param.boolean()) },
       presenter: deployKey,
-      handle: ({ db, presenter, page, input }) =>
-        keys.listDeployKeys(db, presenter, page, input.public),
+      handle: ({ db, presenter, page, viewer, input }) =>
+        keys.listDeployKeys(db, presenter, page, viewer, input.public),
     }),
     instance.post("", {
       summary: "Add a deploy key that any project can use",

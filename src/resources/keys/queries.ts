@@ -1,4 +1,4 @@
-import { memberProjects, type Viewer } from "../../core/access/visibility.ts";
+import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { isoInstant } from "../../core/time.ts";
@@ -182,11 +182,12 @@ export async function isAvailable(db: Reader, id: number, viewer: Viewer): Promi
   return found.length > 0;
 }
 
-/** All deploy keys, the oldest first, with the projects that use them. */
+/** All deploy keys, the oldest first, with the projects that use them and that the viewer may read. */
 export async function listDeployKeys(
   db: Reader,
   presenter: Presenter,
   page: Page,
+  viewer: Viewer,
   isPublic: boolean | undefined,
 ): Promise<RowPage> {
   const where = all([
@@ -198,7 +199,7 @@ export async function listDeployKeys(
     values: where.values,
     order: "k.id",
   });
-  await embedProjects(db, presenter, listed.rows);
+  await embedProjects(db, presenter, listed.rows, viewer);
   return listed;
 }
 
@@ -209,15 +210,24 @@ export async function deployKeyRow(db: Reader, presenter: Presenter, id: number)
 }
 
 /** Fills in the projects that use each deploy key, with one query. */
-async function embedProjects(db: Reader, presenter: Presenter, rows: Value[][]): Promise<void> {
+async function embedProjects(
+  db: Reader,
+  presenter: Presenter,
+  rows: Value[][],
+  viewer: Viewer,
+): Promise<void> {
   if (rows.length === 0) return;
   const idAt = presenter.at("id");
   const among = placeholders(rows.map((row) => row[idAt] as Value));
+  const where = all([
+    { sql: `dk.key_id in (${among.sql})`, values: among.values },
+    visibleProjects(viewer),
+  ]);
   const used = await db.rows(
     `select dk.key_id, dk.can_push, p.id, p.description, p.name, n.full_name, p.path, p.full_path, p.created_at
      from deploy_keys dk join projects p on p.id = dk.project_id join namespaces n on n.id = p.namespace_id
-     where dk.key_id in (${among.sql}) order by p.id`,
-    among.values,
+     where ${where.sql} order by p.id`,
+    where.values,
   );
   for (const [canPush, at] of [
     [1, presenter.at("projects_with_write_access")],
