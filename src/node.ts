@@ -365,10 +365,10 @@ function hasArrived(req: HostRequest): boolean {
 
 /** A body that has arrived, in a fraction of the time that the stream's own iterator takes. */
 async function* arrivedBody(req: HostRequest) {
-  const bytes: Uint8Array = req.read();
+  // Deno gives it in parts.
+  for (let bytes: Uint8Array | null = req.read(); bytes; bytes = req.read()) yield bytes;
   // To its end, which Node waits for.
   req.resume();
-  yield bytes;
 }
 
 async function* once(body: Uint8Array | string) {
