@@ -37,7 +37,7 @@ for (const { routes } of allResources) {
 
 /** A value that a column of a field may have: the field's type says which. */
 function valueFor({ type }: field.Field, column: string): Value {
-  if (/^('\[\]'|null) as /.test(column) || /^(array|object|Issue)/.test(type)) {
+  if (/^('\[\]'|null) as /.test(column) || /^(array|object|Issue|Commit)/.test(type)) {
     return JSON.stringify([{ name: 'a "b"', at: null, size: 1.5 }]);
   }
   if (type === "integer") return 4711;

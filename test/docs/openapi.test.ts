@@ -142,6 +142,8 @@ function addressesOf(path: string): string[] {
 /** Required queries by the last segment of a path. */
 const QUERIES: Readonly<Record<string, string>> = {
   "{file_path}": "?ref=main",
+  blame: "?ref=main",
+  compare: "?from=v1.0&to=main",
   merge_base: "?refs[]=main&refs[]=v1.0",
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
 };
