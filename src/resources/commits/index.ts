@@ -262,17 +262,17 @@ export const commitResource: Resource = {
           await refuseOutdated(place, parent, actions);
           for (const action of actions) await perform(action, tree, draft);
         });
-        return { place, staged };
+        // Counting lines takes too long for the transaction.
+        const { repository } = staged.received.push;
+        const number = commitNumber(repository, staged.oid) as number;
+        const stats = input.stats === false ? null : await statsOf(repository, number);
+        const values = commitValues(place, await readCommit(repository, number));
+        const row = detailRow({ ...values, stats, project_id: preparing.source.id });
+        return { received: staged.received, row };
       },
-      handle: async ({ db, input, source, prepared: { place, staged }, now }) => {
-        await applyAll(db, staged.received, now);
-        return new AfterCommit(async () => {
-          const { repository } = staged.received.push;
-          const number = commitNumber(repository, staged.oid) as number;
-          const stats = input.stats === false ? null : await statsOf(repository, number);
-          const values = commitValues(place, await readCommit(repository, number));
-          return detailRow({ ...values, stats, project_id: source.id });
-        });
+      handle: async ({ db, prepared: { received, row }, now }) => {
+        await applyAll(db, received, now);
+        return row;
       },
     }),
     get("/:sha", {
