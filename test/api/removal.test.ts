@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { check } from "../../src/database/check.ts";
-import { migrations, tablesOf } from "../../src/database/schema.ts";
-import { finish, finishAll, GROUP_PARTS, type Hidden } from "../../src/resources/groups/removal.ts";
-import { PROJECT_PARTS } from "../../src/resources/projects/removal.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { tablesOf } from "../../src/database/schema.ts";
+import { finish, finishAll, type Hidden } from "../../src/resources/groups/removal.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { engine, type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
@@ -159,29 +157,6 @@ describe("a group with many rows", { timeout: PATIENCE_MS }, () => {
     const again = { name: "Acme", path: "acme" };
     expect((await app.call("POST /groups", { as: "owner", json: again })).status).toBe(201);
   });
-});
-
-it("rows of every table that belongs to a project or group are deleted in batches", async () => {
-  const model = await openStore(":memory:");
-  await migrate(model, migrations, 0);
-  const belonging = async (to: string) => {
-    const keys = await model.rows(
-      `select t.name || '.' || f."from" from pragma_table_list t, pragma_foreign_key_list(t.name) f
-       where t.type = 'table' and f."table" = ? and f.on_delete = 'CASCADE'`,
-      [to],
-    );
-    return keys.map(([key]) => key).sort();
-  };
-  const listed = (parts: typeof PROJECT_PARTS) =>
-    parts.map(([table, owner]) => `${table}.${owner}`);
-  const ofEvents = ["events.project_id", "event_counts.project_id"];
-  expect(await belonging("projects")).toEqual([...listed(PROJECT_PARTS), ...ofEvents].sort());
-  // Projects and subgroups are deleted on their own, and what is above a group is a few rows.
-  const others = ["projects.namespace_id", "namespaces.parent_id"];
-  const above = ["namespace_ancestors.namespace_id", "namespace_ancestors.ancestor_id"];
-  const expected = [...listed(GROUP_PARTS), ...others, ...above].sort();
-  expect(await belonging("namespaces")).toEqual(expected);
-  await model.close();
 });
 
 it("what was interrupted is continued, by the daily sweep at the latest", async () => {
