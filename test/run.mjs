@@ -22,8 +22,12 @@ const PATIENCE_MILLISECONDS = 30 * 60_000;
  * @typedef {{ name: string, command: string[], env?: Record<string, string> }} Step
  */
 
-/** @type {string[]} */
-const failed = [];
+/**
+ * The names of steps that failed, with what they printed: it is shown again at the end, since long logs are cut.
+ *
+ * @type {Map<string, Buffer>}
+ */
+const failed = new Map();
 
 if (process.env.TEST_WITHOUT_POSTGRES) {
   if (process.env.CI)
@@ -77,10 +81,13 @@ passes.push(
 );
 
 await inLanes(lanes, builds);
-if (failed.includes("build")) fail("build: failed, so nothing else can be tested");
+if (failed.has("build")) fail("build: failed, so nothing else can be tested");
 await inLanes(lanes, passes);
 await inLanes(1, timed);
-if (failed.length > 0) fail(`failed: ${failed.join(", ")}`);
+if (failed.size > 0) {
+  for (const output of failed.values()) process.stdout.write(output);
+  fail(`failed: ${[...failed.keys()].join(", ")}`);
+}
 
 /**
  * A program of a package.
@@ -146,8 +153,9 @@ async function run({ name, command: [command, ...args], env = {} }) {
     });
     child.once("close", resolve);
   });
-  if (status !== 0) failed.push(name);
-  process.stdout.write(Buffer.concat(output));
+  const printed = Buffer.concat(output);
+  if (status !== 0) failed.set(name, printed);
+  process.stdout.write(printed);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${name}: ${status === 0 ? "ok" : "failed"} (${seconds} s)\n`);
 }

@@ -12,8 +12,7 @@ export interface Provider {
 /** A user as SCIM shows them. */
 export interface ScimUser {
   id: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-  [name: string]: any;
+  [name: string]: Answer["json"];
 }
 
 /** The schema of PATCH bodies. */

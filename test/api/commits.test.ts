@@ -316,7 +316,7 @@ describe("merge requests with a commit", () => {
     const more = objects.commit(tree, [work], { message: "More" });
     await push(app, "secret/vault", objects.pack, {
       "refs/heads/target": base,
-      "refs/heads/work": work,
+      "refs/heads/feature": work,
       "refs/heads/more": more,
     });
     const open = async (source_branch: string, target_branch: string) => {
@@ -329,23 +329,23 @@ describe("merge requests with a commit", () => {
       return created.json.iid;
     };
     const [one, two, three] = [
-      await open("work", "target"),
+      await open("feature", "target"),
       await open("more", "target"),
-      await open("more", "work"),
+      await open("more", "feature"),
     ];
     const numbers = async (name: string, query = "") =>
       (await get(`/commits/${name}/merge_requests${query}`)).json.map(
         ({ iid }: { iid: number }) => iid,
       );
-    expect(await numbers("work")).toEqual([two, one]);
+    expect(await numbers("feature")).toEqual([two, one]);
     expect(await numbers("more")).toEqual([three, two]);
     expect(await numbers("target")).toEqual([]);
     const close = { as: "developer", json: { state_event: "close" } } as const;
     await app.call(`PUT /projects/secret%2Fvault/merge_requests/${one}`, close);
-    expect(await numbers("work", "?state=opened")).toEqual([two]);
-    expect(await numbers("work", "?state=closed")).toEqual([one]);
-    expect(await numbers("work", "?state=all")).toEqual([two, one]);
-    expect((await get("/commits/work/merge_requests", "guest")).status).toBe(403);
+    expect(await numbers("feature", "?state=opened")).toEqual([two]);
+    expect(await numbers("feature", "?state=closed")).toEqual([one]);
+    expect(await numbers("feature", "?state=all")).toEqual([two, one]);
+    expect((await get("/commits/feature/merge_requests", "guest")).status).toBe(403);
     expect((await get("/commits/none/merge_requests")).status).toBe(404);
   });
 });
