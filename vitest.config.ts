@@ -28,8 +28,9 @@ const dependencies = "**/node_modules/**";
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // These only end what hangs: no test may fail because the machine is busy.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // The modules are imported once per worker, not once per file, so files must leave nothing behind: no changed
     // globals, environment, listeners or open applications.
     isolate: false,

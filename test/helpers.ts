@@ -370,9 +370,9 @@ export async function sendFrom(
   });
 }
 
-/** Waits for a condition that becomes true on its own: twenty seconds at most, for busy machines. */
+/** Waits for a condition that becomes true on its own: a minute at most, for busy machines. */
 export async function waitFor(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 800; tries += 1) {
+  for (let tries = 0; tries < 2400; tries += 1) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -212,7 +212,7 @@ describe.runIf(canCountPages)("among many rows as among few, a request reads as 
   beforeAll(async () => {
     few = await worldOf(FEW);
     many = await worldOf(MANY);
-  }, 300_000);
+  });
   afterAll(async () => {
     for (const { app, counted } of [few, many]) {
       await counted.close();

@@ -39,7 +39,7 @@ it("the last change of a path is Git's, from the oldest commit on and from the n
       }
     }
   }
-}, 60_000);
+});
 
 it("commits ahead and behind are counted as Git does", async () => {
   for (const [one, other] of [

@@ -96,4 +96,4 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
   expect(doubled).toBeLessThanOrEqual(KILLS * LANES);
   await new Promise<void>((resolve) => server.close(resolve));
   await app.dispose();
-}, 120_000);
+});

@@ -303,4 +303,4 @@ it("needs few statements for a thousand watchers", async () => {
   expect(await heard("issues", { title: "Everybody" })).toBe(1000);
   expect(await heard("merge_requests", request)).toBe(0);
   await crowd.dispose();
-}, 120_000);
+});

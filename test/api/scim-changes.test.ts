@@ -258,7 +258,7 @@ describe("operations", () => {
     }
   });
 
-  it("may be anything, and never fail", { timeout: 120_000 }, async () => {
+  it("may be anything, and never fail", async () => {
     const user = await newUser();
     const name = fc.constantFrom(
       ...["userName", "name", "name.givenName", "emails", "emails.value", "addresses", "active"],

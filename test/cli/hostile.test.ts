@@ -243,4 +243,4 @@ it("a server with eight hostile clients stays small and responsive, and works af
   expect((await server.get("/issues?scope=all", "token-of-owner")).status).toBe(200);
   expect(await server.stop()).toBe(0);
   expect(server.stderr).toBe("");
-}, 120_000);
+});

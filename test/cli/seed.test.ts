@@ -179,7 +179,7 @@ describe("seed", () => {
     expect(checked.code).toBe(0);
   });
 
-  it("creates the data of the benchmarks", { timeout: 120_000 }, async () => {
+  it("creates the data of the benchmarks", async () => {
     const seeded = await runJson(["seed", "--db", "medium.db", "--scale", "medium"], at);
     expect(seeded).toMatchObject({
       users: 800,

@@ -105,7 +105,7 @@ describe("on a terminal", () => {
     expect(users.map(({ username }) => username)).not.toContain("eve");
   });
 
-  it("shows the progress of seeding", { timeout: 120_000 }, async () => {
+  it("shows the progress of seeding", async () => {
     const { code, screen } = await onTerminal("seed --db medium.db --scale medium");
     expect(code).toBe(0);
     expect(screen).toMatch(/Seeding █+░* \d+%/);

@@ -20,7 +20,7 @@ const node = async (...args: string[]) =>
 beforeAll(async () => {
   if (existsSync(join(folder, "node_modules"))) return;
   await run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder });
-}, 300_000);
+});
 
 it("graphql-request, Apollo and urql read pages, change something, and show errors", async () => {
   const server = await startTestServer({
@@ -67,7 +67,7 @@ it("graphql-request, Apollo and urql read pages, change something, and show erro
       message: "You must provide at least one filter argument for this query",
     });
   }
-}, 60_000);
+});
 
 const DOCUMENTS = `
   query Issues($path: ID!, $labels: [String]) {
@@ -112,4 +112,4 @@ it("types generated from docs/schema.graphql compile", async () => {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
   await rm(at, { recursive: true });
   expect(problems).toEqual([]);
-}, 60_000);
+});

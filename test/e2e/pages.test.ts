@@ -171,7 +171,7 @@ describe.each([
     // Chromium reports the statuses of our own error pages; nothing else may be wrong.
     const unexpected = complaints.filter((text) => !/status of (401|403|422)/.test(text));
     expect(unexpected).toEqual([]);
-  }, 120_000);
+  });
 
   it("long lists can be paged through", async () => {
     const name = `${username}-of-much`;
@@ -204,5 +204,5 @@ describe.each([
     await page.getByRole("link", { name: "Applications" }).first().click();
     await page.getByRole("link", { name: "Next" }).click();
     await look(page, at("applications-many-second"));
-  }, 60_000);
+  });
 });

@@ -105,5 +105,5 @@ describe("passport-gitlab2 in Chromium", () => {
     await page.goto(`${site}/auth/gitlab`);
     expect(await page.locator("h1").textContent()).toBe("Authorize Lunch planner?");
     expect(complaints).toEqual([]);
-  }, 120_000);
+  });
 });

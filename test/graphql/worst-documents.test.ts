@@ -104,7 +104,7 @@ beforeAll(async () => {
       ],
     },
   });
-}, 120_000);
+});
 afterAll(() => app.dispose());
 
 describe("the worst documents", () => {
@@ -118,22 +118,18 @@ describe("the worst documents", () => {
     expect([status, json]).toEqual([200, { errors: [{ message }] }]);
   });
 
-  it.each(Object.entries(DOCUMENTS))(
-    "%s are answered quickly",
-    { timeout: 60_000 },
-    async (_, sent) => {
-      const json = Array.isArray(sent) ? sent.map((query) => ({ query })) : { query: sent };
-      const took: number[] = [];
-      for (let tries = 0; tries < TRIES; tries += 1) {
-        const before = process.cpuUsage();
-        const { status, text } = await app.call(`POST ${ENDPOINT}`, { as: "admin", json });
-        const { user, system } = process.cpuUsage(before);
-        took.push(Math.round((user + system) / 1000));
-        expect([200, 400, 422]).toContain(status);
-        expect(text.length).toBeLessThan(17 * 1024 * 1024);
-        if ((took.at(-1) as number) < MOST) break;
-      }
-      expect(Math.min(...took)).toBeLessThan(MOST);
-    },
-  );
+  it.each(Object.entries(DOCUMENTS))("%s are answered quickly", async (_, sent) => {
+    const json = Array.isArray(sent) ? sent.map((query) => ({ query })) : { query: sent };
+    const took: number[] = [];
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const before = process.cpuUsage();
+      const { status, text } = await app.call(`POST ${ENDPOINT}`, { as: "admin", json });
+      const { user, system } = process.cpuUsage(before);
+      took.push(Math.round((user + system) / 1000));
+      expect([200, 400, 422]).toContain(status);
+      expect(text.length).toBeLessThan(17 * 1024 * 1024);
+      if ((took.at(-1) as number) < MOST) break;
+    }
+    expect(Math.min(...took)).toBeLessThan(MOST);
+  });
 });

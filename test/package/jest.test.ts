@@ -20,7 +20,7 @@ beforeAll(async () => {
     if (status !== 0) throw new Error(stderr);
   }
   project = await newProject();
-}, 300_000);
+});
 afterAll(() => project?.remove());
 
 const code = `

@@ -190,7 +190,7 @@ describe("a copy", () => {
       ),
       { numRuns: 4 },
     );
-  }, 120_000);
+  });
 
   it("reports progress, and the rows of each table", async () => {
     const folder = await temporary();

@@ -98,7 +98,7 @@ it("keeps what was acknowledged, and nothing by half, when processes that receiv
   expect(await verifyRepositories(app.store, 10)).toEqual([]);
   await remove();
   await app.dispose();
-}, 240_000);
+});
 
 // Two processes share a database only on PostgreSQL.
 it.runIf(engine === "postgres")(

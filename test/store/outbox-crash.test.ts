@@ -69,4 +69,4 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
   expect(await outbox.queues(store)).toMatchObject([{ failed: 0 }, { failed: 0 }]);
   await store.close();
   await drop();
-}, 120_000);
+});

@@ -37,7 +37,7 @@ describe("the built package", () => {
     const args = [`--input-type=${type}`, "--eval", code];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: root,
-      timeout: 20_000,
+      timeout: 60_000,
     });
     expect(stdout).toBe("root true\n");
   });
