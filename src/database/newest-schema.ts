@@ -87,6 +87,7 @@ const steps = [
   `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
+  `20261122-98-approvals`,
 ];
 
 const statements = [
@@ -176,7 +177,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, approvals_before_merge integer not null default 0, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -1124,6 +1125,46 @@ const statements = [
   primary key (page_id, user_id)
 )`,
   `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
+  `CREATE TABLE approvals (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  created_at integer not null,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX approvals_by_user on approvals (user_id, merge_request_id)`,
+  `CREATE TABLE approval_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  merge_request_id integer references merge_requests (id) on delete cascade,
+  source_id integer references approval_rules (id) on delete set null,
+  name text not null,
+  rule_type text not null,
+  approvals_required integer not null,
+  all_protected_branches integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
+  `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
+  `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
+  `CREATE TABLE approval_rule_users (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (rule_id, user_id)
+)`,
+  `CREATE INDEX approval_rule_users_by_user on approval_rule_users (user_id)`,
+  `CREATE TABLE approval_rule_groups (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  primary key (rule_id, namespace_id)
+)`,
+  `CREATE INDEX approval_rule_groups_by_group on approval_rule_groups (namespace_id)`,
+  `CREATE TABLE approval_rule_branches (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  branch_id integer not null references protected_branches (id) on delete cascade,
+  primary key (rule_id, branch_id)
+)`,
+  `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
