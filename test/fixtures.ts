@@ -298,6 +298,26 @@ const FIXTURES: Record<string, Fixture> = {
     }),
     params: { merge_request_iid: listed("/projects/:project/merge_requests?sort=asc", "iid") },
   },
+  "Merge request approvals": {
+    create: async (app, count) => {
+      for (const path of [PROJECT, `${PROJECT}/merge_requests/1`]) {
+        for (const name of numbered(count, (index) => `rule ${index}`)) {
+          const approvers = { usernames: ["owner", ...numbered(count, (at) => `member${at}`)] };
+          await post(app, `${path}/approval_rules`, "owner", {
+            name,
+            approvals_required: 0,
+            ...approvers,
+          });
+        }
+      }
+    },
+    params: {
+      approval_rule_id: listed("/projects/:project/approval_rules"),
+      "merge_requests approval_rule_id": listed(
+        "/projects/:project/merge_requests/:merge_request_iid/approval_rules",
+      ),
+    },
+  },
   Notes: {
     params: {
       noteable_id: listed("/projects/:project/issues?sort=asc", "iid"),

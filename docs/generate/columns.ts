@@ -6,6 +6,7 @@ import { openStore } from "../../src/store/open.ts";
 /** Aliases of tables in queries. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   a: ["audit_events", "oauth_applications"],
+  ar: ["approval_rules"],
   ae: ["award_emoji"],
   b: ["boards", "badges"],
   bl: ["board_lists"],
@@ -28,6 +29,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   rb: ["users"],
   re: ["resource_label_events", "resource_milestone_events", "resource_state_events"],
   s: ["snippets"],
+  sr: ["approval_rules"],
   st: ["scim_tokens"],
   su: ["scim_users"],
   t: ["tokens"],

@@ -16,6 +16,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Labels: "Labels of groups and projects.",
   Members: "Members of groups and projects, and their roles.",
   "Merge requests": "Merge requests of projects.",
+  "Merge request approvals": "Who approved merge requests, and who must.",
   Health: "The server's health, and generated avatars.",
   Metrics: "Metrics for Prometheus.",
   Version: "The server's version.",

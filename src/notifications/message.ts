@@ -8,6 +8,7 @@ const VERBS: Readonly<Record<string, string>> = {
   closed: "closed",
   reopened: "reopened",
   merged: "merged",
+  approved: "approved",
   commented: "commented on",
 };
 

@@ -55,7 +55,8 @@ export interface Notification {
   body: string | null;
 }
 
-const FLAG_OF: Readonly<Record<string, Flag>> = {
+/** The events that users are notified of, each with the setting that chooses it at the level `custom`, if there is one. */
+const FLAG_OF: Readonly<Record<string, Flag | null>> = {
   "created Issue": "new_issue",
   "closed Issue": "close_issue",
   "reopened Issue": "reopen_issue",
@@ -63,6 +64,7 @@ const FLAG_OF: Readonly<Record<string, Flag>> = {
   "closed MergeRequest": "close_merge_request",
   "reopened MergeRequest": "reopen_merge_request",
   "merged MergeRequest": "merge_merge_request",
+  "approved MergeRequest": null,
   "commented Note": "new_note",
 };
 
@@ -91,8 +93,8 @@ export async function recipients(
   today: string,
 ): Promise<Recipient[]> {
   const flag = FLAG_OF[`${event.action} ${event.target_type}`];
-  const subject = flag && (await subjectOf(db, event));
-  if (!subject) return [];
+  const subject = flag === undefined ? undefined : await subjectOf(db, event);
+  if (flag === undefined || !subject) return [];
   const ties = await tiesOf(db, event, subject);
   ties.delete(event.author_id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
@@ -101,7 +103,11 @@ export async function recipients(
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
     for (const { flags, ...person } of await settingsOf(db, event.project_id, some)) {
-      const reason = reasonFor(person.level, flags[flag] === true, ties.get(person.id) as Set<Tie>);
+      const reason = reasonFor(
+        person.level,
+        flag !== null && flags[flag] === true,
+        ties.get(person.id) as Set<Tie>,
+      );
       if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };

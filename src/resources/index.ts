@@ -1,4 +1,5 @@
 import type { Resource } from "../core/resource.ts";
+import { approvalResource } from "./approvals/index.ts";
 import { auditEventResource } from "./audit-events/index.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
@@ -35,6 +36,7 @@ import { wikiResource } from "./wikis/index.ts";
 
 /** All resources of the REST API, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
+  approvalResource,
   auditEventResource,
   awardEmojiResource,
   badgeResource,

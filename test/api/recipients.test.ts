@@ -46,6 +46,13 @@ it("notifies participants: author, assignees, commenters", async () => {
   expect(await told()).toEqual({ owner: "participating", developer: "participating" });
 });
 
+it("notifies participants of an approval", async () => {
+  const branches = { source_branch: "approved", target_branch: "main" };
+  const { iid } = await post(`${SITE}/merge_requests`, "developer", { title: "One", ...branches });
+  await post(`${SITE}/merge_requests/${iid}/approve`, "maintainer", {});
+  expect(await told()).toEqual({ developer: "participating" });
+});
+
 it("notifies participants of snippets: author and commenters, and those who are mentioned", async () => {
   const snippet = { title: "Handy", file_name: "a", content: "a", visibility: "private" };
   const { id } = await post(`${SITE}/snippets`, "reporter", snippet);

@@ -71,6 +71,8 @@ beforeAll(async () => {
     [`${project}/issues`, { title: "Open", assignee_ids: [1], labels: "css" }],
     [`${project}/snippets`, { title: "t", file_name: "f", content: "c", visibility: "public" }],
     [`${project}/merge_requests/1/award_emoji`, { name: "heart" }],
+    [`${project}/approval_rules`, { name: "a", approvals_required: 1, usernames: ["ada"] }],
+    [`${project}/merge_requests/1/approval_rules`, { name: "a", approvals_required: 1 }],
     [`${project}/merge_requests/1/notes/2/award_emoji`, { name: "heart" }],
     [`${project}/snippets/1/notes/4/award_emoji`, { name: "heart" }],
     ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],

@@ -12,6 +12,7 @@ export const ACTIONS = [
   "pushed",
   "commented",
   "merged",
+  "approved",
   "joined",
   "left",
   "destroyed",

@@ -24,6 +24,7 @@ export const GROUP_PARTS: readonly Part[] = [
   ["labels", "namespace_id", "id"],
   ["milestones", "namespace_id", "id"],
   ["badges", "namespace_id", "id"],
+  ["approval_rule_groups", "namespace_id", "rule_id"],
   ["notification_settings", "namespace_id", "id"],
   ["members", "namespace_id", "id"],
 ];

@@ -18,6 +18,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["timelogs", "project_id", "id"],
   ["notes", "project_id", "id"],
   ["issues", "project_id", "id"],
+  ["approval_rules", "project_id", "id"],
   ["merge_requests", "project_id", "id"],
   ["boards", "project_id", "id"],
   ["labels", "project_id", "id"],

@@ -2,55 +2,16 @@ import * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, conflict, invalid, notFound } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { protectedBranch, protectedTag } from "./json.ts";
 import * as rules from "./queries.ts";
 import { migrations } from "./table.ts";
 import { isWildcard } from "./wildcards.ts";
 
-/** Who may do something with a protected branch or tag, by access level. */
-const WHO: Readonly<Record<number, string>> = {
-  0: "No one",
-  [ROLES.developer]: "Developers + Maintainers",
-  [ROLES.maintainer]: "Maintainers",
-  60: "Instance admins",
-};
 const level = param.optional(param.oneOf([0, ROLES.developer, ROLES.maintainer, 60]));
-
-/** Access levels as an array, of which each rule has one. */
-const levels = (column: string) => ({
-  ...field.derived(["pr.id", column], "array of access level", ([id, access_level]) => [
-    {
-      id,
-      access_level,
-      access_level_description: WHO[access_level as number],
-      deploy_key_id: null,
-    },
-  ]),
-  items: {
-    id: field.integer("pr.id"),
-    access_level: field.integer(column),
-    access_level_description: field.word(column, WHO),
-    deploy_key_id: field.constant(null),
-  },
-});
-
-const protectedBranch = presenter({
-  id: field.integer("pr.id"),
-  name: field.text("pr.name"),
-  push_access_levels: levels("pr.push_level"),
-  merge_access_levels: levels("pr.merge_level"),
-  allow_force_push: field.flag("pr.allow_force_push"),
-});
-
-const protectedTag = presenter({
-  name: field.text("pr.name"),
-  create_access_levels: levels("pr.create_level"),
-});
 
 const name = { name: param.text() };
 

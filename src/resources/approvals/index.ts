@@ -1,0 +1,445 @@
+import * as audit from "../../audit/log.ts";
+import { confirmPassword } from "../../auth/confirm.ts";
+import { codeRole } from "../../core/access/visibility.ts";
+import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
+import * as changes from "./changes.ts";
+import { embed, projectRule, requestRule } from "./json.ts";
+import * as rules from "./queries.ts";
+import { mayApprove, requireRuler } from "./rules.ts";
+import { hasRules } from "./state.ts";
+import { migrations } from "./table.ts";
+
+const FLAGS = [
+  "reset_approvals_on_push",
+  "selective_code_owner_removals",
+  "disable_overriding_approvers_per_merge_request",
+  "merge_requests_author_approval",
+  "merge_requests_disable_committers_approval",
+  "require_password_to_approve",
+] as const;
+
+const flags = <T>(make: (name: (typeof FLAGS)[number]) => T) =>
+  Object.fromEntries(FLAGS.map((name) => [name, make(name)])) as Record<(typeof FLAGS)[number], T>;
+
+const settings = presenter({
+  approvers: field.constant([]),
+  approver_groups: field.constant([]),
+  approvals_before_merge: field.integer("p.approvals_before_merge"),
+  ...flags((name) => field.flag(`p.${name}`)),
+  require_reauthentication_to_approve: field.flag("p.require_password_to_approve"),
+});
+
+const settingsInput = {
+  approvals_before_merge: param.optional(param.integer({ min: 0, max: 100 })),
+  ...flags(() => param.optional(param.boolean())),
+};
+
+async function settingsOf({
+  db,
+  source,
+  presenter: shown,
+}: Pick<Context, "source" | "presenter"> & { db: Reader }) {
+  const [row] = await db.rows(`select ${shown.columns} from projects p where p.id = ?`, [
+    source.id,
+  ]);
+  return row as Value[];
+}
+
+const projects = routes({ source: "project" });
+const requests = routes({
+  source: "project",
+  path: "/merge_requests/:merge_request_iid",
+  features: ["merge_requests"],
+});
+
+const number = { merge_request_iid: param.recordId() };
+const ruleId = { approval_rule_id: param.recordId() };
+const required = param.integer({ min: 0, max: 100 });
+const name = param.text({ max: 1024 });
+
+const changedRule = {
+  name: param.optional(name),
+  approvals_required: param.optional(required),
+  ...changes.approverInput,
+  remove_hidden_groups: param.optional(param.boolean()),
+};
+
+type Finding = Parameters<typeof findIssuable>[0] & { input: { merge_request_iid: number } };
+
+const requestOf = (context: Finding) =>
+  findIssuable(context, MERGE_REQUEST, context.input.merge_request_iid);
+
+/** One rule as a row of the route's presenter. */
+async function ruleRow(
+  context: Pick<Context, "presenter" | "view" | "viewer"> & { db: Reader },
+  id: number,
+): Promise<Value[]> {
+  const rows = await rules.rowsOf(context.db, context.presenter, [id]);
+  await embed(context, context.presenter, rows);
+  return rows[0] as Value[];
+}
+
+/** @throws ApiError 404 */
+async function findRule(db: Reader, ruled: rules.Ruled, id: number): Promise<rules.Rule> {
+  const found = await rules.find(db, ruled, id);
+  if (!found) throw notFound();
+  return found;
+}
+
+const ofProject = ({ source }: Pick<Context, "source">) => ({
+  projectId: source.id,
+  requestId: null,
+});
+
+/** Finds a merge request whose rules the caller may change. @throws ApiError 403, 404; 400 if it is merged */
+async function ruledRequest(context: Finding & Parameters<typeof requireRuler>[0]) {
+  const found = await requestOf(context);
+  await requireRuler(context, found);
+  if (found.state === "merged") throw invalid({ merge_request: ["must not be merged"] });
+  return { projectId: context.source.id, requestId: found.id };
+}
+
+const PERSON = {
+  id: 5,
+  name: "Ada",
+  username: "ada",
+  state: "active",
+  avatar_url: "https://pm.example.com/-/avatars/a-120.svg",
+  web_url: "https://pm.example.com/ada",
+};
+const RULE = { id: 3, name: "security", rule_type: "regular" };
+
+const APPROVED_BY = [{ user: PERSON, approved_at: "2026-11-22T10:00:00.000Z" }];
+
+/** What the `/approvals` of a merge request answer from the premium tier on. */
+const premiumExamples = ["Signs people in", null].map((description) => ({
+  id: 7,
+  iid: 1,
+  project_id: 3,
+  title: "Add login",
+  description,
+  state: "opened",
+  created_at: "2026-11-22T09:00:00.000Z",
+  updated_at: "2026-11-22T10:00:00.000Z",
+  approved: false,
+  approvals_required: 2,
+  approvals_left: 1,
+  require_password_to_approve: false,
+  approved_by: APPROVED_BY,
+  suggested_approvers: [PERSON],
+  approvers: [{ user: PERSON }],
+  approver_groups: [],
+  user_has_approved: true,
+  user_can_approve: false,
+  approval_rules_left: [RULE],
+  has_approval_rules: true,
+  merge_request_approvers_available: true,
+  multiple_approval_rules_available: true,
+  invalid_approvers_rules: [RULE],
+}));
+
+const approvalExamples = [
+  ...premiumExamples,
+  { user_has_approved: true, user_can_approve: false, approved: true, approved_by: APPROVED_BY },
+];
+
+const stateExamples = [
+  {
+    approval_rules_overwritten: false,
+    rules: [
+      {
+        ...RULE,
+        report_type: null,
+        eligible_approvers: [PERSON],
+        approvals_required: 2,
+        users: [PERSON],
+        groups: [],
+        contains_hidden_groups: false,
+        section: null,
+        source_rule: null,
+        overridden: false,
+        code_owner: false,
+        approved_by: [PERSON],
+        approved: false,
+      },
+    ],
+  },
+];
+
+/** Approvals of merge requests, and the rules about who must approve them. */
+export const approvalResource: Resource = {
+  name: "Merge request approvals",
+  migrations,
+  routes: [
+    requests.get("/approvals", {
+      summary:
+        "Show who approved a merge request and, from the premium tier, whose approvals are missing",
+      access: "anyone",
+      input: number,
+      examples: approvalExamples,
+      handle: async (context) => new Json(await approvalsOf(context, await requestOf(context))),
+    }),
+    requests.post("/approvals", {
+      summary: "Set how many approvals of anybody a merge request needs",
+      tier: "premium",
+      input: { ...number, approvals_required: required },
+      examples: premiumExamples,
+      handle: async (context) => {
+        const { db, input } = context;
+        const found = await requestOf(context);
+        await requireChanger(context, MERGE_REQUEST, found, "developer");
+        await requireOverridable(db, found.project_id);
+        const ruled = await ruledRequest(context);
+        const names = await rules.namesOf(db, ruled);
+        const any = names.find(({ rule_type }) => rule_type === "any_approver");
+        const { approvals_required } = input;
+        if (any) {
+          const rule = await findRule(db, ruled, any.id);
+          await changes.changeRule(context, ruled.requestId, rule, { approvals_required });
+        } else await changes.addRule(context, ruled.requestId, { approvals_required });
+        return new Json(await approvalsOf(context, found));
+      },
+    }),
+    requests.post("/approve", {
+      summary:
+        "Approve a merge request; 401 if the caller's approval would not count, 409 if `sha` is not its head",
+      input: {
+        ...number,
+        sha: param.optional(param.anyText()),
+        approval_password: param.optional(param.anyText()),
+      },
+      examples: approvalExamples,
+      prepare: async ({ approval_password }, preparing) => ({
+        isConfirmed:
+          !(await requiresPassword(preparing.db, preparing.source.id)) ||
+          (await confirmPassword(preparing, approval_password ?? "")),
+      }),
+      handle: async (context) => {
+        const { input, tier, prepared } = context;
+        const found = await requestOf(context);
+        if (!(await mayApprove(context, found))) throw forbidden();
+        if (hasRules(tier) && !prepared.isConfirmed) throw unauthorized();
+        await changes.approve(context, found, input.sha);
+        return new Json(await approvalsOf(context, await requestOf(context)));
+      },
+    }),
+    requests.post("/unapprove", {
+      summary: "Take the caller's approval of a merge request back; 404 if there is none",
+      input: number,
+      examples: approvalExamples,
+      handle: async (context) => {
+        const found = await requestOf(context);
+        if (!(await mayApprove(context, found))) throw forbidden();
+        await changes.unapprove(context, found);
+        return new Json(await approvalsOf(context, await requestOf(context)));
+      },
+    }),
+    requests.get("/approval_state", {
+      summary: "Show the rules that count for a merge request, and how far each of them is",
+      access: "anyone",
+      tier: "premium",
+      input: number,
+      examples: stateExamples,
+      handle: async (context) => new Json(await stateOf(context, await requestOf(context))),
+    }),
+    requests.list("/approval_rules", {
+      summary: "List the approval rules of a merge request",
+      access: "anyone",
+      tier: "premium",
+      input: number,
+      presenter: requestRule,
+      handle: async (context) => {
+        const { db, presenter: shown, page, source } = context;
+        const { id } = await requestOf(context);
+        const ruled = { projectId: source.id, requestId: id };
+        const listed = await rules.list(db, shown, page, ruled);
+        await embed(context, shown, listed.rows);
+        return listed;
+      },
+    }),
+    requests.get("/approval_rules/:approval_rule_id", {
+      summary: "Get an approval rule of a merge request",
+      access: "anyone",
+      tier: "premium",
+      input: { ...number, ...ruleId },
+      presenter: requestRule,
+      handle: async (context) => {
+        const { id } = await requestOf(context);
+        const ruled = { projectId: context.source.id, requestId: id };
+        const rule = await findRule(context.db, ruled, context.input.approval_rule_id);
+        return ruleRow(context, rule.id);
+      },
+    }),
+    requests.post("/approval_rules", {
+      summary: "Add an approval rule to a merge request, which replaces those of its project",
+      tier: "premium",
+      input: {
+        ...number,
+        name,
+        approvals_required: required,
+        approval_project_rule_id: param.optional(param.integer()),
+        ...changes.approverInput,
+      },
+      presenter: requestRule,
+      handle: async (context) => {
+        const { db, input } = context;
+        const { requestId } = await ruledRequest(context);
+        const { approval_project_rule_id: from } = input;
+        const copied =
+          from === undefined ? undefined : await rules.find(db, ofProject(context), from);
+        return ruleRow(context, await changes.addRule(context, requestId, input, copied));
+      },
+    }),
+    requests.put("/approval_rules/:approval_rule_id", {
+      summary: "Change an approval rule of a merge request",
+      tier: "premium",
+      input: { ...number, ...ruleId, ...changedRule },
+      presenter: requestRule,
+      handle: async (context) => {
+        const { db, input } = context;
+        const ruled = await ruledRequest(context);
+        const rule = await findRule(db, ruled, input.approval_rule_id);
+        await changes.changeRule(context, ruled.requestId, rule, input);
+        return ruleRow(context, rule.id);
+      },
+    }),
+    requests.del("/approval_rules/:approval_rule_id", {
+      summary: "Remove an approval rule of a merge request",
+      tier: "premium",
+      input: { ...number, ...ruleId },
+      handle: async (context) => {
+        const { db, input } = context;
+        const ruled = await ruledRequest(context);
+        const rule = await findRule(db, ruled, input.approval_rule_id);
+        context.requireUnmodified(rule.updated_at);
+        await rules.remove(db, rule.id);
+        return undefined;
+      },
+    }),
+    projects.get("/approvals", {
+      summary: "Get what a project says about approvals of its merge requests",
+      role: "developer",
+      tier: "premium",
+      presenter: settings,
+      handle: settingsOf,
+    }),
+    projects.post("/approvals", {
+      summary: "Change what a project says about approvals of its merge requests",
+      role: "maintainer",
+      tier: "premium",
+      input: settingsInput,
+      atLeastOne: Object.keys(settingsInput) as (keyof typeof settingsInput)[],
+      presenter: settings,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        const numbers = Object.entries(input).map(([one, value]) => [one, Number(value)]);
+        await updateRow(db, "projects", source.id, Object.fromEntries(numbers), now);
+        const row = await settingsOf(context);
+        const [resets, selects] = (
+          ["reset_approvals_on_push", "selective_code_owner_removals"] as const
+        ).map((flag) => row[settings.at(flag)] === 1);
+        if (resets && selects) {
+          throw invalid({
+            base: [
+              "selective_code_owner_removals can only be enabled when reset_approvals_on_push is disabled",
+            ],
+          });
+        }
+        await audit.log(context, "approval settings changed", { target: source.fullPath });
+        return row;
+      },
+    }),
+    projects.list("/approval_rules", {
+      summary: "List the approval rules of a project",
+      tier: "premium",
+      role: ({ source, viewer }) => codeRole(viewer, source),
+      presenter: projectRule,
+      handle: async (context) => {
+        const { db, presenter: shown, page } = context;
+        const listed = await rules.list(db, shown, page, ofProject(context));
+        await embed(context, shown, listed.rows);
+        return listed;
+      },
+    }),
+    projects.get("/approval_rules/:approval_rule_id", {
+      summary: "Get an approval rule of a project",
+      tier: "premium",
+      role: ({ source, viewer }) => codeRole(viewer, source),
+      input: ruleId,
+      presenter: projectRule,
+      handle: async (context) => {
+        const rule = await findRule(context.db, ofProject(context), context.input.approval_rule_id);
+        return ruleRow(context, rule.id);
+      },
+    }),
+    projects.post("/approval_rules", {
+      summary: "Add an approval rule to a project",
+      tier: "premium",
+      role: "maintainer",
+      input: {
+        name,
+        approvals_required: required,
+        rule_type: param.optional(param.choice(["regular", "any_approver"])),
+        ...changes.approverInput,
+        ...changes.branchInput,
+      },
+      presenter: projectRule,
+      handle: async (context) => {
+        const id = await changes.addRule(context, null, context.input);
+        await audit.log(context, "approval rule added", targetOf(context, context.input.name));
+        return ruleRow(context, id);
+      },
+    }),
+    projects.put("/approval_rules/:approval_rule_id", {
+      summary: "Change an approval rule of a project",
+      tier: "premium",
+      role: "maintainer",
+      input: { ...ruleId, ...changedRule, ...changes.branchInput },
+      presenter: projectRule,
+      handle: async (context) => {
+        const { db, input } = context;
+        const rule = await findRule(db, ofProject(context), input.approval_rule_id);
+        await changes.changeRule(context, null, rule, input);
+        await audit.log(context, "approval rule changed", targetOf(context, rule.name));
+        return ruleRow(context, rule.id);
+      },
+    }),
+    projects.del("/approval_rules/:approval_rule_id", {
+      summary: "Remove an approval rule of a project",
+      tier: "premium",
+      role: "maintainer",
+      input: ruleId,
+      handle: async (context) => {
+        const { db, input } = context;
+        const rule = await findRule(db, ofProject(context), input.approval_rule_id);
+        context.requireUnmodified(rule.updated_at);
+        await rules.remove(db, rule.id);
+        await audit.log(context, "approval rule removed", targetOf(context, rule.name));
+        return undefined;
+      },
+    }),
+  ],
+};
+
+/** What the audit log calls a rule. */
+const targetOf = ({ source }: Pick<Context, "source">, rule: string) => ({
+  target: `${rule} of ${source.fullPath}`,
+});
+
+/** @throws ApiError 422 if merge requests of a project can't have rules of their own */
+async function requireOverridable(db: Reader, projectId: number): Promise<void> {
+  const [row] = await db.rows(
+    "select disable_overriding_approvers_per_merge_request from projects where id = ?",
+    [projectId],
+  );
+  if (row?.[0] === 1) throw new ApiError(422, { error: "Overriding approvals is disabled" });
+}

@@ -1,0 +1,285 @@
+import { TIERS, type Tier } from "../../core/resource.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { fits } from "../protected-refs/wildcards.ts";
+import { approvers } from "./approvers.ts";
+
+/** How far the approval of a merge request is. */
+export interface ApprovalState {
+  /** Who approved it and when, the first one first. */
+  readonly approvals: readonly { readonly userId: number; readonly at: number }[];
+  /** Whether it has rules of its own, in place of the project's. */
+  readonly isOverwritten: boolean;
+  readonly rules: readonly RuleState[];
+  /** Users whose approval counts for no rule: its author, unless the project allows that. */
+  readonly excluded: readonly number[];
+  readonly required: number;
+  readonly left: number;
+  /** Whether nobody's approval is missing. */
+  readonly isApproved: boolean;
+}
+
+/** How far one rule of a merge request is. */
+export interface RuleState {
+  readonly id: number;
+  readonly name: string;
+  readonly rule_type: RuleType;
+  readonly required: number;
+  readonly left: number;
+  /** Whose approvals count for it. */
+  readonly approvedBy: readonly number[];
+  readonly isApproved: boolean;
+  /** Whether it asks for more approvals than it has approvers. Then it counts as approved, as in GitLab. */
+  readonly isInvalid: boolean;
+}
+
+/** Any member can approve for `any_approver`; only the approvers of the rule for `regular`. */
+export type RuleType = "any_approver" | "regular";
+
+/** Whether a tier has rules about approvals. */
+export function hasRules(tier: Tier): boolean {
+  return TIERS.indexOf(tier) >= TIERS.indexOf("premium");
+}
+
+interface Request {
+  id: number;
+  project_id: number;
+  author_id: number | null;
+  target_branch: string;
+  author_may_approve: number;
+  may_override: number;
+}
+
+interface Rule {
+  id: number;
+  project_id: number;
+  merge_request_id: number | null;
+  name: string;
+  rule_type: RuleType;
+  approvals_required: number;
+  all_protected_branches: number;
+}
+
+/**
+ * How far the approvals of merge requests are, in a bounded number of statements. Below the premium tier nobody must
+ * approve anything.
+ *
+ * @param today `YYYY-MM-DD`: memberships in approvers' groups that expire on or before it have ended
+ */
+async function statesOf(
+  db: Reader,
+  ids: readonly number[],
+  tier: Tier,
+  today: string,
+): Promise<Map<number, ApprovalState>> {
+  if (ids.length === 0) return new Map();
+  const approvals = await approvalsOf(db, ids);
+  if (!hasRules(tier)) {
+    return new Map(ids.map((id) => [id, stateOf(approvals.get(id) ?? [], [], [], false)]));
+  }
+  const requests = await requestsOf(db, ids);
+  const rules = await rulesOf(db, requests);
+  const applies = await branchTest(db, requests, rules);
+  const ruled = requests.map((request) => {
+    const own = rules.filter(({ merge_request_id }) => merge_request_id === request.id);
+    const isOverwritten = request.may_override === 1 && own.length > 0;
+    const counting = isOverwritten
+      ? own
+      : rules.filter(
+          (rule) =>
+            rule.merge_request_id === null &&
+            rule.project_id === request.project_id &&
+            applies(rule, request.target_branch),
+        );
+    const excluded =
+      request.author_may_approve === 0 && request.author_id !== null ? [request.author_id] : [];
+    return { request, isOverwritten, counting, excluded };
+  });
+  const ruleIds = [...new Set(ruled.flatMap(({ counting }) => counting.map(({ id }) => id)))];
+  const people = new Set([
+    ...[...approvals.values()].flat().map(({ userId }) => userId),
+    ...ruled.flatMap(({ excluded }) => excluded),
+  ]);
+  const able = await approversAmong(db, ruleIds, [...people], today);
+  return new Map(
+    ruled.map(({ request, isOverwritten, counting, excluded }) => {
+      const given = approvals.get(request.id) ?? [];
+      const states = counting.map((rule) => ruleState(rule, given, excluded, able));
+      return [request.id, stateOf(given, states, excluded, isOverwritten)];
+    }),
+  );
+}
+
+/** The state of one merge request: see {@link statesOf}. */
+export async function approvalState(
+  db: Reader,
+  id: number,
+  tier: Tier,
+  today: string,
+): Promise<ApprovalState> {
+  return (await statesOf(db, [id], tier, today)).get(id) as ApprovalState;
+}
+
+type Approvals = ApprovalState["approvals"];
+
+function stateOf(
+  approvals: Approvals,
+  rules: readonly RuleState[],
+  excluded: readonly number[],
+  isOverwritten: boolean,
+): ApprovalState {
+  const sum = (type: RuleType, of: "required" | "left") =>
+    rules.filter((rule) => rule.rule_type === type).reduce((total, rule) => total + rule[of], 0);
+  // One approval counts both for a rule of its approver and for the rule about any.
+  const most = (of: "required" | "left") => Math.max(sum("regular", of), sum("any_approver", of));
+  return {
+    approvals,
+    isOverwritten,
+    rules,
+    excluded,
+    required: most("required"),
+    left: most("left"),
+    isApproved: rules.every((rule) => rule.isApproved),
+  };
+}
+
+function ruleState(
+  rule: Rule,
+  approvals: Approvals,
+  excluded: readonly number[],
+  able: Approvers,
+): RuleState {
+  const { id, name, rule_type, approvals_required: required } = rule;
+  const isAny = rule_type === "any_approver";
+  const known = able.get(id) ?? { count: 0, among: new Set<number>() };
+  const approvedBy = approvals
+    .map(({ userId }) => userId)
+    .filter((userId) => !excluded.includes(userId) && (isAny || known.among.has(userId)));
+  const remaining = known.count - excluded.filter((userId) => known.among.has(userId)).length;
+  const left = Math.max(0, required - approvedBy.length);
+  const isInvalid = !isAny && required > remaining;
+  const isApproved = left === 0 || isInvalid;
+  return { id, name, rule_type, required, left, approvedBy, isApproved, isInvalid };
+}
+
+async function approvalsOf(
+  db: Reader,
+  ids: readonly number[],
+): Promise<Map<number, { userId: number; at: number }[]>> {
+  const among = placeholders(ids);
+  const found = await db.rows(
+    `select a.merge_request_id, a.user_id, a.created_at from approvals a
+     where a.merge_request_id in (${among.sql}) order by a.created_at, a.user_id`,
+    among.values,
+  );
+  return gathered(found, ([, userId, at]) => ({ userId: userId as number, at: at as number }));
+}
+
+/** What rows say by the id in their first column. */
+function gathered<T>(
+  rows: readonly Value[][],
+  read: (row: readonly Value[]) => T,
+): Map<number, T[]> {
+  const all = new Map<number, T[]>();
+  for (const row of rows) {
+    const id = row[0] as number;
+    const known = all.get(id);
+    if (known) known.push(read(row));
+    else all.set(id, [read(row)]);
+  }
+  return all;
+}
+
+async function requestsOf(db: Reader, ids: readonly number[]): Promise<Request[]> {
+  const among = placeholders(ids);
+  return db.all<Request>(
+    `select mr.id, mr.project_id, mr.author_id, mr.target_branch,
+       p.merge_requests_author_approval as author_may_approve,
+       1 - p.disable_overriding_approvers_per_merge_request as may_override
+     from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})`,
+    among.values,
+  );
+}
+
+/** The rules of merge requests and of their projects. Those about any approver come first, as in GitLab. */
+async function rulesOf(db: Reader, requests: readonly Request[]): Promise<Rule[]> {
+  if (requests.length === 0) return [];
+  const projects = placeholders([...new Set(requests.map(({ project_id }) => project_id))]);
+  const ids = placeholders(requests.map(({ id }) => id));
+  const columns =
+    "id, project_id, merge_request_id, name, rule_type, approvals_required, all_protected_branches";
+  return db.all<Rule>(
+    `select ${columns} from approval_rules where project_id in (${projects.sql}) and merge_request_id is null
+     union all select ${columns} from approval_rules where merge_request_id in (${ids.sql})
+     order by rule_type, id`,
+    [...projects.values, ...ids.values],
+  );
+}
+
+/** Loads the branches that rules are for. @returns whether a rule applies to merge requests into a branch */
+async function branchTest(
+  db: Reader,
+  requests: readonly Request[],
+  rules: readonly Rule[],
+): Promise<(rule: Rule, branch: string) => boolean> {
+  if (rules.length === 0) return () => true;
+  const ids = placeholders(rules.map(({ id }) => id));
+  const named = gathered(
+    await db.rows(
+      `select x.rule_id, pr.name from approval_rule_branches x
+       join protected_branches pr on pr.id = x.branch_id where x.rule_id in (${ids.sql})`,
+      ids.values,
+    ),
+    ([, name]) => name as string,
+  );
+  const everywhere = rules.filter((rule) => rule.all_protected_branches === 1);
+  const isProtected = gathered(
+    everywhere.length === 0 ? [] : await protectionsOf(db, requests, everywhere),
+    ([, name]) => name as string,
+  );
+  return ({ id, project_id, all_protected_branches }, branch) => {
+    const names =
+      all_protected_branches === 1 ? (isProtected.get(project_id) ?? []) : named.get(id);
+    return names === undefined || names.some((name) => fits(name, branch));
+  };
+}
+
+/** The rules about protected branches that may fit the targets of merge requests, by project. */
+function protectionsOf(db: Reader, requests: readonly Request[], rules: readonly Rule[]) {
+  const projects = placeholders([...new Set(rules.map(({ project_id }) => project_id))]);
+  const targets = placeholders([...new Set(requests.map(({ target_branch }) => target_branch))]);
+  return db.rows(
+    `select pr.project_id, pr.name from protected_branches pr
+     where pr.project_id in (${projects.sql}) and (pr.is_wildcard = 1 or pr.name in (${targets.sql}))`,
+    [...projects.values, ...targets.values],
+  );
+}
+
+/** How many approvers rules have, and which of some users are among them. */
+type Approvers = Map<number, { count: number; among: Set<number> }>;
+
+async function approversAmong(
+  db: Reader,
+  ruleIds: readonly number[],
+  userIds: readonly number[],
+  today: string,
+): Promise<Approvers> {
+  if (ruleIds.length === 0) return new Map();
+  const all = approvers(ruleIds, today);
+  const found = await db.rows(
+    `select x.rule_id, count(*) from (${all.sql}) x group by x.rule_id`,
+    all.values,
+  );
+  const able: Approvers = new Map(
+    found.map(([id, count]) => [id as number, { count: count as number, among: new Set() }]),
+  );
+  if (userIds.length === 0) return able;
+  const people = placeholders(userIds);
+  for (const [id, userId] of await db.rows(
+    `select x.rule_id, x.user_id from (${all.sql}) x where x.user_id in (${people.sql})`,
+    [...all.values, ...people.values],
+  )) {
+    able.get(id as number)?.among.add(userId as number);
+  }
+  return able;
+}

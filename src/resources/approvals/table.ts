@@ -1,0 +1,61 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/**
+ * Who approved merge requests, and who must. A rule of a merge request has `merge_request_id`; if it was made from a
+ * project's rule, `source_id` is that one. The approvers of a rule are its users and the direct members of its groups.
+ * Rules with branches count for merge requests into these only.
+ */
+export const migrations: Migration[] = [
+  {
+    id: "20261122-98-approvals",
+    sql: `
+create table approvals (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  created_at $int not null,
+  primary key (merge_request_id, user_id)
+);
+create index approvals_by_user on approvals (user_id, merge_request_id);
+create table approval_rules (
+  id $id,
+  project_id $int not null references projects (id) on delete cascade,
+  merge_request_id $int references merge_requests (id) on delete cascade,
+  source_id $int references approval_rules (id) on delete set null,
+  name $text not null,
+  rule_type $text not null,
+  approvals_required $int not null,
+  all_protected_branches $int not null default 0,
+  created_at $int not null,
+  updated_at $int not null
+);
+create index approval_rules_of_project on approval_rules (project_id, merge_request_id, id);
+create index approval_rules_of_merge_request on approval_rules (merge_request_id, id);
+create index approval_rules_by_source on approval_rules (source_id);
+create table approval_rule_users (
+  rule_id $int not null references approval_rules (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (rule_id, user_id)
+);
+create index approval_rule_users_by_user on approval_rule_users (user_id);
+create table approval_rule_groups (
+  rule_id $int not null references approval_rules (id) on delete cascade,
+  namespace_id $int not null references namespaces (id) on delete cascade,
+  primary key (rule_id, namespace_id)
+);
+create index approval_rule_groups_by_group on approval_rule_groups (namespace_id);
+create table approval_rule_branches (
+  rule_id $int not null references approval_rules (id) on delete cascade,
+  branch_id $int not null references protected_branches (id) on delete cascade,
+  primary key (rule_id, branch_id)
+);
+create index approval_rule_branches_by_branch on approval_rule_branches (branch_id);
+alter table projects add column approvals_before_merge $int not null default 0;
+alter table projects add column reset_approvals_on_push $int not null default 1;
+alter table projects add column selective_code_owner_removals $int not null default 0;
+alter table projects add column disable_overriding_approvers_per_merge_request $int not null default 0;
+alter table projects add column merge_requests_author_approval $int not null default 0;
+alter table projects add column merge_requests_disable_committers_approval $int not null default 0;
+alter table projects add column require_password_to_approve $int not null default 0;
+`,
+  },
+];

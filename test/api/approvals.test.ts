@@ -1,0 +1,469 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  baseSeed,
+  everyone,
+  givePassword,
+  PASSWORD,
+  type Person,
+  type TestApp,
+  testApp,
+} from "../helpers.ts";
+
+let app: TestApp;
+let free: TestApp;
+beforeAll(async () => {
+  app = await testApp({ seed: baseSeed });
+  free = await testApp({ seed: baseSeed, tier: "free" });
+});
+afterAll(async () => {
+  await app.dispose();
+  await free.dispose();
+});
+
+const SITE = "/projects/acme%2Fsite";
+let branches = 0;
+
+/** Creates a merge request, and returns its path. */
+async function newRequest(as: Person = "developer", json: object = {}, on = app): Promise<string> {
+  branches += 1;
+  const {
+    status,
+    text,
+    json: made,
+  } = await on.call(`POST ${SITE}/merge_requests`, {
+    as,
+    json: { title: "A change", source_branch: `b${branches}`, target_branch: "main", ...json },
+  });
+  expect(status, text).toBe(201);
+  return `${SITE}/merge_requests/${made.iid}`;
+}
+
+const get = async (path: string, as: Person = "developer", on = app) =>
+  (await on.call(`GET ${path}`, { as })).json;
+const post = (path: string, as: Person = "maintainer", json: object = {}, on = app) =>
+  on.call(`POST ${path}`, { as, json });
+const put = (path: string, as: Person, json: object) => app.call(`PUT ${path}`, { as, json });
+const approve = (request: string, as: Person, json: object = {}, on = app) =>
+  post(`${request}/approve`, as, json, on);
+
+const idOf = async (username: string): Promise<number> =>
+  (await get(`/users?username=${username}`))[0].id;
+
+const names = (people: { username: string }[]) => people.map(({ username }) => username);
+
+/** Adds a rule, and returns its answer. */
+async function newRule(where: string, json: object, as: Person = "maintainer") {
+  const { status, text, json: rule } = await post(`${where}/approval_rules`, as, json);
+  expect(status, text).toBe(201);
+  return rule;
+}
+
+/** Removes the rules of the project, and restores its settings. */
+async function reset() {
+  for (const { id } of await get(`${SITE}/approval_rules`)) {
+    await app.call(`DELETE ${SITE}/approval_rules/${id}`, { as: "owner" });
+  }
+  const off = {
+    merge_requests_author_approval: false,
+    disable_overriding_approvers_per_merge_request: false,
+    require_password_to_approve: false,
+    reset_approvals_on_push: true,
+  };
+  expect((await post(`${SITE}/approvals`, "owner", off)).status).toBe(201);
+}
+
+describe("approving", () => {
+  it("is shown with who did it and when, and by an event and a note", async () => {
+    const request = await newRequest();
+    await app.call(`POST ${request}/todo`, { as: "maintainer" });
+    const { status, json } = await approve(request, "maintainer");
+    expect(status).toBe(201);
+    const [approval] = json.approved_by;
+    expect(approval).toEqual({
+      user: expect.objectContaining({ username: "maintainer", state: "active" }),
+      approved_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(json).toMatchObject({
+      title: "A change",
+      state: "opened",
+      approved: true,
+      approvals_required: 0,
+      approvals_left: 0,
+      user_has_approved: true,
+      user_can_approve: false,
+      has_approval_rules: false,
+      approval_rules_left: [],
+    });
+    const [note] = await get(`${request}/notes`);
+    expect(note).toMatchObject({ body: "approved this merge request", system: true });
+    const events = await get(`${SITE}/events?action=approved`);
+    expect(events[0]).toMatchObject({ action_name: "approved", target_type: "MergeRequest" });
+    expect(await get("/todos", "maintainer")).toEqual([]);
+    expect(await get(`${request}/approvals`, "reporter")).toMatchObject({
+      approved_by: [approval],
+      user_has_approved: false,
+      user_can_approve: false,
+    });
+  });
+
+  it("counts once, and can be taken back", async () => {
+    const request = await newRequest();
+    expect((await approve(request, "maintainer")).status).toBe(201);
+    const again = await approve(request, "maintainer");
+    expect(again.status).toBe(401);
+    expect(again.json).toEqual({ message: "401 Unauthorized" });
+    const taken = await post(`${request}/unapprove`, "maintainer");
+    expect(taken.status).toBe(201);
+    expect(taken.json).toMatchObject({ approved_by: [], user_can_approve: true });
+    expect((await get(`${request}/notes`))[0].body).toBe("unapproved this merge request");
+    const never = await post(`${request}/unapprove`, "maintainer");
+    expect([never.status, never.json]).toEqual([404, { message: "404 Not found" }]);
+  });
+
+  it("is for members who may change it, but not for its author", async () => {
+    const statuses: Record<string, number> = {};
+    const reviewed = await newRequest("maintainer", { assignee_ids: [await idOf("reporter")] });
+    for (const as of everyone) statuses[as] = (await approve(reviewed, as)).status;
+    expect(statuses).toEqual({
+      anonymous: 401,
+      stranger: 403,
+      guest: 403,
+      reporter: 201,
+      developer: 201,
+      maintainer: 401,
+      owner: 201,
+      admin: 201,
+    });
+    await post(`${SITE}/approvals`, "owner", { merge_requests_author_approval: true });
+    expect((await approve(reviewed, "maintainer")).status).toBe(201);
+    await reset();
+  });
+
+  it("is refused for another head, and once it is merged", async () => {
+    const request = await newRequest();
+    const other = await approve(request, "maintainer", { sha: "0".repeat(40) });
+    expect(other.status).toBe(409);
+    expect(other.json.message).toMatch(/^SHA does not match HEAD of source branch/);
+    await approve(request, "owner");
+    await put(`${request}/merge`, "maintainer", {});
+    expect((await approve(request, "maintainer")).status).toBe(401);
+    expect((await post(`${request}/unapprove`, "owner")).status).toBe(404);
+    expect(
+      names((await get(`${request}/approvals`)).approved_by.map((by: never) => by["user"])),
+    ).toEqual(["owner"]);
+  });
+
+  it("needs the password if the project asks for it", async () => {
+    const request = await newRequest();
+    await post(`${SITE}/approvals`, "owner", { require_password_to_approve: true });
+    await givePassword(app, "maintainer");
+    expect((await get(`${request}/approvals`)).require_password_to_approve).toBe(true);
+    expect((await approve(request, "maintainer")).status).toBe(401);
+    expect((await approve(request, "maintainer", { approval_password: "wrong" })).status).toBe(401);
+    const right = await approve(request, "maintainer", {
+      approval_password: PASSWORD,
+    });
+    expect(right.status).toBe(201);
+    await reset();
+  });
+});
+
+describe("on the free tier", () => {
+  it("everybody who may change a merge request can approve it, and there are no rules", async () => {
+    const request = await newRequest("developer", {}, free);
+    const { status, json } = await approve(request, "developer", {}, free);
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      user_has_approved: true,
+      user_can_approve: false,
+      approved: true,
+      approved_by: [
+        {
+          user: expect.objectContaining({ username: "developer" }),
+          approved_at: expect.any(String),
+        },
+      ],
+    });
+    const paths = [`${request}/approval_state`, `${SITE}/approval_rules`, `${SITE}/approvals`];
+    for (const path of paths) {
+      expect((await free.call(`GET ${path}`, { as: "owner" })).status, path).toBe(403);
+    }
+  });
+});
+
+describe("rules of a project", () => {
+  it("have GitLab's fields", async () => {
+    const [developer, stranger] = [await idOf("developer"), await idOf("stranger")];
+    const branch = await post(`${SITE}/protected_branches`, "owner", { name: "release-*" });
+    const [acme] = await get("/groups?search=acme");
+    const made = await newRule(SITE, {
+      name: "security",
+      approvals_required: 2,
+      user_ids: [developer, stranger],
+      usernames: ["Reporter"],
+      group_ids: [acme.id],
+      protected_branch_ids: [branch.json.id, 4711],
+    });
+    expect(made).toEqual({
+      id: expect.any(Number),
+      name: "security",
+      rule_type: "regular",
+      report_type: null,
+      approvals_required: 2,
+      users: [
+        expect.objectContaining({ username: "developer" }),
+        expect.objectContaining({ username: "reporter" }),
+      ],
+      groups: [expect.objectContaining({ full_path: "acme" })],
+      eligible_approvers: ["owner", "maintainer", "developer", "reporter", "guest"].map(
+        (username) => expect.objectContaining({ username }),
+      ),
+      contains_hidden_groups: false,
+      protected_branches: [branch.json],
+      applies_to_all_protected_branches: false,
+    });
+    const path = `${SITE}/approval_rules/${made.id}`;
+    expect(await get(path)).toEqual(made);
+    expect(await get(`${SITE}/approval_rules`)).toEqual([made]);
+    const changed = await put(path, "maintainer", {
+      name: "safety",
+      approvals_required: 1,
+      user_ids: [],
+      group_ids: [],
+      applies_to_all_protected_branches: true,
+    });
+    expect(changed.json).toMatchObject({
+      name: "safety",
+      approvals_required: 1,
+      users: [],
+      groups: [],
+      eligible_approvers: [],
+      protected_branches: [branch.json],
+      applies_to_all_protected_branches: true,
+    });
+    expect((await app.call(`DELETE ${path}`, { as: "developer" })).status).toBe(403);
+    expect((await app.call(`DELETE ${path}`, { as: "maintainer" })).status).toBe(204);
+    expect((await app.call(`GET ${path}`, { as: "maintainer" })).status).toBe(404);
+    await app.call(`DELETE ${SITE}/protected_branches/release-*`, { as: "owner" });
+  });
+
+  it("are refused if there is such a one, or they ask for too much", async () => {
+    await newRule(SITE, { name: "all", approvals_required: 1 });
+    const id = await idOf("developer");
+    await newRule(SITE, { name: "one", approvals_required: 1, user_ids: [id] });
+    const errors = [];
+    for (const json of [
+      { name: "other", approvals_required: 1 },
+      { name: "one", approvals_required: 1, user_ids: [id] },
+      { name: "two", approvals_required: 101 },
+      { name: "two", approvals_required: 1, rule_type: "report_approver" },
+      { approvals_required: 1 },
+    ]) {
+      const { status, json: answer } = await post(`${SITE}/approval_rules`, "maintainer", json);
+      errors.push([status, answer.message]);
+    }
+    expect(errors).toEqual([
+      [400, { rule_type: ["any-approver for the project already exists"] }],
+      [400, { name: ["has already been taken"] }],
+      [400, { approvals_required: ["must be between 0 and 100"] }],
+      [400, { rule_type: ["does not have a valid value"] }],
+      [400, '400 (Bad request) "name" not given'],
+    ]);
+    await reset();
+  });
+
+  it("keep groups that whoever changes them can't see", async () => {
+    const [secret] = (await get("/groups?search=secret", "owner")) as { id: number }[];
+    const made = await newRule(
+      SITE,
+      { name: "g", approvals_required: 1, group_ids: [secret?.id] },
+      "owner",
+    );
+    await app.call(`DELETE /groups/secret/members/${await idOf("maintainer")}`, { as: "owner" });
+    const path = `${SITE}/approval_rules/${made.id}`;
+    const seen = await get(path, "maintainer");
+    expect([seen.groups, seen.contains_hidden_groups]).toEqual([[], true]);
+    await put(path, "maintainer", { group_ids: [] });
+    expect((await get(path, "owner")).groups).toHaveLength(1);
+    await put(path, "maintainer", { group_ids: [], remove_hidden_groups: true });
+    expect((await get(path, "owner")).groups).toEqual([]);
+    await reset();
+  });
+
+  it("say how far a merge request is", async () => {
+    const [developer, maintainer, owner] = await Promise.all(
+      ["developer", "maintainer", "owner"].map(idOf),
+    );
+    const any = await newRule(SITE, { name: "Anybody", approvals_required: 2 });
+    const some = await newRule(SITE, {
+      name: "Some",
+      approvals_required: 1,
+      user_ids: [developer, maintainer],
+    });
+    const impossible = await newRule(SITE, {
+      name: "Impossible",
+      approvals_required: 2,
+      user_ids: [owner],
+    });
+    const request = await newRequest();
+    const before = await get(`${request}/approvals`, "owner");
+    expect(before).toMatchObject({
+      approved: false,
+      approvals_required: 3,
+      approvals_left: 3,
+      user_can_approve: true,
+      has_approval_rules: true,
+      approval_rules_left: [{ id: some.id, name: "Some", rule_type: "regular" }],
+      invalid_approvers_rules: [{ id: impossible.id, name: "Impossible", rule_type: "regular" }],
+    });
+    expect(names(before.suggested_approvers).sort()).toEqual(["maintainer", "owner"]);
+    await approve(request, "maintainer");
+    const { approval_rules_overwritten, rules } = await get(`${request}/approval_state`);
+    expect(approval_rules_overwritten).toBe(false);
+    const told = rules.map((rule: Record<string, unknown>) => [
+      rule["id"],
+      rule["name"],
+      rule["approved"],
+      names(rule["approved_by"] as never),
+      names(rule["eligible_approvers"] as never),
+    ]);
+    expect(told).toEqual([
+      [any.id, "All Members", false, ["maintainer"], []],
+      [some.id, "Some", true, ["maintainer"], ["maintainer"]],
+      [impossible.id, "Impossible", true, [], ["owner"]],
+    ]);
+    await approve(request, "owner");
+    expect(await get(`${request}/approvals`)).toMatchObject({ approved: true, approvals_left: 1 });
+    await reset();
+  });
+
+  it("count for their branches only", async () => {
+    const { json: branch } = await post(`${SITE}/protected_branches`, "owner", {
+      name: "stable-*",
+    });
+    await newRule(SITE, {
+      name: "stable",
+      approvals_required: 1,
+      usernames: ["owner"],
+      protected_branch_ids: [branch.id],
+    });
+    await newRule(SITE, {
+      name: "protected",
+      approvals_required: 1,
+      usernames: ["maintainer"],
+      applies_to_all_protected_branches: true,
+    });
+    const required = async (target_branch: string) => {
+      const request = await newRequest("developer", { target_branch });
+      return (await get(`${request}/approvals`)).approvals_required;
+    };
+    expect([await required("stable-1"), await required("other")]).toEqual([2, 0]);
+    await app.call(`DELETE ${SITE}/protected_branches/stable-*`, { as: "owner" });
+    expect(await required("stable-1")).toBe(1);
+    await reset();
+  });
+});
+
+describe("rules of a merge request", () => {
+  it("replace those of its project", async () => {
+    const project = await newRule(SITE, {
+      name: "ours",
+      approvals_required: 1,
+      usernames: ["owner", "maintainer"],
+    });
+    const request = await newRequest();
+    const made = await newRule(
+      request,
+      { name: "ignored", approvals_required: 1, approval_project_rule_id: project.id },
+      "developer",
+    );
+    expect(made).toMatchObject({
+      name: "ours",
+      rule_type: "regular",
+      section: null,
+      source_rule: { approvals_required: 1 },
+      overridden: false,
+    });
+    expect(names(made.users).sort()).toEqual(["maintainer", "owner"]);
+    const path = `${request}/approval_rules/${made.id}`;
+    const changed = await put(path, "developer", { approvals_required: 2 });
+    expect(changed.json).toMatchObject({ approvals_required: 2, overridden: true });
+    expect(await get(path)).toEqual(changed.json);
+    expect(await get(`${request}/approval_rules`)).toEqual([changed.json]);
+    const state = await get(`${request}/approval_state`);
+    expect([state.approval_rules_overwritten, state.rules.length]).toEqual([true, 1]);
+    const all = await post(`${request}/approvals`, "developer", { approvals_required: 3 });
+    expect([all.status, all.json.approvals_required]).toEqual([201, 3]);
+    const fewer = await post(`${request}/approvals`, "developer", { approvals_required: 1 });
+    expect(fewer.json.approvals_required).toBe(2);
+    expect((await app.call(`DELETE ${path}`, { as: "developer" })).status).toBe(204);
+    await reset();
+  });
+
+  it("are its author's, its assignees' and maintainers' to change", async () => {
+    const request = await newRequest("maintainer", { assignee_ids: [await idOf("reporter")] });
+    const statuses: Record<string, number> = {};
+    for (const as of everyone) {
+      const rule = { name: as, approvals_required: 0, usernames: ["owner"] };
+      statuses[as] = (await post(`${request}/approval_rules`, as, rule)).status;
+    }
+    expect(statuses).toEqual({
+      anonymous: 401,
+      stranger: 403,
+      guest: 403,
+      reporter: 201,
+      developer: 403,
+      maintainer: 201,
+      owner: 201,
+      admin: 201,
+    });
+    await post(`${SITE}/approvals`, "owner", {
+      disable_overriding_approvers_per_merge_request: true,
+    });
+    const rule = { name: "late", approvals_required: 1 };
+    expect((await post(`${request}/approval_rules`, "maintainer", rule)).status).toBe(403);
+    const counted = await post(`${request}/approvals`, "maintainer", { approvals_required: 1 });
+    expect([counted.status, counted.json]).toEqual([
+      422,
+      { error: "Overriding approvals is disabled" },
+    ]);
+    const state = await get(`${request}/approval_state`);
+    expect(state).toEqual({ approval_rules_overwritten: false, rules: [] });
+    await reset();
+    await put(`${request}/merge`, "maintainer", {});
+    const late = await post(`${request}/approval_rules`, "maintainer", rule);
+    expect([late.status, late.json.message]).toEqual([
+      400,
+      { merge_request: ["must not be merged"] },
+    ]);
+  });
+});
+
+describe("a project's settings", () => {
+  it("are shown to developers, and changed by maintainers", async () => {
+    const defaults = {
+      approvers: [],
+      approver_groups: [],
+      approvals_before_merge: 0,
+      reset_approvals_on_push: true,
+      selective_code_owner_removals: false,
+      disable_overriding_approvers_per_merge_request: false,
+      merge_requests_author_approval: false,
+      merge_requests_disable_committers_approval: false,
+      require_password_to_approve: false,
+      require_reauthentication_to_approve: false,
+    };
+    expect(await get(`${SITE}/approvals`)).toEqual(defaults);
+    const refused = await post(`${SITE}/approvals`, "maintainer", {
+      selective_code_owner_removals: true,
+    });
+    expect(refused.status).toBe(400);
+    const changes = { reset_approvals_on_push: false, selective_code_owner_removals: true };
+    const changed = await post(`${SITE}/approvals`, "maintainer", changes);
+    expect([changed.status, changed.json]).toEqual([201, { ...defaults, ...changes }]);
+    await post(`${SITE}/approvals`, "maintainer", { selective_code_owner_removals: false });
+    await reset();
+    const logged = await get("/audit_events", "admin");
+    expect(JSON.stringify(logged)).toContain("approval settings changed");
+  });
+});
