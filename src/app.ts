@@ -24,7 +24,7 @@ import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
-import { startRemover } from "./resources/groups/removal.ts";
+import { startRemover } from "./resources/remover.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";

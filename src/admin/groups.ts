@@ -101,7 +101,7 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
         const group = await find(db, name);
         return { found: group, isDone: await removal.remove(db, group.id, now()) };
       });
-      if (!isDone) await removal.finish(store, { group: found.id });
+      if (!isDone) await removal.removeGroup(store, found.id);
       return groupRecord(found);
     },
   };

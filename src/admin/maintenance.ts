@@ -3,7 +3,7 @@ import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import type { Progress } from "../core/progress.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
-import { finishAll } from "../resources/groups/removal.ts";
+import { finishAll } from "../resources/remover.ts";
 import { type Seeded, seed } from "../seed/index.ts";
 import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
@@ -83,7 +83,7 @@ export function maintenanceAdmin({
     sweepDaily: () =>
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
-        await finishAll(store);
+        await finishAll(store, now());
         await tidy(store, now());
         return { ...(await purge()), members };
       }),

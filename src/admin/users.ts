@@ -5,6 +5,7 @@ import * as twoFactor from "../auth/two-factor.ts";
 import { USER_STATES, type UserState } from "../core/access/caller.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { finish } from "../resources/remover.ts";
 import * as changes from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
 import { requireFree } from "../resources/users/rules.ts";
@@ -200,11 +201,12 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
     },
     async deleteUser(username) {
       const name = named("deleteUser", username);
-      return store.transaction(async (db) => {
+      const { found, isDone } = await store.transaction(async (db) => {
         const found = await findUser(db, name);
-        await changes.deleteUser(db, audit.OPERATOR, found, now());
-        return userRecord(found);
+        return { found, isDone: await changes.deleteUser(db, audit.OPERATOR, found, now()) };
       });
+      if (!isDone) await finish(store, { user: found.id }, now());
+      return userRecord(found);
     },
     blockUser: async (username) =>
       change(named("blockUser", username), (db, found) =>

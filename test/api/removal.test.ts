@@ -2,12 +2,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { check } from "../../src/database/check.ts";
 import { tablesOf } from "../../src/database/schema.ts";
-import { finish, finishAll, type Hidden } from "../../src/resources/groups/removal.ts";
+import type { Hidden } from "../../src/jobs/removal.ts";
+import { finish, finishAll } from "../../src/resources/remover.ts";
 import { openStore } from "../../src/store/open.ts";
-import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
-import { engine, type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
+import { createFixtures, fixtureSeed, type Places, placesIn } from "../fixtures.ts";
+import { type TestApp, testApp, waitFor } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
-import { routes } from "./routes.ts";
+import { everythingSeen } from "./everything-seen.ts";
 
 /** For asking everything as everybody, twice: PostgreSQL takes long on a busy machine. */
 const PATIENCE_MS = 180_000;
@@ -49,34 +50,6 @@ async function start(): Promise<World> {
   };
 }
 
-const reading = routes.filter(({ method }) => method === "GET");
-const isPostgres = engine === "postgres";
-const QUERIES = [...(isPostgres ? [] : [""]), "?scope=all&all_available=true"];
-const CALLERS: readonly Person[] = isPostgres
-  ? ["admin", "guest"]
-  : ["admin", "owner", "guest", "anonymous"];
-
-/** What everybody sees, by request. */
-async function everythingSeen({ places, others }: World) {
-  const seen = new Map<string, { status: number; text: string; total: string | null }>();
-  const at = [places, others];
-  const paths = new Set(reading.flatMap((route) => at.map((one) => pathOf(route, one))));
-  for (const path of paths) {
-    for (const query of QUERIES) {
-      for (const as of CALLERS) {
-        const { status, text, headers } = await app.call(`GET ${path}${query}`, { as });
-        seen.set(`${path}${query} ${as}`, {
-          status,
-          text: text.replaceAll(/"last_used_at":[^,}]*/g, ""),
-          // Totals of a user's events include those that nobody sees any more.
-          total: /^(\/users\/\d+)?\/events$/.test(path) ? null : headers.get("x-total"),
-        });
-      }
-    }
-  }
-  return seen;
-}
-
 const tables = tablesOf();
 
 async function rowsOf(column: "project_id" | "namespace_id", id: number): Promise<string[]> {
@@ -108,14 +81,14 @@ describe("a project with many rows", { timeout: PATIENCE_MS }, () => {
     const { project } = world;
     await remove("/projects/acme%2Fsite");
     expect(await rowsOf("project_id", project)).toContain("issues");
-    const seen = await everythingSeen(world);
+    const seen = await everythingSeen(app, [world.places, world.others]);
     expect(seen.get("/projects/acme%2Fsite?scope=all&all_available=true admin")?.status).toBe(404);
     expect(await problems()).toEqual([]);
     expect((await app.call("DELETE /projects/acme%2Fsite", { as: "admin" })).status).toBe(404);
 
-    await finish(app.store, { project });
+    await finish(app.store, { project }, Date.now());
     expect(await rowsOf("project_id", project)).toEqual([]);
-    expect(await everythingSeen(world)).toEqual(seen);
+    expect(await everythingSeen(app, [world.places, world.others])).toEqual(seen);
     expect(await problems()).toEqual([]);
   });
 
@@ -139,7 +112,7 @@ describe("a group with many rows", { timeout: PATIENCE_MS }, () => {
     const { group, project } = world;
     await remove("/groups/acme");
     expect(await rowsOf("namespace_id", group)).toContain("labels");
-    const seen = await everythingSeen(world);
+    const seen = await everythingSeen(app, [world.places, world.others]);
     expect(seen.get("/groups/acme?scope=all&all_available=true admin")?.status).toBe(404);
     expect(seen.get("/projects/acme%2Fsite?scope=all&all_available=true admin")?.status).toBe(404);
     expect(await problems()).toEqual([]);
@@ -149,10 +122,10 @@ describe("a group with many rows", { timeout: PATIENCE_MS }, () => {
     };
     expect(await within(group)).toBe(await within(1_000_000));
 
-    await finish(app.store, { group });
+    await finish(app.store, { group }, Date.now());
     expect(await rowsOf("namespace_id", group)).toEqual([]);
     expect(await rowsOf("project_id", project)).toEqual([]);
-    expect(await everythingSeen(world)).toEqual(seen);
+    expect(await everythingSeen(app, [world.places, world.others])).toEqual(seen);
     expect(await problems()).toEqual([]);
     const again = { name: "Acme", path: "acme" };
     expect((await app.call("POST /groups", { as: "owner", json: again })).status).toBe(201);
@@ -174,10 +147,10 @@ it("what was interrupted is continued, by the daily sweep at the latest", async 
         return app.store.transaction(...given);
       },
     } as typeof app.store;
-    await expect(finish(store, what, stopping.signal)).rejects.toThrow("stopped");
+    await expect(finish(store, what, Date.now(), stopping.signal)).rejects.toThrow("stopped");
     expect(await problems()).toEqual([]);
   }
-  await finishAll(app.store);
+  await finishAll(app.store, Date.now());
   expect(await rowsOf("namespace_id", group)).toEqual([]);
   expect(await problems()).toEqual([]);
 });

@@ -60,7 +60,7 @@ function issuables(path: string, own: readonly string[]): List[] {
     [...FILTERS, ...own, ...SEARCHES].map(
       (filter): List => [
         `${place}/${path}?${place === "" && !filter.includes("scope=") ? "scope=all&" : ""}${filter}`,
-        filter.startsWith("scope=") ? SIGNED_IN : place === "/projects/3" ? ["admin"] : EVERYBODY,
+        place === "/projects/3" ? ["admin"] : filter.startsWith("scope=") ? SIGNED_IN : EVERYBODY,
       ],
     ),
   );
@@ -91,8 +91,8 @@ const LISTS: readonly List[] = [
   ["/todos?", ["member"]],
   ["/todos?type=Issue", ["member"]],
   ["/todos?project_id=1", ["member"]],
-  ["/projects/1/issues/1000?", EVERYBODY],
-  ["/projects/1/issues/1000/notes?", SIGNED_IN],
+  ["/projects/1/issues/998?", EVERYBODY],
+  ["/projects/1/issues/998/notes?", SIGNED_IN],
   ["/projects/1?", EVERYBODY],
 ];
 

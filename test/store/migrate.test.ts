@@ -123,6 +123,10 @@ const FROZEN: Record<string, string> = {
     "a2f45f1fe5a1d3c9030bbb915e31cd3e1e1fed3364b3a9db431e0380a5dcda38",
   "20261122-91-todos-by-action": "24fb93a777448ca214f38bfa1bb7a10bc9345b4bf3e1e45f0a3ade29c82c5294",
   "20261122-98-approvals": "a6031ee0981aec05aa6cd21929a2565222d4c54d2adfc07cdc8a909f36daf441",
+  "20261123-03-labels-removed": "338e56a9f46e0dec6312d70dbb68bf1be124b8cd583f4801882fed7c7c84a885",
+  "20261123-03-milestones-removed":
+    "cadedf2d78200dec05e9f0157c19effd595ff9eefa301d26f94bcacc866904ec",
+  "20261123-03-users-removed": "40377fd1f3c6340603a024e198584759bad670a5d42718975b0fdd0305484814",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -13,6 +13,23 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 /** The level of groups and projects that are being deleted, which nobody may read. */
 export const REMOVED = -1;
 
+/** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
+export const REMOVED_ROWS = {
+  labels: "select id from labels where removed = 1",
+  milestones: "select id from milestones where removed = 1",
+  users: "select id from users where state = 'removed'",
+} as const;
+
+/** The condition under which a row `s` of snippets belongs to a user, not to a project. */
+export const PERSONAL_SNIPPET = `s.project_id is null and s.author_id not in (${REMOVED_ROWS.users})`;
+
+/** The condition under which a row `l` of labels is not being deleted. */
+export const LIVING_LABEL = "l.removed = 0";
+/** The condition under which a row `m` of milestones is not being deleted. */
+export const LIVING_MILESTONE = "m.removed = 0";
+/** The condition under which a row `u` of users is not being deleted. */
+export const LIVING_USER = "u.state <> 'removed'";
+
 /** Visibility words by their number, for presenters. */
 export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
   0: "private",

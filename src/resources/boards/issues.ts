@@ -1,5 +1,10 @@
 import type { Source } from "../../core/access/source.ts";
-import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  LIVING_MILESTONE,
+  type Viewer,
+  visibleIssues,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { PAGE_LIMITS } from "../../core/pagination.ts";
 import { all, belowGroup, type Condition, joinFound, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -239,7 +244,7 @@ export async function isOnBoard(db: Reader, viewing: Viewing, issueId: number): 
 }
 
 /** For filters. Both engines leave it out of a statement that doesn't use it. */
-const MILESTONE = "left join milestones m on m.id = i.milestone_id";
+const MILESTONE = `left join milestones m on m.id = i.milestone_id and ${LIVING_MILESTONE}`;
 
 /** From which tables a list is read, and in which order. */
 function readingOf({ list_type }: List) {

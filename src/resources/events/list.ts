@@ -1,4 +1,5 @@
 import {
+  LIVING_USER,
   memberProjects,
   type Viewer,
   visibleCode,
@@ -42,7 +43,7 @@ const DAY = 86_400_000;
 
 /** Events with what they are about. */
 export const EVENTS = `events e join projects p on p.id = e.project_id
-  join users u on u.id = e.author_id
+  join users u on u.id = e.author_id and ${LIVING_USER}
   left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
   left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
   left join merge_requests mr

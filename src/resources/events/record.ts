@@ -221,6 +221,21 @@ export async function removeOfProjects(
   return removed.length;
 }
 
+/** Removes at most `batch` events by a user, and returns how many. */
+export async function removeOfAuthor(
+  db: Database,
+  authorId: number,
+  batch: number,
+): Promise<number> {
+  const removed = await db.rows(
+    `delete from events where id in (select id from events where author_id = ? limit ?)
+     returning project_id, author_id`,
+    [authorId, batch],
+  );
+  await countEach(db, removed as [number, number][], -1);
+  return removed.length;
+}
+
 /** Removes the events about something that is about to be deleted, and about its notes. */
 export async function forget(
   db: Database,

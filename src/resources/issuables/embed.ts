@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { visibleNotes } from "../../core/access/visibility.ts";
+import { LIVING_LABEL, LIVING_USER, visibleNotes } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
@@ -77,12 +77,12 @@ async function embedded(
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
       `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
-       where x.${column} in (${among.sql}) order by l.name, l.id`,
+       where x.${column} in (${among.sql}) and ${LIVING_LABEL} order by l.name, l.id`,
       among.values,
     ),
     db.rows(
       `select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
-       join users u on u.id = x.user_id where x.${column} in (${among.sql}) order by u.id`,
+       join users u on u.id = x.user_id where x.${column} in (${among.sql}) and ${LIVING_USER} order by u.id`,
       among.values,
     ),
     db.rows(

@@ -1,6 +1,11 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import { type Viewer, visibleOwner } from "../../core/access/visibility.ts";
+import {
+  LIVING_LABEL,
+  LIVING_USER,
+  type Viewer,
+  visibleOwner,
+} from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -29,7 +34,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
-import { conditionsOf } from "./list.ts";
+import { conditionsOf, hasMilestone } from "./list.ts";
 import { participating, subscriptionsOf } from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
@@ -153,6 +158,7 @@ export function issuableFields(type: IssuableType): OutputFields {
         areFew: true,
         query: () => ({
           join: `join ${prefix}_assignees x on x.user_id = u.id`,
+          where: when(LIVING_USER),
           parent: `x.${column}`,
         }),
       }),
@@ -306,9 +312,9 @@ function milestoneCondition(
     case undefined:
       return undefined;
     case "NONE":
-      return when(`${alias}.milestone_id is null`);
+      return when(hasMilestone(`${alias}.milestone_id`, false));
     case "ANY":
-      return when(`${alias}.milestone_id is not null`);
+      return when(hasMilestone(`${alias}.milestone_id`, true));
     case "STARTED":
       return when(
         "(m.state = 'active' and (m.start_date is not null or m.due_date is not null) and coalesce(m.start_date, ?) <= ? and coalesce(m.due_date, ?) >= ?)",
@@ -466,7 +472,7 @@ const MOST = Number.MAX_SAFE_INTEGER;
 export function commonOrders({ alias, prefix, column }: IssuableType) {
   const votes = `(select count(*) from award_emoji ae where ae.${column} = ${alias}.id and ae.name = 'thumbsup')`;
   const priority = `coalesce((select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
-    where x.${column} = ${alias}.id), ${MOST})`;
+    where x.${column} = ${alias}.id and ${LIVING_LABEL}), ${MOST})`;
   return {
     CREATED: { sql: `${alias}.created_at` },
     UPDATED: { sql: `${alias}.updated_at` },

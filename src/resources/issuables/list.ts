@@ -1,4 +1,4 @@
-import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { REMOVED_ROWS, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
@@ -132,8 +132,8 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   conditions.push(...labelled(type, filter.labels));
   const { milestone } = filter;
   // Sums and `exists` keep the engines from starting with a filter: see `narrowedBy`.
-  if (milestone === "none") add(`${alias}.milestone_id + 0 is null`);
-  else if (milestone === "any") add(`${alias}.milestone_id + 0 is not null`);
+  if (milestone === "none") add(hasMilestone(`${alias}.milestone_id + 0`, false));
+  else if (milestone === "any") add(hasMilestone(`${alias}.milestone_id + 0`, true));
   else if (milestone) {
     add(
       `exists (select 1 from milestones t where t.id = ${alias}.milestone_id and t.title = ?)`,
@@ -155,9 +155,10 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
     );
   }
   const assigned = `exists (select 1 from ${prefix}_assignees a where a.${column} = ${alias}.id`;
+  const toSomebody = `${assigned} and a.user_id not in (${REMOVED_ROWS.users}))`;
   const { assigneeId } = filter;
-  if (assigneeId === "none") add(`not ${assigned})`);
-  else if (assigneeId === "any") add(`${assigned})`);
+  if (assigneeId === "none") add(`not ${toSomebody}`);
+  else if (assigneeId === "any") add(toSomebody);
   else if (assigneeId !== undefined) add(`${assigned} and a.user_id = ?)`, assigneeId);
   const usernames = [...new Set(filter.assigneeUsernames?.map((name) => name.toLowerCase()))];
   if (usernames.length > 0) {
@@ -188,7 +189,7 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   if (ofMilestone) {
     const { id, owner } = ofMilestone;
     add(
-      `${alias}.milestone_id = ? and exists (select 1 from milestones where id = ? and ${owner.column} = ?)`,
+      `${alias}.milestone_id = ? and exists (select 1 from milestones where id = ? and ${owner.column} = ? and removed = 0)`,
       id,
       id,
       owner.id,
@@ -198,12 +199,21 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   return conditions;
 }
 
+/** The condition under which a row has a milestone, or has none. @param column with the milestone's id */
+export function hasMilestone(column: string, has: boolean): string {
+  const removed = `in (${REMOVED_ROWS.milestones})`;
+  return has
+    ? `(${column} is not null and ${column} not ${removed})`
+    : `(${column} is null or ${column} ${removed})`;
+}
+
 /** A row must have all of the labels. */
 function labelled({ alias, column, prefix }: IssuableType, wanted: Filter["labels"]): Condition[] {
   if (wanted === undefined) return [];
   const having = `exists (select 1 from ${prefix}_labels x where x.${column} = ${alias}.id`;
-  if (wanted === "none") return [{ sql: `not ${having})`, values: [] }];
-  if (wanted === "any") return [{ sql: `${having})`, values: [] }];
+  const some = `${having} and x.label_id not in (${REMOVED_ROWS.labels}))`;
+  if (wanted === "none") return [{ sql: `not ${some}`, values: [] }];
+  if (wanted === "any") return [{ sql: some, values: [] }];
   return [...new Set(wanted)].map((name) => ({
     sql: `${having} and x.label_id in (select id from labels where name = ?))`,
     values: [name],

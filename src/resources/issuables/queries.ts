@@ -1,4 +1,9 @@
-import { type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  LIVING_LABEL,
+  type Viewer,
+  visibleNotes,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { paginate, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -182,7 +187,7 @@ export async function labelsOf(
 ): Promise<{ id: number; name: string }[]> {
   return db.all<{ id: number; name: string }>(
     `select l.id, l.name from ${prefix}_labels x join labels l on l.id = x.label_id
-     where x.${column} = ?`,
+     where x.${column} = ? and ${LIVING_LABEL}`,
     [id],
   );
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
-import type { EachUser, Viewer } from "../../core/access/visibility.ts";
+import { type EachUser, LIVING_MILESTONE, type Viewer } from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -87,7 +87,7 @@ export interface Presenting extends Pick<Context, "presenter" | "view" | "viewer
 /** Joins the author, the user who closed it and the milestone of an issuable. */
 export const issuableJoins = (alias: string) => `left join users u on u.id = ${alias}.author_id
   left join users cb on cb.id = ${alias}.closed_by_id
-  left join milestones m on m.id = ${alias}.milestone_id
+  left join milestones m on m.id = ${alias}.milestone_id and ${LIVING_MILESTONE}
   left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id`;
 
 /** What changing an issuable depends on: its project, who changes it and when. */

@@ -1,4 +1,9 @@
-import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  LIVING_MILESTONE,
+  type Viewer,
+  visibleIssues,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -136,7 +141,7 @@ const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a descrip
 /** Issues, under whichever name. */
 export const ROWS = {
   from: `issues i join projects p on p.id = i.project_id
-    left join milestones m on m.id = i.milestone_id`,
+    left join milestones m on m.id = i.milestone_id and ${LIVING_MILESTONE}`,
   key: "i.id",
   visible: (viewer: Viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
 };

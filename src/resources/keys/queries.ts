@@ -1,4 +1,9 @@
-import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  LIVING_USER,
+  memberProjects,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { isoInstant } from "../../core/time.ts";
@@ -62,7 +67,7 @@ export async function remove(db: Database, id: number): Promise<void> {
 }
 
 /** Users' keys, with their users. */
-const OF_USERS = "ssh_keys k join users u on u.id = k.user_id";
+const OF_USERS = `ssh_keys k join users u on u.id = k.user_id and ${LIVING_USER}`;
 
 /** The keys of a user, the oldest first. */
 export function listOfUser(

@@ -1,5 +1,5 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { visibleOwner } from "../../core/access/visibility.ts";
+import { LIVING_LABEL, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -43,7 +43,8 @@ const label = rowType("Label", {
   about: "A label.",
   from: "labels l",
   key: "l.id",
-  visible: (viewer) => visibleOwner(viewer, "l", ["issues", "merge_requests"]),
+  visible: (viewer) =>
+    all([visibleOwner(viewer, "l", ["issues", "merge_requests"]), when(LIVING_LABEL)]),
   fields: {
     id: required(
       leaf(

@@ -8,6 +8,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { scopeLabelFields, textColor } from "./json.ts";
 import * as labels from "./queries.ts";
+import * as removal from "./removal.ts";
 import { migrations } from "./table.ts";
 
 const common = {
@@ -218,12 +219,12 @@ const changeOf = (source: SourceKind) =>
 export const changeLabel = { group: changeOf("group"), project: changeOf("project") };
 
 async function remove(
-  context: Pick<Context, "source" | "requireUnmodified"> & { db: Database },
+  context: Pick<Context, "source" | "requireUnmodified" | "now"> & { db: Database },
   idOrName: string,
 ) {
   const found = await findLabel(context, idOrName);
   context.requireUnmodified(found.updated_at);
-  await labels.remove(context.db, found.id);
+  await removal.remove(context.db, found.id, context.now);
   return undefined;
 }
 

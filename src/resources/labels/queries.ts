@@ -4,6 +4,7 @@ import type { Source } from "../../core/access/source.ts";
 import {
   allConfidential,
   idOf,
+  LIVING_LABEL,
   type Viewer,
   visibleMergeRequests,
   visibleProjects,
@@ -46,7 +47,7 @@ const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id 
 
 /** The labels of a group or project: its own and, if `inherited`, those of the groups above it. */
 function within(source: Heir, inherited: boolean): Condition {
-  return inherited ? inheritedBy("l", source) : ownedBy("l", source);
+  return all([inherited ? inheritedBy("l", source) : ownedBy("l", source), when(LIVING_LABEL)]);
 }
 
 /** The labels of a group or project, ordered by name. */
@@ -202,7 +203,7 @@ async function picking(
   const owners =
     source.kind === "project" ? [...groups, when("l.project_id = ?", source.id)] : groups;
   const picks = owners.map((owner, index) => {
-    const { sql, values } = all([owner, searched]);
+    const { sql, values } = all([owner, when(LIVING_LABEL), searched]);
     return {
       sql: `select id from (select l.id from labels l where ${sql} order by ${ORDER} limit ?) as owner_${index}`,
       values: [...values, most],
@@ -385,11 +386,6 @@ export async function findOrInsert(
     [owner.id, name],
   );
   return (found as { id: number }).id;
-}
-
-/** Removes a label, and with it the board lists for it. */
-export async function remove(db: Database, labelId: number): Promise<void> {
-  await db.run("delete from labels where id = ?", [labelId]);
 }
 
 /** Subscribes a user to a label; returns whether that changed anything. */

@@ -143,4 +143,12 @@ ${both(postgresCounts)}`,
 alter table labels add column archived $int not null default 0;
 `,
   },
+  {
+    // 1: nobody sees it any more, and a worker deletes it.
+    id: "20261123-03-labels-removed",
+    sql: `
+alter table labels add column removed $int not null default 0;
+create index labels_removed on labels (id) where removed = 1;
+`,
+  },
 ];

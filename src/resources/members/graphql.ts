@@ -1,5 +1,5 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { visibleOwner } from "../../core/access/visibility.ts";
+import { LIVING_USER, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -34,7 +34,7 @@ import { ACCESS_LEVEL, accessLevelOf, LEVEL, MEMBER_LEVEL } from "./access-level
 import { memberResource } from "./index.ts";
 
 const rows = {
-  from: "members m join users u on u.id = m.user_id",
+  from: `members m join users u on u.id = m.user_id and ${LIVING_USER}`,
   key: "m.id",
   // As in REST, only users see who the members are.
   visible: (viewer: GraphContext["viewer"]): Condition =>

@@ -1,6 +1,6 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { LIVING_USER, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
@@ -8,7 +8,7 @@ import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 
-const MEMBERS = "members m join users u on u.id = m.user_id";
+const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}`;
 
 /** A membership as stored. */
 export interface Member {

@@ -1,4 +1,8 @@
-import { visibleMergeRequests, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  LIVING_MILESTONE,
+  visibleMergeRequests,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import {
@@ -151,7 +155,7 @@ const NONE = when("1 = 0");
 const mergeRequest = rowType("MergeRequest", {
   about: "A merge request.",
   from: `merge_requests mr join projects p on p.id = mr.project_id
-    left join milestones m on m.id = mr.milestone_id`,
+    left join milestones m on m.id = mr.milestone_id and ${LIVING_MILESTONE}`,
   key: "mr.id",
   implements: ["Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),

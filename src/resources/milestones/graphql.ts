@@ -1,5 +1,6 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
 import {
+  LIVING_MILESTONE,
   type Viewer,
   visibleIssues,
   visibleOwner,
@@ -84,7 +85,8 @@ const milestone = rowType("Milestone", {
   from: `milestones m left join namespaces mn on mn.id = m.namespace_id
     left join projects mp on mp.id = m.project_id`,
   key: "m.id",
-  visible: (viewer) => visibleOwner(viewer, "m", ["issues", "merge_requests"]),
+  visible: (viewer) =>
+    all([visibleOwner(viewer, "m", ["issues", "merge_requests"]), when(LIVING_MILESTONE)]),
   fields: {
     id: gid("Milestone", "m.id"),
     iid: required(

@@ -9,6 +9,7 @@ import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
 import * as milestones from "./queries.ts";
+import { remove } from "./removal.ts";
 import { migrations } from "./table.ts";
 
 const groupMilestone = presenter(groupMilestoneFields);
@@ -142,7 +143,7 @@ function routesOf(source: SourceKind) {
         const found = await findMilestone(context);
         context.requireUnmodified(found.updated_at);
         await recordEvent(context, "destroyed", found.id);
-        await milestones.remove(context.db, found.id);
+        await remove(context.db, found.id, context.now);
         return undefined;
       },
     }),

@@ -1,4 +1,5 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
+import { LIVING_MILESTONE } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, when } from "../../store/conditions.ts";
@@ -41,6 +42,7 @@ export function list(
   const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
   const where = all([
     ownedBy("m", owner),
+    when(LIVING_MILESTONE),
     when("m.state = ?", state),
     when("m.title = ?", title),
     numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
@@ -69,7 +71,7 @@ export function find(
 ): Awaitable<Milestone | undefined> {
   return db.one<Milestone>(
     `select id, iid, title, state, due_date, start_date, updated_at from milestones
-     where id = ? and ${owner.column} = ?`,
+     where id = ? and ${owner.column} = ? and removed = 0`,
     [milestoneId, owner.id],
   );
 }
@@ -125,11 +127,6 @@ export async function insert(
   return (added as { id: number }).id;
 }
 
-/** Removes a milestone, also from the boards limited to it. */
-export async function remove(db: Database, milestoneId: number): Promise<void> {
-  await db.run("delete from milestones where id = ?", [milestoneId]);
-}
-
 /** A milestone of a group or project or of a group above it, by id or title, or `undefined`. */
 export function findFor(
   db: Reader,
@@ -139,7 +136,7 @@ export function findFor(
   const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
   const scope = inheritedBy("m", source);
   return db.one<{ id: number; title: string }>(
-    `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql}
+    `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql} and ${LIVING_MILESTONE}
      order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,
     [value as Value, ...scope.values],
   );

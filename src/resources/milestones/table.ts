@@ -36,4 +36,12 @@ create index milestones_of_namespace_by_id on milestones (namespace_id, id) wher
 create index milestones_of_project_by_id on milestones (project_id, id) where project_id is not null;
 `,
   },
+  {
+    // 1: nobody sees it any more, and a worker deletes it.
+    id: "20261123-03-milestones-removed",
+    sql: `
+alter table milestones add column removed $int not null default 0;
+create index milestones_removed on milestones (id) where removed = 1;
+`,
+  },
 ];

@@ -2,6 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
 import {
   openSnippets,
+  PERSONAL_SNIPPET,
   VISIBILITIES,
   VISIBILITY_WORDS,
   visibleProjects,
@@ -49,7 +50,7 @@ const rows = {
     const ofProjects = all([visibleProjects(viewer), visibleSnippets(viewer)]);
     if (!viewer.caller) return ofProjects;
     // As in the REST API, callers without a token see no personal snippets.
-    return any([ofProjects, all([when("s.project_id is null"), openSnippets(viewer)])]);
+    return any([ofProjects, all([when(PERSONAL_SNIPPET), openSnippets(viewer)])]);
   },
 };
 

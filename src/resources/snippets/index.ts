@@ -3,6 +3,7 @@ import type { Role } from "../../core/access/roles.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
 import {
   openSnippets,
+  PERSONAL_SNIPPET,
   VISIBILITIES,
   VISIBILITY_NAMES,
   visibleSnippets,
@@ -83,7 +84,7 @@ const personalSnippets: SnippetKind = {
   routes: own,
   reading: {},
   writing: {},
-  readable: ({ viewer }) => all([when("s.project_id is null"), openSnippets(viewer)]),
+  readable: ({ viewer }) => all([when(PERSONAL_SNIPPET), openSnippets(viewer)]),
   // As in GitLab, others get 404 even if they can read it.
   requireChangeable: ({ caller }, found) => {
     if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
@@ -182,7 +183,7 @@ export const snippetResource: Resource = {
       summary: "List the caller's personal snippets",
       presenter: snippet,
       handle: ({ db, presenter, page, caller }) => {
-        const own = all([when("s.project_id is null"), when("s.author_id = ?", caller.id)]);
+        const own = all([when(PERSONAL_SNIPPET), when("s.author_id = ?", caller.id)]);
         return snippets.list(db, presenter, page, own);
       },
     }),
@@ -191,7 +192,7 @@ export const snippetResource: Resource = {
       presenter: snippet,
       handle: ({ db, presenter, page }) => {
         const visible = when("s.visibility = ?", VISIBILITIES.public);
-        return snippets.list(db, presenter, page, all([when("s.project_id is null"), visible]));
+        return snippets.list(db, presenter, page, all([when(PERSONAL_SNIPPET), visible]));
       },
     }),
     own.post("", {

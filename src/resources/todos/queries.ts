@@ -1,8 +1,14 @@
-import { idOf, type Viewer, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  idOf,
+  REMOVED_ROWS,
+  type Viewer,
+  visibleNotes,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { IssuableType } from "../issuables/type.ts";
@@ -56,6 +62,7 @@ export function readable(viewer: Viewer): Condition {
   const [caller, note] = [idOf(viewer), visibleNotes(viewer)];
   return all([
     { sql: `td.user_id = ${caller.sql}`, values: caller.values },
+    when(`td.author_id not in (${REMOVED_ROWS.users})`),
     visibleProjects(viewer),
     target.visible(viewer),
     { sql: `(nt.id is null or ${note.sql})`, values: note.values },

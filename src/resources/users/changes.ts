@@ -98,6 +98,7 @@ export async function changeState(
 /**
  * Deletes a user with their personal projects; the ghost user gets their other contributions.
  *
+ * @returns whether it was done at once; otherwise a worker does it
  * @throws ApiError 403 for the last administrator
  */
 export async function deleteUser(
@@ -105,10 +106,10 @@ export async function deleteUser(
   by: audit.Actor,
   found: users.User,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   await requireAnotherAdmin(db, found);
   await audit.log({ db, by, now }, "user deleted", { userId: found.id, target: found.username });
-  await remove(db, found.id, now);
+  return remove(db, found.id, now);
 }
 
 async function requireAnotherAdmin(db: Reader, found: users.User): Promise<void> {

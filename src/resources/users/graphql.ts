@@ -1,4 +1,4 @@
-import { type Viewer, visibleGroups } from "../../core/access/visibility.ts";
+import { LIVING_USER, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { isoInstant } from "../../core/time.ts";
 import {
   about,
@@ -143,6 +143,7 @@ export const face: Face = {
           return {
             where: all([
               when("u.state <> 'ghost'"),
+              when(LIVING_USER),
               among(
                 "u.id",
                 ids?.map((id) => recordId(id, "User")),
@@ -170,10 +171,11 @@ export const face: Face = {
             throw new GraphError("One and only one of [id, username] arguments is required.");
           }
           return {
-            where:
-              id === undefined
-                ? { sql: "lower(u.username) = lower(?)", values: [username as string] }
-                : { sql: "u.id = ?", values: [id] },
+            where: all([
+              when(LIVING_USER),
+              when("lower(u.username) = lower(?)", username),
+              when("u.id = ?", id),
+            ]),
           };
         },
       }),

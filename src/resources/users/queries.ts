@@ -1,5 +1,6 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
+import { LIVING_USER } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -15,8 +16,8 @@ export interface User {
   username: string;
   name: string;
   email: string;
-  /** `"ghost"`: the placeholder that owns deleted users' contributions. Nobody signs in as it; it is shown as active. */
-  state: UserState | "ghost";
+  /** `"ghost"`: the placeholder that owns deleted users' contributions. Nobody signs in as it; it is shown as active. `"removed"`: nobody sees them any more, and a worker removes them. */
+  state: UserState | "ghost" | "removed";
   admin: number;
   can_create_group: number;
   projects_limit: number;
@@ -64,6 +65,7 @@ export function list(
   const hasTwoFactor = `u.id ${twoFactor ? "in" : "not in"}
     (select user_id from two_factor where enabled_at is not null)`;
   const where = all([
+    when(LIVING_USER),
     when("lower(u.username) = lower(?)", filter.username),
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
@@ -105,28 +107,29 @@ export async function row(
   presenter: Presenter,
   userId: number,
 ): Promise<Value[] | undefined> {
-  const [found] = await db.rows(`select ${presenter.columns} from users u where u.id = ?`, [
-    userId,
-  ]);
+  const [found] = await db.rows(
+    `select ${presenter.columns} from users u where u.id = ? and ${LIVING_USER}`,
+    [userId],
+  );
   return found;
 }
 
 const USER =
-  "select id, username, name, email, state, admin, can_create_group, projects_limit, private_profile, updated_at from users";
+  "select id, username, name, email, state, admin, can_create_group, projects_limit, private_profile, updated_at from users u";
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {
-  return db.one<User>(`${USER} where id = ?`, [userId]);
+  return db.one<User>(`${USER} where id = ? and ${LIVING_USER}`, [userId]);
 }
 
 /** A user by user name, ignoring case, or `undefined`. */
 export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
-  return db.one<User>(`${USER} where lower(username) = lower(?)`, [username]);
+  return db.one<User>(`${USER} where lower(username) = lower(?) and ${LIVING_USER}`, [username]);
 }
 
 /** A user by e-mail address, ignoring case, or `undefined`. */
 export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
-  return db.one<User>(`${USER} where lower(email) = lower(?)`, [email]);
+  return db.one<User>(`${USER} where lower(email) = lower(?) and ${LIVING_USER}`, [email]);
 }
 
 /** Whether another user than `exceptId` has this e-mail address, ignoring case. */
@@ -186,5 +189,5 @@ export async function exist(db: Reader): Promise<boolean> {
 
 /** All users except the ghost, in the order they were created. */
 export function listAll(db: Reader): Awaitable<User[]> {
-  return db.all<User>(`${USER} where state <> 'ghost' order by id`);
+  return db.all<User>(`${USER} where state <> 'ghost' and ${LIVING_USER} order by id`);
 }

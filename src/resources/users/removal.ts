@@ -1,46 +1,109 @@
-import type { Database } from "../../store/port.ts";
+import { inBatches } from "../../jobs/batches.ts";
+import { areFew, handPart, type Part, removeLater, removePart, SMALL } from "../../jobs/removal.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Store } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { hasFewRows, hide } from "../namespaces/removal.ts";
 import { insert, isEmailTaken } from "./queries.ts";
 
-/** The columns, by table, in which the ghost user replaces a deleted one. */
-const CONTRIBUTIONS = [
-  ["issues", "author_id"],
-  ["issues", "closed_by_id"],
-  ["merge_requests", "author_id"],
-  ["merge_requests", "merged_by_id"],
-  ["merge_requests", "closed_by_id"],
-  ["commit_comments", "author_id"],
-  ["notes", "author_id"],
-  ["notes", "resolved_by_id"],
-  ["timelogs", "user_id"],
-  ["resource_label_events", "user_id"],
-  ["resource_milestone_events", "user_id"],
-  ["resource_state_events", "user_id"],
-] as const;
+/** In what the ghost user replaces a deleted one. */
+export const CONTRIBUTIONS: readonly Part[] = [
+  ["issues", "author_id", "id"],
+  ["issues", "closed_by_id", "id"],
+  ["merge_requests", "author_id", "id"],
+  ["merge_requests", "merged_by_id", "id"],
+  ["merge_requests", "closed_by_id", "id"],
+  ["commit_comments", "author_id", "id"],
+  ["notes", "author_id", "id"],
+  ["notes", "resolved_by_id", "id"],
+  ["timelogs", "user_id", "id"],
+  ["resource_label_events", "user_id", "id"],
+  ["resource_milestone_events", "user_id", "id"],
+  ["resource_state_events", "user_id", "id"],
+];
+
+/** Projects' snippets go to the ghost user, others are deleted. */
+const SNIPPETS: Part = ["snippets", "author_id", "id"];
+
+/** What else a user has, and is deleted with them. */
+export const USER_PARTS: readonly Part[] = [
+  ["issue_assignees", "user_id", "issue_id"],
+  ["merge_request_assignees", "user_id", "merge_request_id"],
+  ["todos", "user_id", "id"],
+  ["todos", "author_id", "id"],
+  ["issue_subscriptions", "user_id", "issue_id"],
+  ["merge_request_subscriptions", "user_id", "merge_request_id"],
+  ["label_subscriptions", "user_id", "label_id"],
+  ["wiki_page_subscriptions", "user_id", "page_id"],
+  ["collapsed_board_lists", "user_id", "list_id"],
+  ["notification_settings", "user_id", "id"],
+  ["members", "user_id", "id"],
+  ["scim_users", "user_id", "id"],
+  ["invitations", "user_id", "digest"],
+  ["sessions", "user_id", "id"],
+  ["half_sign_ins", "user_id", "digest"],
+  ["recovery_codes", "user_id", "id"],
+  ["two_factor", "user_id", "user_id"],
+  ["tokens", "user_id", "id"],
+  ["job_tokens", "user_id", "id"],
+  ["oauth_grants", "user_id", "id"],
+  ["oauth_applications", "user_id", "id"],
+  ["ssh_keys", "user_id", "id"],
+];
+
+/** What names a user, and stays without them. */
+export const USER_REFERENCES: readonly Part[] = [
+  ["boards", "assignee_id", "id"],
+  ["members", "created_by_id", "id"],
+  ["projects", "creator_id", "id"],
+  ["wiki_attachments", "author_id", "id"],
+  ["wiki_page_versions", "author_id", "id"],
+];
+
+/** What is deleted or changed in ways of its own. */
+export const OTHER_PARTS: readonly Part[] = [
+  SNIPPETS,
+  ["award_emoji", "user_id", "id"],
+  ["project_stars", "user_id", "project_id"],
+  ["events", "author_id", "id"],
+];
 
 /**
  * Removes a user with their personal projects and snippets, memberships, tokens, stars and events. As in GitLab, the
- * ghost user becomes the author of their contributions to other projects. The number of statements does not depend on
- * the amount of data.
+ * ghost user becomes the author of their contributions to other projects.
+ *
+ * A user with few rows is removed at once. Of others only what they wrote is still seen, without their name, and a
+ * worker removes them.
  *
  * @param now epoch milliseconds
+ * @returns whether they were removed at once
  */
-export async function remove(db: Database, userId: number, now: number): Promise<void> {
-  await unstarAll(db, userId);
-  await handToGhost(db, userId, now);
-  await db.run("delete from users where id = ?", [userId]);
-}
-
-async function unstarAll(db: Database, userId: number): Promise<void> {
+export async function remove(db: Database, userId: number, now: number): Promise<boolean> {
+  const personal = await namespaces.findPersonal(db, userId);
+  const parts = [...CONTRIBUTIONS, ...USER_PARTS, ...USER_REFERENCES, ...OTHER_PARTS];
+  const isSmall =
+    (await areFew(db, parts, placeholders([userId]), SMALL)) &&
+    (!personal || (await hasFewRows(db, personal.id)));
+  if (isSmall) {
+    await removeAtOnce(db, userId, now);
+    return true;
+  }
+  if (personal) await hide(db, personal.id);
+  await unstar(db, userId, UNSTARRED_AT_ONCE);
+  const name = `ghost:${userId}`;
   await db.run(
-    `update projects set star_count = star_count - 1
-     where id in (select project_id from project_stars where user_id = ?)`,
-    [userId],
+    `update users set state = 'removed', username = ?, email = ?, name = ?, password_hash = null, admin = 0,
+       bio = null, location = null, public_email = null, skype = null, linkedin = null, twitter = null,
+       website_url = null, organization = null, avatar_url = null, updated_at = ? where id = ?`,
+    [name, name, GHOST_NAME, now, userId],
   );
-  await db.run("delete from project_stars where user_id = ?", [userId]);
+  await removeLater(db, { user: userId }, now);
+  return false;
 }
 
-async function handToGhost(db: Database, userId: number, now: number): Promise<void> {
+async function removeAtOnce(db: Database, userId: number, now: number): Promise<void> {
+  const all = Number.MAX_SAFE_INTEGER;
+  await unstar(db, userId, all);
   const ghost = await findOrCreateGhost(db, now);
   for (const [table, column] of CONTRIBUTIONS) {
     await db.run(`update ${table} set ${column} = ? where ${column} = ?`, [ghost, userId]);
@@ -49,17 +112,87 @@ async function handToGhost(db: Database, userId: number, now: number): Promise<v
     ghost,
     userId,
   ]);
-  // Each user can award an emoji only once, so those the ghost user has already awarded are deleted.
-  const given = ["issue_id", "merge_request_id", "snippet_id", "note_id"].map(
+  await handAwards(db, userId, ghost, all);
+  await db.run("delete from users where id = ?", [userId]);
+}
+
+/**
+ * Removes a hidden user, in batches; their own namespace and their events must have been deleted.
+ *
+ * @param now epoch milliseconds
+ * @throws what the signal was aborted with
+ */
+export async function removeUser(
+  store: Store,
+  userId: number,
+  now: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const user = placeholders([userId]);
+  const ghost = await store.transaction((db) => findOrCreateGhost(db, now));
+  const inParts = (work: (db: Database, batch: number) => Promise<number>) =>
+    inBatches(store, work, { signal });
+  for (const part of CONTRIBUTIONS) await handPart(store, part, [userId], ghost, { signal });
+  const only = "project_id is not null";
+  await handPart(store, SNIPPETS, [userId], ghost, { signal, only });
+  await removePart(store, SNIPPETS, user, signal);
+  await inParts((db, batch) => handAwards(db, userId, ghost, batch));
+  await inParts((db, batch) => unstar(db, userId, batch));
+  for (const part of USER_PARTS) await removePart(store, part, user, signal);
+  for (const part of USER_REFERENCES) await handPart(store, part, [userId], null, { signal });
+  await removePart(store, ["users", "id", "id"], user, signal);
+}
+
+/** Takes a user's stars from at most so many projects, and returns from how many. */
+async function unstar(db: Database, userId: number, most: number): Promise<number> {
+  const starred =
+    "select project_id from project_stars where user_id = ? order by project_id limit ?";
+  await db.run(`update projects set star_count = star_count - 1 where id in (${starred})`, [
+    userId,
+    most,
+  ]);
+  return db.run(`delete from project_stars where user_id = ? and project_id in (${starred})`, [
+    userId,
+    userId,
+    most,
+  ]);
+}
+
+/**
+ * Hands at most so many awards to the ghost user, and returns how many. Each user can award an emoji only once, so those
+ * that the ghost user has already awarded are deleted.
+ */
+async function handAwards(
+  db: Database,
+  userId: number,
+  ghost: number,
+  most: number,
+): Promise<number> {
+  const given = "select id from award_emoji where user_id = ? order by id limit ?";
+  const targets = ["issue_id", "merge_request_id", "snippet_id", "note_id"];
+  const doubled = targets.map(
     (column) => `exists (select 1 from award_emoji g
        where g.${column} = award_emoji.${column} and g.name = award_emoji.name and g.user_id = ?)`,
   );
-  await db.run(`delete from award_emoji where user_id = ? and (${given.join(" or ")})`, [
+  const [last] = await db.rows(`select max(id) from (${given}) as given`, [userId, most]);
+  const [to] = last as [number | null];
+  if (to === null) return 0;
+  const deleted = await db.run(
+    `delete from award_emoji where user_id = ? and id <= ? and (${doubled.join(" or ")})`,
+    [userId, to, ...targets.map(() => ghost)],
+  );
+  const handed = await db.run("update award_emoji set user_id = ? where user_id = ? and id <= ?", [
+    ghost,
     userId,
-    ...given.map(() => ghost),
+    to,
   ]);
-  await db.run("update award_emoji set user_id = ? where user_id = ?", [ghost, userId]);
+  return deleted + handed;
 }
+
+/** Projects that lose a star within the request; others lose it right after it. */
+const UNSTARRED_AT_ONCE = 200;
+
+const GHOST_NAME = "Ghost User";
 
 /** The ghost user's id. The ghost is created when the first user is deleted. */
 async function findOrCreateGhost(db: Database, now: number): Promise<number> {
@@ -69,7 +202,7 @@ async function findOrCreateGhost(db: Database, now: number): Promise<number> {
     const username = `ghost${number || ""}`;
     const email = `${username}@example.invalid`;
     if (!(await namespaces.isTaken(db, username)) && !(await isEmailTaken(db, email))) {
-      return insert(db, { username, name: "Ghost User", email, state: "ghost" }, now);
+      return insert(db, { username, name: GHOST_NAME, email, state: "ghost" }, now);
     }
   }
 }

@@ -81,4 +81,8 @@ create index users_by_name on users (name, id);
 create index users_by_username on users (username, id);
 `,
   },
+  {
+    id: "20261123-03-users-removed",
+    sql: "create index users_removed on users (id) where state = 'removed';\n",
+  },
 ];

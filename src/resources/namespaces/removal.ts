@@ -1,0 +1,108 @@
+import { REMOVED } from "../../core/access/visibility.ts";
+import { areFew, type Part, roomLeft, SMALL } from "../../jobs/removal.ts";
+import { belowGroup, type Condition } from "../../store/conditions.ts";
+import type { Database, Reader } from "../../store/port.ts";
+
+/**
+ * What a project has, besides events. Rows of which a row of another table can have many come first: deleting an issue
+ * deletes its notes, too, and that must not take long.
+ */
+export const PROJECT_PARTS: readonly Part[] = [
+  ["todos", "project_id", "id"],
+  ["timelogs", "project_id", "id"],
+  ["notes", "project_id", "id"],
+  ["issues", "project_id", "id"],
+  ["approval_rules", "project_id", "id"],
+  ["merge_requests", "project_id", "id"],
+  ["boards", "project_id", "id"],
+  ["labels", "project_id", "id"],
+  ["milestones", "project_id", "id"],
+  ["snippets", "project_id", "id"],
+  ["dependencies", "project_id", "id"],
+  ["wiki_attachments", "project_id", "id"],
+  ["wiki_blobs", "project_id", "id"],
+  ["wiki_page_versions", "project_id", "id"],
+  ["wiki_pages", "project_id", "id"],
+  ["commit_comments", "project_id", "id"],
+  ["git_repositories", "project_id", "id"],
+  ["protected_branches", "project_id", "id"],
+  ["protected_tags", "project_id", "id"],
+  ["deploy_keys", "project_id", "key_id"],
+  ["badges", "project_id", "id"],
+  ["job_tokens", "project_id", "id"],
+  ["notification_settings", "project_id", "id"],
+  ["members", "project_id", "id"],
+  ["project_stars", "project_id", "user_id"],
+  ["label_counts", "project_id", "label_id"],
+];
+
+/** What a group has, besides projects and subgroups. */
+export const GROUP_PARTS: readonly Part[] = [
+  ["scim_values", "namespace_id", "id"],
+  ["scim_users", "namespace_id", "id"],
+  ["scim_tokens", "namespace_id", "id"],
+  ["boards", "namespace_id", "id"],
+  ["labels", "namespace_id", "id"],
+  ["milestones", "namespace_id", "id"],
+  ["badges", "namespace_id", "id"],
+  ["approval_rule_groups", "namespace_id", "rule_id"],
+  ["notification_settings", "namespace_id", "id"],
+  ["members", "namespace_id", "id"],
+];
+
+/** Projects that are hidden within the request; more are hidden right after it. */
+const HIDDEN_AT_ONCE = 2000;
+
+/** The ids of a namespace and of those below it. */
+const namespacesBelow = (namespaceId: number): Condition => {
+  const { sql, values } = belowGroup("id", namespaceId);
+  return { sql: `select id from namespaces where ${sql}`, values };
+};
+
+/** A query for the ids of the projects in a namespace or below it. */
+export const projectsBelow = (namespaceId: number): Condition => {
+  const { sql, values } = belowGroup("namespace_id", namespaceId);
+  return { sql: `select id from projects where ${sql}`, values };
+};
+
+/**
+ * Whether projects have so few rows that they can be deleted at once.
+ *
+ * @param projects a query for their ids
+ */
+export async function haveFewRows(db: Reader, projects: Condition): Promise<boolean> {
+  const left = await roomLeft(db, [["events", "project_id", "id"]], projects, SMALL);
+  return left >= 0 && areFew(db, PROJECT_PARTS, projects, left);
+}
+
+/** Whether a namespace and everything below it has so few rows that it can be deleted at once. */
+export async function hasFewRows(db: Reader, namespaceId: number): Promise<boolean> {
+  const [namespaces, projects] = [namespacesBelow(namespaceId), projectsBelow(namespaceId)];
+  return (
+    (await areFew(db, [["namespaces", "id", "id"]], namespaces, SMALL)) &&
+    (await areFew(db, [["projects", "id", "id"]], projects, SMALL)) &&
+    (await areFew(db, GROUP_PARTS, namespaces, SMALL)) &&
+    (await haveFewRows(db, projects))
+  );
+}
+
+/** Hides a namespace and everything below it; of many projects, the first ones. */
+export async function hide(db: Database, namespaceId: number): Promise<void> {
+  const { sql, values } = namespacesBelow(namespaceId);
+  await db.run(`update namespaces set visibility = ${REMOVED} where id in (${sql})`, values);
+  await hideProjects(db, namespaceId, HIDDEN_AT_ONCE);
+}
+
+/** Hides at most so many of the projects in a namespace or below it, and returns how many. */
+export async function hideProjects(
+  db: Database,
+  namespaceId: number,
+  most: number,
+): Promise<number> {
+  const { sql, values } = projectsBelow(namespaceId);
+  return db.run(
+    `update projects set visibility = ${REMOVED}
+     where id in (${sql} and visibility > ${REMOVED} limit ?)`,
+    [...values, most],
+  );
+}

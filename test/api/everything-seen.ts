@@ -1,0 +1,40 @@
+import { type Places, pathOf } from "../fixtures.ts";
+import { engine, type Person, type TestApp } from "../helpers.ts";
+import { routes } from "./routes.ts";
+
+const reading = routes.filter(({ method }) => method === "GET");
+const isPostgres = engine === "postgres";
+const QUERIES = [...(isPostgres ? [] : [""]), "?scope=all&all_available=true"];
+const CALLERS: readonly Person[] = isPostgres
+  ? ["admin", "guest"]
+  : ["admin", "owner", "guest", "anonymous"];
+
+/** An answer, without when tokens were last used. */
+export interface Seen {
+  status: number;
+  text: string;
+  total: string | null;
+}
+
+/** What everybody sees at some places, by request and caller: every GET route of the API. */
+export async function everythingSeen(
+  app: TestApp,
+  places: readonly Places[],
+): Promise<Map<string, Seen>> {
+  const seen = new Map<string, Seen>();
+  const paths = new Set(reading.flatMap((route) => places.map((one) => pathOf(route, one))));
+  for (const path of paths) {
+    for (const query of QUERIES) {
+      for (const as of CALLERS) {
+        const { status, text, headers } = await app.call(`GET ${path}${query}`, { as });
+        seen.set(`${path}${query} ${as}`, {
+          status,
+          text: text.replaceAll(/"last_used_at":[^,}]*/g, ""),
+          // Totals of a user's events include those that nobody sees any more.
+          total: /^(\/users\/\d+)?\/events$/.test(path) ? null : headers.get("x-total"),
+        });
+      }
+    }
+  }
+  return seen;
+}
