@@ -29,6 +29,8 @@ const SNIPPETS: Part = ["snippets", "author_id", "id"];
 export const USER_PARTS: readonly Part[] = [
   ["issue_assignees", "user_id", "issue_id"],
   ["merge_request_assignees", "user_id", "merge_request_id"],
+  ["approvals", "user_id", "merge_request_id"],
+  ["approval_rule_users", "user_id", "rule_id"],
   ["todos", "user_id", "id"],
   ["todos", "author_id", "id"],
   ["issue_subscriptions", "user_id", "issue_id"],
