@@ -89,9 +89,6 @@ const steps = [
   `20261122-93-wiki-page-subscriptions`,
   `20261122-95-merge-request-versions`,
   `20261122-98-approvals`,
-  `20261123-03-labels-removed`,
-  `20261123-03-milestones-removed`,
-  `20261123-03-users-removed`,
 ];
 
 const statements = [
@@ -236,7 +233,7 @@ const statements = [
   description text,
   priority integer,
   created_at integer not null,
-  updated_at integer not null, archived integer not null default 0, removed integer not null default 0,
+  updated_at integer not null, archived integer not null default 0,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX labels_of_namespace on labels (namespace_id, name) where namespace_id is not null`,
@@ -258,7 +255,7 @@ const statements = [
   due_date text,
   start_date text,
   created_at integer not null,
-  updated_at integer not null, removed integer not null default 0,
+  updated_at integer not null,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX milestones_of_namespace on milestones (namespace_id, iid) where namespace_id is not null`,
@@ -1179,9 +1176,6 @@ const statements = [
   primary key (rule_id, branch_id)
 )`,
   `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
-  `CREATE INDEX labels_removed on labels (id) where removed = 1`,
-  `CREATE INDEX milestones_removed on milestones (id) where removed = 1`,
-  `CREATE INDEX users_removed on users (id) where state = 'removed'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

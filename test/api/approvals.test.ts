@@ -337,6 +337,27 @@ describe("rules of a project", () => {
     await reset();
   });
 
+  it("keep a merge request from being merged until they are met", async () => {
+    await newRule(SITE, { name: "Anybody", approvals_required: 1 });
+    const request = await newRequest();
+    const status = async () => (await get(request)).detailed_merge_status;
+    expect(await status()).toBe("not_approved");
+    const early = await put(`${request}/merge`, "maintainer", {});
+    expect([early.status, early.json]).toEqual([405, { message: "405 Method Not Allowed" }]);
+    await approve(request, "maintainer");
+    expect(await status()).toBe("mergeable");
+    const listed = await get(`${SITE}/merge_requests?state=opened`);
+    expect(new Set(listed.map((one: never) => one["detailed_merge_status"]))).toEqual(
+      new Set(["mergeable", "not_approved"]),
+    );
+    await post(`${request}/unapprove`, "maintainer");
+    expect(await status()).toBe("not_approved");
+    await approve(request, "owner");
+    expect((await put(`${request}/merge`, "maintainer", {})).status).toBe(200);
+    expect(await status()).toBe("not_open");
+    await reset();
+  });
+
   it("count for their branches only", async () => {
     const { json: branch } = await post(`${SITE}/protected_branches`, "owner", {
       name: "stable-*",

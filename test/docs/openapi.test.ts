@@ -72,7 +72,6 @@ beforeAll(async () => {
     [`${project}/snippets`, { title: "t", file_name: "f", content: "c", visibility: "public" }],
     [`${project}/merge_requests/1/award_emoji`, { name: "heart" }],
     [`${project}/approval_rules`, { name: "a", approvals_required: 1, usernames: ["ada"] }],
-    [`${project}/merge_requests/1/approval_rules`, { name: "a", approvals_required: 1 }],
     [`${project}/merge_requests/1/notes/2/award_emoji`, { name: "heart" }],
     [`${project}/snippets/1/notes/4/award_emoji`, { name: "heart" }],
     ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],
@@ -98,6 +97,11 @@ beforeAll(async () => {
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
   await pushSigned();
+  // The first merge request is merged, and its rules can't be changed any more.
+  const request = { title: "t", source_branch: "signed", target_branch: "main" };
+  expect((await post(`${project}/merge_requests`, request)).status).toBe(201);
+  const rule = { name: "a", approvals_required: 1 };
+  expect((await post(`${project}/merge_requests/2/approval_rules`, rule)).status).toBe(201);
   const comments = `${project}/repository/commits/${COMMIT}/comments`;
   expect((await post(comments, { note: "Why?" })).status).toBe(201);
   const { token, scim_url } = await (
@@ -132,6 +136,7 @@ function addressesOf(path: string): string[] {
     .replace("{file_path}", "README.md")
     .replace("{sha}", path.includes("/blobs/") ? BLOB : COMMIT)
     .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
+    .replace("{merge_request_iid}/approval_rules", "2/approval_rules")
     .replace(/\{(noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6];
   const filled = (text: string, number: number) =>

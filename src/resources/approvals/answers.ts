@@ -4,12 +4,18 @@ import type { Context } from "../../core/resource.ts";
 import { isoInstant } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import {
+  type ApprovalState,
+  approvalState,
+  hasRules,
+  type RuleState,
+} from "../approval-state/state.ts";
+import { mergeStateOf } from "../issuables/merge-checks.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { userSummary } from "../users/json.ts";
 import { embed, stateRule } from "./json.ts";
 import { rowsOf } from "./queries.ts";
 import { canApprove, mayApprove } from "./rules.ts";
-import { type ApprovalState, approvalState, hasRules, type RuleState } from "./state.ts";
 
 /** What answers about approvals depend on. */
 interface Answering extends Pick<Context, "view" | "viewer" | "tier"> {
@@ -49,6 +55,7 @@ export async function approvalsOf(answering: Answering, request: Issuable): Prom
     state: request.state,
     created_at: isoInstant(request.created_at),
     updated_at: isoInstant(request.updated_at),
+    merge_status: (await mergeStateOf(db, request.id, undefined)).status,
     approved: state.isApproved,
     approvals_required: state.required,
     approvals_left: state.left,

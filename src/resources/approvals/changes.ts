@@ -4,6 +4,7 @@ import * as param from "../../core/input.ts";
 import type { Tier } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { approvalState, type RuleType } from "../approval-state/state.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
@@ -12,7 +13,6 @@ import type { Writing } from "../issuables/type.ts";
 import * as notes from "../notes/queries.ts";
 import * as approvals from "./queries.ts";
 import { canApprove } from "./rules.ts";
-import { approvalState, type RuleType } from "./state.ts";
 
 /**
  * Approves a merge request, and what follows from it: its event, whose recipients get a mail, a note that records it,

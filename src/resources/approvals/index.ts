@@ -8,6 +8,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { hasRules } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
@@ -15,7 +16,6 @@ import * as changes from "./changes.ts";
 import { embed, projectRule, requestRule } from "./json.ts";
 import * as rules from "./queries.ts";
 import { mayApprove, requireRuler } from "./rules.ts";
-import { hasRules } from "./state.ts";
 import { migrations } from "./table.ts";
 
 const FLAGS = [
@@ -130,6 +130,7 @@ const premiumExamples = ["Signs people in", null].map((description) => ({
   state: "opened",
   created_at: "2026-11-22T09:00:00.000Z",
   updated_at: "2026-11-22T10:00:00.000Z",
+  merge_status: "can_be_merged",
   approved: false,
   approvals_required: 2,
   approvals_left: 1,

@@ -5,10 +5,10 @@ import { type Presenter, presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Reader, Value } from "../../store/port.ts";
+import { approvers } from "../approval-state/approvers.ts";
 import { group } from "../groups/json.ts";
 import { protectedBranch } from "../protected-refs/json.ts";
 import { userFields, userSummary } from "../users/json.ts";
-import { approvers } from "./approvers.ts";
 
 /** The tables a rule is presented from: itself, and the project's rule that it was made from. */
 export const RULES = "approval_rules ar left join approval_rules sr on sr.id = ar.source_id";

@@ -5,8 +5,8 @@ import type { Presenter } from "../../core/presenter.ts";
 import { among, any } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { RuleType } from "../approval-state/state.ts";
 import { RULES } from "./json.ts";
-import type { RuleType } from "./state.ts";
 
 /** What has rules: a project, or one of its merge requests. */
 export interface Ruled {

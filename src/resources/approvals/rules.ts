@@ -3,10 +3,10 @@ import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { forbidden } from "../../core/errors.ts";
 import type { Reader } from "../../store/port.ts";
+import type { ApprovalState } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { isAssigned } from "../issuables/queries.ts";
-import type { ApprovalState } from "./state.ts";
 
 /** A caller and the project of a merge request. */
 interface Acting {

@@ -1,7 +1,9 @@
+import type { Context } from "../../core/resource.ts";
 import { knownMergeability, type Mergeability } from "../../git/mergeability.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { HAS_RULES, statesOf } from "../approval-state/state.ts";
 
 /** The title prefixes of drafts, which cannot be merged, in lower case. */
 export const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
@@ -25,12 +27,20 @@ export interface MergeCheck {
   readonly when: string;
   /** Whether the code fails it. Default: it fails whenever it applies. */
   readonly fails?: (code: Mergeability) => boolean;
+  /** Whether it is about approvals: then it fails only if one is missing. */
+  readonly ofApprovals?: true;
   /** What merging answers: 405 `405 Method Not Allowed`, or 406 `Branch cannot be merged`. */
   readonly answer: 405 | 406;
 }
 
 /** What is checked before a merge, in GitLab's order: the first check that fails is `detailed_merge_status`. */
 const MERGE_CHECKS: readonly MergeCheck[] = [
+  {
+    status: "not_approved",
+    when: `(mr.state <> 'merged' and ${HAS_RULES})`,
+    ofApprovals: true,
+    answer: 405,
+  },
   { status: "not_open", when: "mr.state <> 'opened'", answer: 405 },
   { status: "draft_status", when: IS_DRAFT, answer: 405 },
   { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
@@ -61,29 +71,58 @@ const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE}
   left join git_refs target
     on target.repository_id = gr.id and target.name = '${BRANCHES}' || mr.target_branch`;
 
+const OF_APPROVALS = MERGE_CHECKS.findIndex(({ ofApprovals }) => ofApprovals);
+
+/** Where approvals count: see {@link statesOf}. */
+type Approving = Pick<Context, "tier" | "viewer">;
+
 /**
- * Whether merge requests can be merged, as far as it is known: one statement for all of them. What their code says must
- * have been found out before (`findMergeability`).
+ * Whether merge requests can be merged, as far as it is known: in a bounded number of statements. What their code says
+ * must have been found out before (`findMergeability`).
  *
+ * @param approving `undefined` if it does not matter whether approvals are missing
  * @returns by their ids
  */
 export async function mergeStatesOf(
   db: Reader,
   ids: readonly Value[],
+  approving: Approving | undefined,
 ): Promise<Map<Value, MergeState>> {
   if (ids.length === 0) return new Map();
   const among = placeholders(ids);
   const rows = await db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
-  return new Map(rows.map((row) => [row[0] as Value, stateOf(row)]));
+  const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
+  const approvals = approving
+    ? await statesOf(
+        db,
+        ruled.map(([id]) => id as number),
+        approving.tier,
+        approving.viewer.today,
+      )
+    : new Map();
+  return new Map(
+    rows.map((row) => {
+      const id = row[0] as number;
+      return [id, stateOf(row, approvals.get(id)?.isApproved ?? true)];
+    }),
+  );
 }
 
 /** Whether one merge request can be merged: see {@link mergeStatesOf}. */
-export async function mergeStateOf(db: Reader, id: number): Promise<MergeState> {
-  return (await mergeStatesOf(db, [id])).get(id) as MergeState;
+export async function mergeStateOf(
+  db: Reader,
+  id: number,
+  approving: Approving | undefined,
+): Promise<MergeState> {
+  return (await mergeStatesOf(db, [id], approving)).get(id) as MergeState;
 }
 
+/** Where the columns of the checks begin in a row of {@link FACTS}. */
+const FIRST_CHECK = 5;
+
 /** @param row of {@link FACTS} */
-function stateOf([, state, source, target, hasCode, ...applies]: Value[]): MergeState {
+function stateOf(row: Value[], isApproved: boolean): MergeState {
+  const [, state, source, target, hasCode, ...applies] = row;
   const isOpen = state === "opened";
   const heads =
     hasCode === 1 && isOpen && typeof source === "string" && typeof target === "string"
@@ -91,7 +130,10 @@ function stateOf([, state, source, target, hasCode, ...applies]: Value[]): Merge
       : undefined;
   const code = heads && knownMergeability(heads.source, heads.target);
   const failed = MERGE_CHECKS.find(
-    ({ fails }, at) => applies[at] === 1 && (!fails || (code !== undefined && fails(code))),
+    ({ fails, ofApprovals }, at) =>
+      applies[at] === 1 &&
+      (!fails || (code !== undefined && fails(code))) &&
+      !(ofApprovals && isApproved),
   );
   const isPossible = !isOpen || hasCode === 0 || (code?.isAhead && !code.hasConflicts);
   const status = isPossible ? "can_be_merged" : "cannot_be_merged";

@@ -142,8 +142,8 @@ export const MERGE_REQUEST: IssuableType = {
       field.embedded("rebase_in_progress", "boolean", "null"),
     ),
   }),
-  readOwn: async (ids, { db, presenter, source }) => {
-    const states = await mergeStatesOf(db, ids);
+  readOwn: async (ids, { db, presenter, source, tier, viewer }) => {
+    const states = await mergeStatesOf(db, ids, { tier, viewer });
     return (rows) => {
       for (const row of rows) {
         const state = states.get(row[presenter.at("id")] as Value) as MergeState;

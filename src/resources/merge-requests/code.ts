@@ -69,7 +69,7 @@ export async function checkCode(preparing: Preparing, iid: number): Promise<void
 
 /** {@link checkCode} of the merge request with this id. */
 async function checkCodeOf({ db, store, source }: Preparing, id: number): Promise<void> {
-  const { unknown } = await mergeStateOf(db, id);
+  const { unknown } = await mergeStateOf(db, id, undefined);
   if (!unknown) return;
   const opened = await openRepository({ db, store, source });
   const refs = Object.values(unknown).map((oid) => ({ name: oid, oid, peeled: null }));

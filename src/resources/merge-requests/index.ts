@@ -224,7 +224,7 @@ export const mergeRequestResource: Resource = {
           ? source.level >= ROLES.developer
           : rights.mayMerge(target_branch);
         if (!mayMerge) throw unauthorized();
-        const { failed } = await mergeStateOf(db, found.id);
+        const { failed } = await mergeStateOf(db, found.id, context);
         if (failed?.answer === 405) throw new ApiError(405, { message: "405 Method Not Allowed" });
         if (failed) throw new ApiError(406, { message: "Branch cannot be merged" });
         if (input.sha !== undefined && input.sha !== sha) {

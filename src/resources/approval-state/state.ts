@@ -41,6 +41,10 @@ export function hasRules(tier: Tier): boolean {
   return TIERS.indexOf(tier) >= TIERS.indexOf("premium");
 }
 
+/** SQL that says whether anybody must approve a merge request `mr`, as far as any rule of its project or of its own says. */
+export const HAS_RULES = `exists (select 1 from approval_rules ar where ar.approvals_required > 0
+  and (ar.merge_request_id = mr.id or (ar.project_id = mr.project_id and ar.merge_request_id is null)))`;
+
 interface Request {
   id: number;
   project_id: number;
@@ -66,7 +70,7 @@ interface Rule {
  *
  * @param today `YYYY-MM-DD`: memberships in approvers' groups that expire on or before it have ended
  */
-async function statesOf(
+export async function statesOf(
   db: Reader,
   ids: readonly number[],
   tier: Tier,
