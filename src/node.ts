@@ -147,8 +147,9 @@ const SERVE = optionsOf({
 
 /** How long a client may take to send a request's headers, also on a new connection, in milliseconds. */
 const HEADERS_TIMEOUT = 10_000;
-/** How long a client may take to send a whole request, in milliseconds. */
-const REQUEST_TIMEOUT = 300_000;
+/** How many stall timeouts a request may take, unless its client sends at least {@link PROGRESS} bytes in that time. */
+const STALLS = 10;
+const PROGRESS = 256 * 1024;
 /** How often these timeouts are checked, in milliseconds. */
 const CHECKING_INTERVAL = 2000;
 const CONNECTIONS_PER_ADDRESS = 256;
@@ -163,12 +164,16 @@ function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): 
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
+      // A push may take hours: what counts is that it gets on.
+      requestTimeout: 0,
       connectionsCheckingInterval: CHECKING_INTERVAL,
     },
     answer,
   );
+  const window = STALLS * (options.stallTimeout ?? STALL_TIMEOUT);
+  server.prependListener("request", (req: IncomingMessage) => closeWhenSlow(req, window));
   server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
+    closeWhenSlow(req, window);
     waiting.add(req);
     answer(req, res);
   });
@@ -176,6 +181,21 @@ function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): 
     options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);
   if (most !== false) limitConnections(server, most);
   return server;
+}
+
+/** Closes the connection if its client sends too little of a body in a time. */
+function closeWhenSlow(req: IncomingMessage, milliseconds: number): void {
+  const { headers, socket } = req;
+  if (headers["transfer-encoding"] === undefined && !Number(headers["content-length"])) return;
+  let before = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (req.complete || socket.destroyed) clearInterval(timer);
+    // What has arrived and was not read is not the client's fault.
+    else if (socket.bytesRead - before < PROGRESS && req.readableLength === 0) socket.destroy();
+    before = socket.bytesRead;
+  }, milliseconds);
+  timer.unref();
+  req.once("close", () => clearInterval(timer));
 }
 
 function limitConnections(server: HttpServer, most: number): void {

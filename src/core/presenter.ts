@@ -43,11 +43,31 @@ export function presenter(fields: Fields): Presenter {
 /**
  * Creates the function that puts values into the order of a presenter's columns: for rows that no statement selects.
  *
- * @returns a function of values by column; those that are missing are null
+ * @returns a function of values by column; those that are missing are null. What many rows have in common, such as the
+ * values of a commit, can be given apart: its part of the row is remembered for as long as that object is
  */
 export function rowMaker({
   columns,
-}: Presenter): (values: Readonly<Record<string, Value>>) => Value[] {
+}: Presenter): (
+  values: Readonly<Record<string, Value>>,
+  common?: Readonly<Record<string, Value>>,
+) => Value[] {
   const names = columns.split(", ");
-  return (values) => names.map((name) => values[name] ?? null);
+  const places = new Map(names.map((name, place) => [name, place]));
+  const empty: readonly Value[] = names.map(() => null);
+  const known = new WeakMap<object, readonly Value[]>();
+  const filled = (row: readonly Value[], values: Readonly<Record<string, Value>>) => {
+    const result = row.slice();
+    for (const name of Object.keys(values)) {
+      const place = places.get(name);
+      if (place !== undefined) result[place] = values[name] ?? null;
+    }
+    return result;
+  };
+  const rowOf = (common: Readonly<Record<string, Value>>) => {
+    const row = known.get(common) ?? filled(empty, common);
+    known.set(common, row);
+    return row;
+  };
+  return (values, common) => filled(common ? rowOf(common) : empty, values);
 }

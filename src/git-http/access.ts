@@ -125,6 +125,6 @@ export async function identify(preparing: PrepareContext): Promise<Caller | unde
   if (!account || (await twoFactor.isOn(store, account.id))) throw denied();
   const sql = `select ${USER_COLUMNS} from users u where u.id = ?`;
   const row = await store.one<UserRow>(sql, [account.id]);
-  if (!row) throw denied();
+  if (row?.state !== "active") throw denied();
   return callerOf(row, SESSION_SCOPES, { kind: "password" });
 }

@@ -29,7 +29,7 @@ export class Column<A extends Numbers> {
   }
 
   push(value: number): void {
-    this.#reserve(1);
+    if (this.#length === this.#array.length) this.#reserve(1);
     this.#array[this.#length] = value;
     this.#length += 1;
   }

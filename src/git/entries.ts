@@ -105,14 +105,20 @@ const LONG = 128;
  * Applies a delta to its base.
  *
  * @param most maximum bytes of the result
+ * @param allocate makes room for the result
  * @throws RefusedError if the delta is malformed, for another base, or makes too much
  */
-export function applyDelta(base: Buffer, delta: Buffer, most: number): Buffer {
+export function applyDelta(
+  base: Buffer,
+  delta: Buffer,
+  most: number,
+  allocate: (size: number) => Buffer = Buffer.allocUnsafe,
+): Buffer {
   const [baseSize, afterBase] = readDeltaSize(delta, 0);
   const [size, start] = readDeltaSize(delta, afterBase);
   if (baseSize !== base.length) throw badDelta("is for another base");
   if (size > most) throw new RefusedError(`an object is larger than ${most} bytes`);
-  const result = Buffer.allocUnsafe(size);
+  const result = allocate(size);
   let at = start;
   let to = 0;
   while (at < delta.length) {

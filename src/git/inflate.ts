@@ -377,8 +377,8 @@ function inflateInto(source: Uint8Array, start: number, target: Uint8Array): num
   return adler32(target) === sum >>> 0 ? at + 4 : BAD;
 }
 
-/** The checksum of RFC 1950 §8.2. */
-function adler32(data: Uint8Array): number {
+/** The checksum of RFC 1950 §8.2, of at most some kilobytes. */
+export function adler32(data: Uint8Array): number {
   let low = 1;
   let high = 0;
   for (let at = 0; at < data.length; at += 1) {

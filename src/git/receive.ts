@@ -5,7 +5,6 @@ import { applyDelta, type EntryHeader, OFS_DELTA, readHeader, writeHeader } from
 import { RefusedError } from "./errors.ts";
 import { inflate } from "./inflate.ts";
 import { LIMITS } from "./limits.ts";
-import { Lru } from "./lru.ts";
 import {
   BLOB,
   COMMIT,
@@ -23,14 +22,13 @@ import { Pace } from "./pace.ts";
 import { entryAt, type Pack } from "./pack.ts";
 import { type Packs, PackWriter } from "./packs.ts";
 import type { Input } from "./pkt-line.ts";
+import { RecentContents } from "./recent.ts";
 import type { Repository } from "./repository.ts";
 
 /** Bytes of a pack before its entries: `PACK`, its version, and the number of entries. */
 const HEAD_BYTES = 12;
 /** The checksum after the entries. */
 const CHECKSUM_BYTES = 20;
-/** Objects that deltas were or may be made of are kept up to this size, in bytes. */
-const BASES = 32 * 1024 * 1024;
 /** The smallest amount to read if an entry has not arrived completely, in bytes. */
 const LEAST = 64;
 
@@ -86,6 +84,8 @@ interface Entry {
   readonly content: Buffer;
   /** Its base's name, if that is how it refers to it. */
   readonly base: Buffer | undefined;
+  /** How many bytes it has in the pack. */
+  readonly length: number;
 }
 
 /** Receives one pack. Entries are numbered in their order. */
@@ -120,7 +120,8 @@ class Receiver {
   readonly #parents = new Column(new Uint8Array(512));
   readonly #parentCounts = new Column(new Uint8Array(16));
 
-  readonly #contents = new Lru<number, Buffer>(BASES);
+  /** Objects that deltas were or may be made of. */
+  readonly #contents = new RecentContents();
   /** Deltas by the entry, or by the name of the object, that they are waiting for. */
   readonly #waiting = new Map<number | string, number[]>();
   /** Deltas whose base is known now. */
@@ -155,7 +156,10 @@ class Receiver {
   /** Receives the whole pack; `undefined` if it is empty. */
   async receive(): Promise<Pack | undefined> {
     for (let entry = 0; entry < this.#count; entry += 1) {
-      await this.#receiveEntry(entry);
+      const settling = this.#receiveEntry(entry, this.#readEntry() ?? (await this.#awaitEntry()));
+      // Most need nothing but what is in memory, and waiting for nothing would cost as much as the work.
+      if (settling) await settling;
+      if (this.#ready.length > 0) await this.#settleReady();
       if (this.#writer.isFull) await this.#writer.store();
       if (this.#pace.isDue) await this.#pace.pause();
     }
@@ -181,61 +185,77 @@ class Receiver {
     });
   }
 
-  async #receiveEntry(entry: number): Promise<void> {
-    const offset = this.#writer.length;
-    const { header, content, base } = await this.#readEntry();
+  /** Notes an entry, and makes an object of it if its base is known. Returns what that waits for, if it does. */
+  #receiveEntry(
+    entry: number,
+    { header, content, base, length }: Entry,
+  ): Promise<void> | undefined {
+    const offset = this.#writer.length - length;
     this.#offsets.push(offset);
-    this.#lengths.push(this.#writer.length - offset);
+    this.#lengths.push(length);
     this.#types.push(0);
     this.#sizes.push(0);
     this.#depths.push(0);
     this.#nameOf.push(-1);
     if (base) {
       const name = this.#names.find(base);
-      if (name >= 0) await this.#settleDelta(entry, this.#entryOf.at(name), content);
-      else await this.#settleOutside(entry, base, content);
-    } else if (header.type === OFS_DELTA) {
-      const at = entryAt(this.#offsets.array, entry, offset - header.distance);
-      if (this.#nameOf.at(at) >= 0) await this.#settleDelta(entry, at, content);
-      else this.#wait(at, entry);
-    } else await this.#settle(entry, header.type, content);
-    // They may be many: each may be a base of others.
+      return name >= 0
+        ? this.#settleDelta(entry, this.#entryOf.at(name), content)
+        : this.#settleOutside(entry, base, content);
+    }
+    if (header.type !== OFS_DELTA) {
+      this.#contents.add(entry, content);
+      return this.#settle(entry, header.type, content);
+    }
+    const at = entryAt(this.#offsets.array, entry, offset - header.distance);
+    if (this.#nameOf.at(at) >= 0) return this.#settleDelta(entry, at, content);
+    this.#wait(at, entry);
+    return undefined;
+  }
+
+  /** Makes objects of the deltas whose base is known now. They may be many: each may be a base of others. */
+  async #settleReady(): Promise<void> {
     for (let next = this.#ready.pop(); next; next = this.#ready.pop()) {
-      const delta = await this.#deltaOf(next.entry);
-      await this.#settleDelta(next.entry, next.base, delta);
+      const { content } = await this.#reread(next.entry);
+      await this.#settleDelta(next.entry, next.base, content);
       if (this.#pace.isDue) await this.#pace.pause();
     }
   }
 
-  /** Reads the next entry, waiting until all of it has arrived, and writes it to the pack. */
-  async #readEntry(): Promise<Entry> {
+  /** Reads the next entry, if all of it has arrived, and writes it to the pack. */
+  #readEntry(): Entry | undefined {
     const input = this.#input;
-    for (let least = LEAST; ; least = Math.max(LEAST, 2 * input.available)) {
-      const { bytes, position } = input;
-      const header = readHeader(bytes, position);
-      if (header) {
-        if (header.type === 0 || header.type === 5) {
-          throw new RefusedError("the pack has an entry of an unknown type");
-        }
-        if (header.size > LIMITS.objectBytes) throw tooLarge();
-        const inflated = inflate(bytes, header.end, header.size);
-        if (inflated) {
-          const base = header.base
-            ? Buffer.from(bytes.subarray(header.base, header.base + OID_BYTES))
-            : undefined;
-          this.#writer.write(bytes.subarray(position, inflated.end));
-          input.position = inflated.end;
-          if (this.#writer.length > LIMITS.packBytes) {
-            throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
-          }
-          return { header, content: inflated.data, base };
-        }
-      }
+    const { bytes, position } = input;
+    const header = readHeader(bytes, position);
+    if (!header) return undefined;
+    if (header.type === 0 || header.type === 5) {
+      throw new RefusedError("the pack has an entry of an unknown type");
+    }
+    if (header.size > LIMITS.objectBytes) throw tooLarge();
+    const inflated = inflate(bytes, header.end, header.size);
+    if (!inflated) return undefined;
+    const base = header.base
+      ? Buffer.from(bytes.subarray(header.base, header.base + OID_BYTES))
+      : undefined;
+    this.#writer.write(bytes.subarray(position, inflated.end));
+    input.position = inflated.end;
+    if (this.#writer.length > LIMITS.packBytes) {
+      throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
+    }
+    return { header, content: inflated.data, base, length: inflated.end - position };
+  }
+
+  /** Reads the next entry, waiting until all of it has arrived. */
+  async #awaitEntry(): Promise<Entry> {
+    const input = this.#input;
+    for (;;) {
       this.#digest();
       const before = input.available;
-      await input.fill(Math.max(least, before + 1));
+      await input.fill(Math.max(LEAST, 2 * before));
       this.#hashed = input.position;
       if (input.available === before) throw cutShort();
+      const entry = this.#readEntry();
+      if (entry) return entry;
     }
   }
 
@@ -261,12 +281,27 @@ class Receiver {
   }
 
   /** Makes an object of a delta of another entry. */
-  async #settleDelta(entry: number, base: number, delta: Buffer): Promise<void> {
+  #settleDelta(entry: number, base: number, delta: Buffer): Promise<void> | undefined {
     const depth = this.#depths.at(base) + 1;
     if (depth > LIMITS.chain) throw new RefusedError("a chain of deltas is too long");
     this.#depths.set(entry, depth);
-    const data = applyDelta(await this.#contentOf(base), delta, LIMITS.objectBytes);
+    const content = this.#contents.get(base);
+    return content
+      ? this.#settle(entry, this.#types.at(base), this.#apply(entry, content, delta))
+      : this.#settleUnpacked(entry, base, delta);
+  }
+
+  /** The same, of an entry that has to be unpacked again. */
+  async #settleUnpacked(entry: number, base: number, delta: Buffer): Promise<void> {
+    const data = this.#apply(entry, await this.#unpack(base), delta);
     await this.#settle(entry, this.#types.at(base), data);
+  }
+
+  /** Applies the delta that an entry is. The result is kept for others. */
+  #apply(entry: number, base: Buffer, delta: Buffer): Buffer {
+    return applyDelta(base, delta, LIMITS.objectBytes, (size) =>
+      this.#contents.reserve(entry, size),
+    );
   }
 
   /** Makes an object of a delta whose base may be in the repository, or still to come. */
@@ -279,11 +314,11 @@ class Receiver {
     this.#outside.add(object);
     this.#depths.set(entry, 1);
     const { type, data } = await this.#repository.read(object);
-    await this.#settle(entry, type, applyDelta(data, delta, LIMITS.objectBytes));
+    await this.#settle(entry, type, this.#apply(entry, data, delta));
   }
 
   /** Checks an object, now that it is known, and notes what it refers to. */
-  async #settle(entry: number, type: number, data: Buffer): Promise<void> {
+  #settle(entry: number, type: number, data: Buffer): Promise<void> | undefined {
     this.#expand(data.length);
     const oid = oidOf(type, data);
     this.#name(entry, type, data.length, oid);
@@ -296,10 +331,12 @@ class Receiver {
       const { target, type: expected } = tagLinkOf(data);
       this.#refer(target, 0, expected);
     }
-    await this.#checkCollision(oid, type, data);
-    this.#contents.set(entry, data, data.length);
-    this.#wake(entry, entry);
-    this.#wake(oid.toString("latin1"), entry);
+    if (this.#waiting.size > 0) {
+      this.#wake(entry, entry);
+      this.#wake(oid.toString("latin1"), entry);
+    }
+    const known = this.#repository.find(oid);
+    return known < 0 ? undefined : this.#checkCollision(known, type, data);
   }
 
   #wake(base: number | string, entry: number): void {
@@ -355,18 +392,12 @@ class Receiver {
   }
 
   /** Refuses another object with the name of one that is there: SHA-1 makes that possible, at a price. */
-  async #checkCollision(oid: Buffer, type: number, data: Buffer): Promise<void> {
-    const object = this.#repository.find(oid);
-    if (object < 0) return;
+  async #checkCollision(object: number, type: number, data: Buffer): Promise<void> {
     const known = await this.#repository.read(object);
     if (known.type !== type || !known.data.equals(data)) {
-      throw new RefusedError(`another object has the name ${oid.toString("hex")}`);
+      const oid = this.#repository.oidOf(object).toString("hex");
+      throw new RefusedError(`another object has the name ${oid}`);
     }
-  }
-
-  /** The delta that an entry is, read again. */
-  async #deltaOf(entry: number): Promise<Buffer> {
-    return (await this.#reread(entry)).content;
   }
 
   async #reread(entry: number): Promise<Entry> {
@@ -376,14 +407,14 @@ class Receiver {
     const inflated = inflate(raw, header.end, header.size);
     if (!inflated) throw new Error("an entry that was received can't be read");
     const base = header.base ? raw.subarray(header.base, header.base + OID_BYTES) : undefined;
-    return { header, content: inflated.data, base };
+    return { header, content: inflated.data, base, length: raw.length };
   }
 
-  /** The content of an object of the pack. It is unpacked again if it is no longer in memory. */
-  async #contentOf(entry: number): Promise<Buffer> {
+  /** The content of an object of the pack that is no longer in memory. */
+  async #unpack(entry: number): Promise<Buffer> {
     const deltas: Buffer[] = [];
     let at = entry;
-    let data = this.#contents.get(at);
+    let data: Buffer | undefined;
     while (!data) {
       const { header, content, base } = await this.#reread(at);
       if (header.type === OFS_DELTA) {
@@ -408,7 +439,7 @@ class Receiver {
       }
       if (this.#pace.isDue) await this.#pace.pause();
     }
-    this.#contents.set(entry, data, data.length);
+    this.#contents.add(entry, data);
     return data;
   }
 

@@ -2,6 +2,7 @@ import { insertRow } from "../store/insert.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
 import { Graph } from "./graph.ts";
 import { Lru } from "./lru.ts";
+import { Names } from "./names.ts";
 import { type GitObject, TAG, tagLinkOf } from "./objects.ts";
 import type { Pack } from "./pack.ts";
 import { type PackReader, Packs } from "./packs.ts";
@@ -19,7 +20,7 @@ export interface RepositoryRow {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** What a repository in memory takes at most, for each of its commits and objects. */
+/** What a repository in memory takes besides its names, for each of its commits and objects. */
 const COMMIT_BYTES = 80;
 const OBJECT_BYTES = 4;
 
@@ -41,6 +42,7 @@ export class Repository {
   /** Repositories of the same lineage have the same commits with the same numbers, as far as both have them. */
   readonly lineage: number;
   readonly #starts: number[] = [];
+  readonly #names: Names;
   #graph: Graph | undefined;
   /** One with fewer packs, whose graph is continued. */
   #base: Repository | undefined;
@@ -56,12 +58,21 @@ export class Repository {
     this.list = list;
     this.lineage = lineage ?? lineages;
     this.#base = base && !base.#graph ? base.#base : base;
+    let names = base ? base.#names : Names.NONE;
     let count = 0;
-    for (const pack of list) {
+    for (const [place, pack] of list.entries()) {
       this.#starts.push(count);
+      if (place >= (base?.list.length ?? 0)) names = names.with(pack, count);
       count += pack.count;
     }
     this.count = count;
+    this.#names = names;
+  }
+
+  /** Memory that it takes at most besides its packs, in bytes. */
+  get bytes(): number {
+    const commits = this.list.reduce((sum, pack) => sum + pack.commits.length, 0);
+    return COMMIT_BYTES * commits + OBJECT_BYTES * this.count + this.#names.bytes + 1000;
   }
 
   /** The same with one more pack, which must not belong to it yet. */
@@ -76,11 +87,7 @@ export class Repository {
 
   /** The number of an object, in the newest pack that has it; -1 if none does. */
   find(oid: Uint8Array, at = 0): number {
-    for (let place = this.list.length - 1; place >= 0; place -= 1) {
-      const entry = (this.list[place] as Pack).oids.find(oid, at);
-      if (entry >= 0) return this.startOf(place) + entry;
-    }
-    return -1;
+    return this.#names.find(oid, at);
   }
 
   /** The number of an object by its name in hex; -1 if there is none. */
@@ -259,9 +266,7 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const previous = `${id} ${version - 1}`;
   const repository = await load(store, Packs.of(store), id, cache.get(previous));
   cache.delete(previous);
-  const commits = repository.list.reduce((sum, pack) => sum + pack.commits.length, 0);
-  const bytes = COMMIT_BYTES * commits + OBJECT_BYTES * repository.count + 1000;
-  cache.set(key, repository, bytes);
+  cache.set(key, repository, repository.bytes);
   return repository;
 }
 

@@ -545,6 +545,34 @@ describe.each([
   });
 });
 
+describe("a body that takes longer than a request may", () => {
+  it("is read as long as it gets on", async () => {
+    const respond: Respond = async (incoming) => {
+      let length = 0;
+      for await (const chunk of incoming.body() ?? []) length += chunk.length;
+      return { status: 200, headers: {}, body: String(length) };
+    };
+    const server = await serve({ respond }, { port: 0, stallTimeout: 200 });
+    ends.push(server.close);
+    const part = Buffer.alloc(400_000, "x");
+    const parts = 30;
+    const post = (length: number) =>
+      `POST / HTTP/1.1\r\nHost: pm.test\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
+    const trickling = await raw(server.url, post(part.length));
+    const cut = closed(trickling.on("error", () => undefined).resume());
+    const trickle = setInterval(() => trickling.write("x"), 20);
+    const moving = await raw(server.url, post(parts * part.length));
+    const answer = read(moving);
+    for (let sent = 0; sent < parts; sent += 1) {
+      moving.write(part);
+      await sleep(150);
+    }
+    expect(await answer).toMatch(new RegExp(`\r\n${parts * part.length}$`));
+    await cut;
+    clearInterval(trickle);
+  });
+});
+
 describe("connections from one address", () => {
   it("are closed above a limit, and idle new ones soon", async () => {
     const server = await serve(app, { port: 0, connectionsPerAddress: 3 });

@@ -82,7 +82,11 @@ describe("credentials", () => {
     ]) {
       expect((await ask("acme/site", FETCH, headers)).status).toBe(401);
     }
-    expect((await ask("acme/site", FETCH, basic(tokenOf("blocked")))).status).toBe(403);
+    await givePassword(app, "blocked");
+    for (const secret of [tokenOf("blocked"), PASSWORD]) {
+      const blocked = await ask("acme/site", FETCH, basic(secret, "blocked"));
+      expect([blocked.status, blocked.text]).toEqual([401, "HTTP Basic: Access denied\n"]);
+    }
   });
 
   it("may be a name or an address and a password, unless there is a second factor", async () => {

@@ -1,8 +1,10 @@
+import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import type { Incoming } from "../../core/http/incoming.ts";
 import { jobToken } from "./job.ts";
 import { accessToken } from "./oauth.ts";
 import { personalToken } from "./personal.ts";
+import { BlockedError } from "./user-row.ts";
 
 /** A user name and a password, which may be a token. */
 export interface BasicCredentials {
@@ -35,7 +37,14 @@ function asPassword(
       const sent = basicOf(incoming);
       return sent && sent.password !== "" && accepts(sent.login) ? sent.password : undefined;
     },
-    callerOf,
+    callerOf: async (...request) => {
+      try {
+        return await callerOf(...request);
+      } catch (error) {
+        // A blocked user's token is a wrong password: clients then ask for another one.
+        throw error instanceof BlockedError ? unauthorized({ tokenGiven: true }) : error;
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Caller, Proof } from "../../core/access/caller.ts";
-import { forbidden } from "../../core/errors.ts";
+import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/scopes.ts";
 
 /** The columns of a user that {@link callerOf} needs, of the table's alias `u`. */
@@ -17,13 +17,20 @@ export interface UserRow {
 /** Signed-in users may do everything but act as others; so may CI jobs on routes that accept their tokens. */
 export const SESSION_SCOPES: readonly Scope[] = ["api"];
 
+/** 403 for a blocked user. */
+export class BlockedError extends ApiError {
+  constructor() {
+    super(403, { message: "403 Forbidden - Your account has been blocked." });
+  }
+}
+
 /**
  * The caller whose credential was found.
  *
- * @throws ApiError 403 for a blocked user
+ * @throws BlockedError for a blocked user
  */
 export function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
-  if (row.state !== "active") throw forbidden("Your account has been blocked.");
+  if (row.state !== "active") throw new BlockedError();
   // Not spread: spreading a row takes longer than finding it.
   const { id, username, admin, external } = row;
   return { id, username, admin: admin === 1, external: external === 1, scopes, by };

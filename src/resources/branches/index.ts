@@ -43,8 +43,7 @@ async function rowOf(
   const { repository, head } = opened;
   const number = commitNumber(repository, oid) as number;
   const branchName = name.slice(BRANCHES.length);
-  return branchRow({
-    ...commitValues(opened, await readCommit(repository, number)),
+  const values = {
     name: branchName,
     merged: mergedCommits(opened)[number] as number,
     protected: Number(rights.isProtected(branchName)),
@@ -52,7 +51,8 @@ async function rowOf(
     developers_can_merge: Number(rights.developersMayMerge(branchName)),
     can_push: Number(rights.mayPush(branchName)),
     is_default: name === head ? 1 : 0,
-  });
+  };
+  return branchRow(values, commitValues(opened, await readCommit(repository, number)));
 }
 
 const ofRepository = { source: "project", repository: true } as const;

@@ -144,7 +144,7 @@ async function rowsOf(
   for (const number of numbers) {
     const commit = await readCommit(opened.repository, number);
     const stats = shown.with_stats ? await statsOf(opened.repository, number) : null;
-    rows.push(listedRow({ ...commitValues(opened, commit, shown), stats }));
+    rows.push(listedRow({ stats }, commitValues(opened, commit, shown)));
     characters += commit.message.length;
     if (characters > MAX_READ_CHARACTERS) break;
   }
@@ -327,7 +327,7 @@ export const commitResource: Resource = {
         const id = commitId(opened.repository, number);
         const found = await referencesTo(db, opened, id, kinds);
         return pageOf(page, found.length, async (from, to) =>
-          found.slice(from, to).map(referenceRow),
+          found.slice(from, to).map((one) => referenceRow(one)),
         );
       },
     }),

@@ -36,14 +36,16 @@ async function rowOf(
   const { repository } = opened;
   const annotated = await readTag(repository, repository.findHex(oid));
   const number = commitNumber(repository, peeled ?? oid);
-  return tagRow({
-    ...(number !== undefined && commitValues(opened, await readCommit(repository, number))),
+  const values = {
     tag_name: name.slice(TAGS.length),
     tag_message: annotated?.message.trimEnd() ?? "",
     target: oid,
     protected: Number(rights.isProtectedTag(name.slice(TAGS.length))),
     tagged_at: annotated?.tagger ? timeOf(annotated.tagger) : null,
-  });
+  };
+  return number === undefined
+    ? tagRow(values)
+    : tagRow(values, commitValues(opened, await readCommit(repository, number)));
 }
 
 /** Makes the rows of tags. */

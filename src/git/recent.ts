@@ -1,0 +1,117 @@
+import { Column } from "./columns.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** Contents lie side by side in blocks of this size, in bytes. */
+const BLOCK = MEBIBYTE;
+/** Larger contents, in bytes, have a block of their own. */
+const LARGE = BLOCK / 4;
+/** All blocks together, in bytes. */
+const MOST = 32 * MEBIBYTE;
+
+interface Block {
+  readonly bytes: Buffer;
+  /** How many bytes all blocks before it had. */
+  readonly from: number;
+}
+
+/**
+ * The contents of a pack's entries that were used last. They lie in blocks of memory that are used again: with a buffer
+ * for each, the garbage collector would take as long as the rest.
+ */
+export class RecentContents {
+  /** By their numbers, the oldest first. */
+  readonly #blocks = new Map<number, Block>();
+  /** The number of the block that is being filled; -1 if there is none. */
+  #open = -1;
+  /** How much of it is filled. */
+  #filled = 0;
+  /** How many blocks there ever were, and their bytes. */
+  #count = 0;
+  #total = 0;
+  /** The bytes of the blocks that there are. */
+  #held = 0;
+  /** A block that is no longer needed. */
+  #spare: Buffer | undefined;
+
+  /** Of each entry: the number of its block, where its content begins there, and its size. */
+  readonly #blockOf = new Column(new Int32Array(64));
+  readonly #startOf = new Column(new Uint32Array(64));
+  readonly #sizeOf = new Column(new Uint32Array(64));
+
+  /**
+   * The content of an entry, if it is still in memory.
+   *
+   * @returns a view, valid until contents of half of this cache's size were added
+   */
+  get(entry: number): Buffer | undefined {
+    const block = entry < this.#blockOf.length && this.#blocks.get(this.#blockOf.at(entry));
+    if (!block) return undefined;
+    const start = this.#startOf.at(entry);
+    const content = block.bytes.subarray(start, start + this.#sizeOf.at(entry));
+    if (!this.#isOld(block)) return content;
+    // What is used stays. It may be moved within its own block, which is used again.
+    const copy = this.reserve(entry, content.length);
+    copy.set(content);
+    return copy;
+  }
+
+  /** Adds the content of an entry, which is copied. */
+  add(entry: number, content: Buffer): void {
+    if (content.length <= MOST / 4) this.reserve(entry, content.length).set(content);
+  }
+
+  /**
+   * Makes room for the content of an entry, which the caller fills in. It is not kept if it would displace too many
+   * others. All entries before were added already.
+   */
+  reserve(entry: number, size: number): Buffer {
+    while (this.#blockOf.length <= entry) {
+      this.#blockOf.push(-1);
+      this.#startOf.push(0);
+      this.#sizeOf.push(0);
+    }
+    if (size > MOST / 4) return Buffer.allocUnsafeSlow(size);
+    if (size > LARGE) return this.#place(entry, this.#add(Buffer.allocUnsafeSlow(size)), 0, size);
+    const open = this.#blocks.get(this.#open);
+    if (!open || this.#isOld(open) || this.#filled + size > BLOCK) {
+      this.#makeRoom(BLOCK);
+      this.#open = this.#add(this.#spare ?? Buffer.allocUnsafeSlow(BLOCK));
+      this.#spare = undefined;
+      this.#filled = 0;
+    }
+    this.#filled += size;
+    return this.#place(entry, this.#open, this.#filled - size, size);
+  }
+
+  /** Whether a block is in the older half. */
+  #isOld({ from }: Block): boolean {
+    return this.#total - from > MOST / 2;
+  }
+
+  #place(entry: number, number: number, start: number, size: number): Buffer {
+    this.#blockOf.set(entry, number);
+    this.#startOf.set(entry, start);
+    this.#sizeOf.set(entry, size);
+    return (this.#blocks.get(number) as Block).bytes.subarray(start, start + size);
+  }
+
+  /** Adds a block, and returns its number. */
+  #add(bytes: Buffer): number {
+    this.#makeRoom(bytes.length);
+    this.#blocks.set(this.#count, { bytes, from: this.#total });
+    this.#held += bytes.length;
+    this.#total += bytes.length;
+    this.#count += 1;
+    return this.#count - 1;
+  }
+
+  /** Drops the oldest blocks. */
+  #makeRoom(size: number): void {
+    for (const [number, { bytes }] of this.#blocks) {
+      if (this.#held + size <= MOST) return;
+      this.#blocks.delete(number);
+      this.#held -= bytes.length;
+      if (bytes.length === BLOCK) this.#spare = bytes;
+    }
+  }
+}
