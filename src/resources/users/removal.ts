@@ -9,7 +9,6 @@ const CONTRIBUTIONS = [
   ["merge_requests", "author_id"],
   ["merge_requests", "merged_by_id"],
   ["merge_requests", "closed_by_id"],
-  ["commit_comments", "author_id"],
   ["notes", "author_id"],
   ["notes", "resolved_by_id"],
   ["timelogs", "user_id"],

@@ -1,0 +1,258 @@
+import type { Source } from "../../core/access/source.ts";
+import { digest } from "../../core/digest.ts";
+import { badRequest, invalid } from "../../core/errors.ts";
+import type { Parameter, Parameters } from "../../core/http/parameters.ts";
+import * as param from "../../core/input.ts";
+import type { CodeSource, PrepareContext } from "../../core/resource.ts";
+import { dayOf } from "../../core/time.ts";
+import { type FileChange, textOf } from "../../git/changes.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { EMPTY_TREE, StoredObjects } from "../../git/contents.ts";
+import { mapLines } from "../../git/patches.ts";
+import type { Repository } from "../../git/repository.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { findIssuable } from "../issuables/rules.ts";
+import type { Place } from "../notes/queries.ts";
+import { changesBetween } from "../repositories/diffs.ts";
+import { openRepository } from "../repositories/open.ts";
+import { type Line, locate } from "./lines.ts";
+
+/** The commits of a diff. */
+export interface DiffRefs {
+  readonly base_sha: string;
+  readonly start_sha: string;
+  readonly head_sha: string;
+}
+
+/** An end of several lines. */
+interface LineEnd {
+  readonly line_code: string;
+  readonly type: "new" | "old" | null;
+  readonly old_line: number | null;
+  readonly new_line: number | null;
+}
+
+/** A place in a diff, as clients see it. */
+export interface Position extends DiffRefs {
+  readonly old_path: string;
+  readonly new_path: string;
+  readonly position_type: "text" | "image" | "file";
+  /** The line before and after the change: both of an unchanged one. Only of texts. */
+  readonly old_line?: number | null;
+  readonly new_line?: number | null;
+  readonly line_range?: { readonly start: LineEnd; readonly end: LineEnd } | null;
+  /** Only of images. */
+  readonly width?: number;
+  readonly height?: number;
+  readonly x?: number;
+  readonly y?: number;
+}
+
+/** A position as a client sent it. */
+export interface SentPosition extends DiffRefs {
+  readonly old_path: string | undefined;
+  readonly new_path: string | undefined;
+  readonly position_type: Position["position_type"];
+  readonly line: SentLine;
+  readonly range: { readonly start: SentLine; readonly end: SentLine } | undefined;
+  readonly image: Required<Pick<Position, "width" | "height" | "x" | "y">> | undefined;
+}
+
+/** A line as a client names it: by its number before the change, after it, or both. */
+interface SentLine {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+const MAX_PATH = 4096;
+const sha = param.anyText();
+const path = param.optional(param.anyText({ max: MAX_PATH }));
+const number = param.optional(param.integer({ min: 0 }));
+
+const read = param.inputReader({
+  "position[base_sha]": sha,
+  "position[start_sha]": sha,
+  "position[head_sha]": sha,
+  "position[position_type]": param.choice(["text", "image", "file"]),
+  "position[old_path]": path,
+  "position[new_path]": path,
+  "position[old_line]": number,
+  "position[new_line]": number,
+  "position[width]": number,
+  "position[height]": number,
+  "position[x]": number,
+  "position[y]": number,
+  "position[line_range]": param.optional(param.json("two lines")),
+});
+
+const readEnd = param.inputReader({
+  line_code: param.optional(param.anyText()),
+  type: param.optional(param.anyText()),
+  old_line: number,
+  new_line: number,
+});
+
+/**
+ * Reads a position.
+ *
+ * @throws ApiError 400 naming what is wrong
+ */
+export function readPosition(sent: Parameter): SentPosition {
+  const named = Object.entries(objectIn(sent, "position"));
+  const found = read(
+    Object.fromEntries(named.map(([name, value]) => [`position[${name}]`, value])),
+  );
+  const [width, height] = [found["position[width]"], found["position[height]"]];
+  const [x, y] = [found["position[x]"], found["position[y]"]];
+  const position_type = found["position[position_type]"];
+  const range = found["position[line_range]"];
+  const position = {
+    base_sha: found["position[base_sha]"],
+    start_sha: found["position[start_sha]"],
+    head_sha: found["position[head_sha]"],
+    old_path: found["position[old_path]"],
+    new_path: found["position[new_path]"],
+    position_type,
+    line: { before: found["position[old_line]"], after: found["position[new_line]"] },
+    range: range === undefined || position_type !== "text" ? undefined : readRange(range),
+    image:
+      width === undefined || height === undefined || x === undefined || y === undefined
+        ? undefined
+        : { width, height, x, y },
+  };
+  const { line, image } = position;
+  const isComplete =
+    position.base_sha !== "" &&
+    position.start_sha !== "" &&
+    position.head_sha !== "" &&
+    (position.old_path || position.new_path) &&
+    (position_type !== "text" || line.before !== undefined || line.after !== undefined) &&
+    (position_type !== "image" || image !== undefined);
+  if (!isComplete) throw badRequest('Note {:position=>["is incomplete"]}');
+  return position;
+}
+
+function objectIn(sent: Parameter | undefined, name: string): Parameters {
+  if (typeof sent === "object" && sent !== null && !Array.isArray(sent)) return sent;
+  throw invalid({ [name]: ["is invalid"] });
+}
+
+function readRange(sent: Parameter): SentPosition["range"] {
+  const name = "position[line_range]";
+  const { start, end } = objectIn(sent, name);
+  const lineAt = (place: "start" | "end", one: Parameter | undefined): SentLine => {
+    const { line_code, type, old_line, new_line } = readEnd(objectIn(one, `${name}[${place}]`));
+    // A code has both numbers of every line; its type says which of them count.
+    const [, before, after] = /_(\d{1,9})_(\d{1,9})$/.exec(line_code ?? "") ?? [];
+    if (before === undefined) return { before: old_line, after: new_line };
+    return {
+      before: type === "new" ? undefined : Number(before),
+      after: type === "old" ? undefined : Number(after),
+    };
+  };
+  return { start: lineAt("start", start), end: lineAt("end", end) };
+}
+
+const NOWHERE = 'Note {:line_code=>["can\'t be blank", "must be a valid line code"]}';
+
+/** The names of what is before a project's first commit. */
+const NOTHING: readonly string[] = ["0".repeat(40), EMPTY_TREE];
+
+/**
+ * Finds a position in its diff.
+ *
+ * @throws ApiError 400 if the diff does not have it
+ */
+export async function placeOf(repository: Repository, sent: SentPosition): Promise<Place> {
+  const { base_sha, start_sha, head_sha, position_type, image } = sent;
+  const change = await changeAt(repository, sent, sent);
+  if (!change) throw badRequest(NOWHERE);
+  const [old_path, new_path] = pathsOf(change);
+  const position = { base_sha, start_sha, head_sha, old_path, new_path, position_type };
+  const file = { path: new_path, line: null, line_type: null };
+  if (position_type !== "text") {
+    return { ...file, position: JSON.stringify({ ...position, ...image }) };
+  }
+  const map = await mapLines(new StoredObjects(repository), change);
+  const lineAt = ({ before, after }: SentLine) => {
+    const line = map && locate(map, before, after);
+    if (!line) throw badRequest(NOWHERE);
+    return endOf(new_path, line);
+  };
+  const { range } = sent;
+  const line = lineAt(sent.line);
+  const text: Position = {
+    ...position,
+    position_type,
+    old_line: line.old_line,
+    new_line: line.new_line,
+    line_range: range ? { start: lineAt(range.start), end: lineAt(range.end) } : null,
+  };
+  return {
+    path: new_path,
+    line: Number(line.line_code.slice(line.line_code.lastIndexOf("_") + 1)),
+    line_type: line.type,
+    line_code: line.line_code,
+    position: JSON.stringify(text),
+  };
+}
+
+/** What a note on a merge request is prepared with. */
+interface Preparing extends Pick<PrepareContext, "db" | "store" | "caller" | "now"> {
+  readonly source: Source;
+}
+
+/**
+ * Finds the place of a note on a merge request, before its transaction.
+ *
+ * @throws ApiError 404 if the caller may not read the merge request, 400 if the diff does not have the place
+ */
+export async function placeOnRequest(
+  { db, store, source, caller, now }: Preparing,
+  iid: number,
+  sent: Parameter | undefined,
+): Promise<Place | undefined> {
+  if (sent === undefined) return undefined;
+  const viewer = { caller, today: dayOf(now) };
+  await findIssuable({ db, source, viewer }, MERGE_REQUEST, iid);
+  const project: CodeSource = { ...source, kind: "project", column: "project_id" };
+  const { repository } = await openRepository({ db, store, source: project });
+  return placeOf(repository, readPosition(sent));
+}
+
+/** A line as clients see it. */
+function endOf(path: string, { type, before, after }: Line): LineEnd {
+  return {
+    line_code: `${digest("sha1", path)}_${before}_${after}`,
+    type,
+    old_line: type === "new" ? null : before,
+    new_line: type === "old" ? null : after,
+  };
+}
+
+/** The change of the file that a position names, from one commit to another. */
+async function changeAt(
+  repository: Repository,
+  { base_sha, head_sha }: Pick<DiffRefs, "base_sha" | "head_sha">,
+  { old_path, new_path }: Pick<SentPosition, "old_path" | "new_path">,
+): Promise<FileChange | undefined> {
+  const to = numberOf(repository, head_sha);
+  const from = numberOf(repository, base_sha);
+  if (to === undefined || (from === undefined && !NOTHING.includes(base_sha))) return undefined;
+  const changes = await changesBetween(repository, from, to);
+  return changes.find((change) => {
+    const [old, next] = pathsOf(change);
+    return new_path ? next === new_path : old === old_path;
+  });
+}
+
+/** A commit by its whole name. */
+function numberOf(repository: Repository, name: string): number | undefined {
+  return /^[0-9a-f]{40}$/.test(name) ? commitNumber(repository, name) : undefined;
+}
+
+/** The path of a file before and after its change: of an added or deleted one, both are the same. */
+function pathsOf({ from, to }: FileChange): [old: string, next: string] {
+  const [old, next] = [from ?? to, to ?? from];
+  return [textOf(old?.path ?? ""), textOf(next?.path ?? "")];
+}
