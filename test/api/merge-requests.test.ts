@@ -47,6 +47,7 @@ describe("a merge request", () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
       merged_by: null,
+      merge_user: null,
       merged_at: null,
       closed_by: null,
       closed_at: null,
@@ -61,10 +62,14 @@ describe("a merge request", () => {
       source_project_id: project,
       target_project_id: project,
       labels: ["UX"],
+      draft: true,
       work_in_progress: true,
       milestone: null,
       merge_when_pipeline_succeeds: false,
       merge_status: "can_be_merged",
+      detailed_merge_status: "draft_status",
+      has_conflicts: false,
+      blocking_discussions_resolved: true,
       sha: null,
       merge_commit_sha: null,
       discussion_locked: false,
@@ -88,6 +93,7 @@ describe("a merge request", () => {
       diff_refs: null,
       pipeline: null,
       user: { can_merge: true },
+      first_contribution: false,
     };
     expect(made).toEqual(single);
     const list = await app.call(`GET ${SITE}/merge_requests?iids[]=${made.iid}`);
@@ -148,10 +154,19 @@ describe("a merge request", () => {
     expect(got).toBe(status);
   });
 
-  it("to another target project is refused", async () => {
-    const json = { title: "t", source_branch: "x", target_branch: "y", target_project_id: 9999 };
-    const { status } = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
-    expect(status).toBe(422);
+  it("to a project that is no relative is refused", async () => {
+    const { json: other } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "unrelated", visibility: "public" },
+    });
+    const post = async (target_project_id: number) => {
+      const json = { title: "t", source_branch: "x", target_branch: "y", target_project_id };
+      const answer = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
+      return [answer.status, answer.json];
+    };
+    const reason = "Source project is not a fork of the target project";
+    expect(await post(other.id)).toEqual([422, { error: [reason] }]);
+    expect(await post(9999)).toEqual([404, { message: "404 Project Not Found" }]);
   });
 });
 

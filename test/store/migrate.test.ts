@@ -120,6 +120,8 @@ const FROZEN: Record<string, string> = {
   "20261122-92-resource-event-indexes":
     "8252b9406a1a2268d91cf63c3413c10bd1e6293c92a70a3540c0621e125d32f0",
   "20261122-91-issue-states": "0f36d8a15e56be700e5ecd05b6a5e134dbef9b01298bd30c598667058e195d1a",
+  "20261122-95-merge-request-versions":
+    "5a8a28bd63fe61bc46d3cbb8b2e63575e06b47cc5d0901f3089a0634089e8790",
   "20261122-91-merge-request-states":
     "a2f45f1fe5a1d3c9030bbb915e31cd3e1e1fed3364b3a9db431e0380a5dcda38",
   "20261122-91-todos-by-action": "24fb93a777448ca214f38bfa1bb7a10bc9345b4bf3e1e45f0a3ade29c82c5294",

@@ -14,7 +14,7 @@ import * as notes from "../notes/queries.ts";
 import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
 import { commitRoutes } from "./commits.ts";
 import { position } from "./input.ts";
-import { placeOnRequest } from "./positions.ts";
+import { placeOnRequest } from "./requests.ts";
 
 const one = { ...target, discussion_id: param.anyText() };
 const oneNote = { ...one, note_id: param.recordId() };

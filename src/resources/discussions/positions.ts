@@ -1,20 +1,14 @@
-import type { Source } from "../../core/access/source.ts";
 import { digest } from "../../core/digest.ts";
 import { badRequest, invalid } from "../../core/errors.ts";
 import type { Parameter, Parameters } from "../../core/http/parameters.ts";
 import * as param from "../../core/input.ts";
-import type { CodeSource, PrepareContext } from "../../core/resource.ts";
-import { dayOf } from "../../core/time.ts";
 import { type FileChange, textOf } from "../../git/changes.ts";
 import { commitNumber } from "../../git/commits.ts";
+import { changesBetween } from "../../git/compared.ts";
 import { EMPTY_TREE, StoredObjects } from "../../git/contents.ts";
 import { mapLines } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
-import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { findIssuable } from "../issuables/rules.ts";
 import type { Place } from "../notes/queries.ts";
-import { changesBetween } from "../repositories/diffs.ts";
-import { openRepository } from "../repositories/open.ts";
 import { type Line, locate } from "./lines.ts";
 
 /** The commits of a diff. */
@@ -59,7 +53,7 @@ export interface SentPosition extends DiffRefs {
 }
 
 /** A line as a client names it: by its number before the change, after it, or both. */
-interface SentLine {
+export interface SentLine {
   readonly before: number | undefined;
   readonly after: number | undefined;
 }
@@ -155,18 +149,35 @@ function readRange(sent: Parameter): SentPosition["range"] {
 
 const NOWHERE = 'Note {:line_code=>["can\'t be blank", "must be a valid line code"]}';
 
-/** The names of what is before a project's first commit. */
-const NOTHING: readonly string[] = ["0".repeat(40), EMPTY_TREE];
+/** The name of what is before a project's first commit. */
+export const NOTHING = "0".repeat(40);
+const NOTHINGS: readonly string[] = [NOTHING, EMPTY_TREE];
+
+/** A place that was found in its diff. */
+export interface FoundPlace extends Place {
+  /** JSON text. */
+  readonly position: string;
+}
 
 /**
  * Finds a position in its diff.
  *
  * @throws ApiError 400 if the diff does not have it
  */
-export async function placeOf(repository: Repository, sent: SentPosition): Promise<Place> {
-  const { base_sha, start_sha, head_sha, position_type, image } = sent;
+export async function placeOf(repository: Repository, sent: SentPosition): Promise<FoundPlace> {
+  const place = await findPlace(repository, sent);
+  if (!place) throw badRequest(NOWHERE);
+  return place;
+}
+
+/** Finds a position in its diff; `undefined` if the diff does not have it. */
+export async function findPlace(
+  repository: Repository,
+  sent: SentPosition,
+): Promise<FoundPlace | undefined> {
+  const { base_sha, start_sha, head_sha, position_type, image, range } = sent;
   const change = await changeAt(repository, sent, sent);
-  if (!change) throw badRequest(NOWHERE);
+  if (!change) return undefined;
   const [old_path, new_path] = pathsOf(change);
   const position = { base_sha, start_sha, head_sha, old_path, new_path, position_type };
   const file = { path: new_path, line: null, line_type: null };
@@ -176,17 +187,17 @@ export async function placeOf(repository: Repository, sent: SentPosition): Promi
   const map = await mapLines(new StoredObjects(repository), change);
   const lineAt = ({ before, after }: SentLine) => {
     const line = map && locate(map, before, after);
-    if (!line) throw badRequest(NOWHERE);
-    return endOf(new_path, line);
+    return line && endOf(new_path, line);
   };
-  const { range } = sent;
   const line = lineAt(sent.line);
+  const [start, end] = [range?.start, range?.end].map((one) => one && lineAt(one));
+  if (!line || (range && !(start && end))) return undefined;
   const text: Position = {
     ...position,
     position_type,
     old_line: line.old_line,
     new_line: line.new_line,
-    line_range: range ? { start: lineAt(range.start), end: lineAt(range.end) } : null,
+    line_range: start && end ? { start, end } : null,
   };
   return {
     path: new_path,
@@ -195,29 +206,6 @@ export async function placeOf(repository: Repository, sent: SentPosition): Promi
     line_code: line.line_code,
     position: JSON.stringify(text),
   };
-}
-
-/** What a note on a merge request is prepared with. */
-interface Preparing extends Pick<PrepareContext, "db" | "store" | "caller" | "now"> {
-  readonly source: Source;
-}
-
-/**
- * Finds the place of a note on a merge request, before its transaction.
- *
- * @throws ApiError 404 if the caller may not read the merge request, 400 if the diff does not have the place
- */
-export async function placeOnRequest(
-  { db, store, source, caller, now }: Preparing,
-  iid: number,
-  sent: Parameter | undefined,
-): Promise<Place | undefined> {
-  if (sent === undefined) return undefined;
-  const viewer = { caller, today: dayOf(now) };
-  await findIssuable({ db, source, viewer }, MERGE_REQUEST, iid);
-  const project: CodeSource = { ...source, kind: "project", column: "project_id" };
-  const { repository } = await openRepository({ db, store, source: project });
-  return placeOf(repository, readPosition(sent));
 }
 
 /** A line as clients see it. */
@@ -231,14 +219,14 @@ function endOf(path: string, { type, before, after }: Line): LineEnd {
 }
 
 /** The change of the file that a position names, from one commit to another. */
-async function changeAt(
+export async function changeAt(
   repository: Repository,
   { base_sha, head_sha }: Pick<DiffRefs, "base_sha" | "head_sha">,
   { old_path, new_path }: Pick<SentPosition, "old_path" | "new_path">,
 ): Promise<FileChange | undefined> {
   const to = numberOf(repository, head_sha);
   const from = numberOf(repository, base_sha);
-  if (to === undefined || (from === undefined && !NOTHING.includes(base_sha))) return undefined;
+  if (to === undefined || (from === undefined && !NOTHINGS.includes(base_sha))) return undefined;
   const changes = await changesBetween(repository, from, to);
   return changes.find((change) => {
     const [old, next] = pathsOf(change);

@@ -3,13 +3,12 @@ import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { position } from "../discussions/input.ts";
-import { placeOnRequest } from "../discussions/positions.ts";
+import { placeOnRequest } from "../discussions/requests.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
 import { body } from "../notes/input.ts";
-import * as notes from "../notes/queries.ts";
 import { findNoteable, mayResolve, type Noteable, requireUnlocked } from "../notes/rules.ts";
 import * as drafts from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -53,12 +52,7 @@ async function publish(
   if (discussion) {
     await changes.reply(writing, request, discussion, { body });
     if (mayResolve(writing, request)) {
-      const by = { userId: writing.caller.id, now: writing.now };
-      await notes.setResolved(
-        db,
-        { thread_id: discussion.number },
-        resolve_discussion === 1 ? by : null,
-      );
+      await changes.setResolved(writing, request, discussion.number, resolve_discussion === 1);
     }
   } else {
     const { line, line_type, line_code, position } = draft;

@@ -78,8 +78,10 @@ export const ISSUE: IssuableType = {
   }),
   place: placeLabels,
   // The free tier has no weights.
-  embedOwn: (rows, { presenter, tier }) => {
-    if (tier !== "free") return;
-    for (const row of rows) row[presenter.at("weight")] = HIDDEN;
-  },
+  readOwn:
+    async (_ids, { presenter, tier }) =>
+    (rows) => {
+      if (tier !== "free") return;
+      for (const row of rows) row[presenter.at("weight")] = HIDDEN;
+    },
 };

@@ -2,23 +2,24 @@ import { ROLES } from "../../core/access/roles.ts";
 import { visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import type { Value } from "../../store/port.ts";
 import { userFields } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import {
+  DRAFT_PREFIXES,
+  detailedStatus,
+  IS_BLOCKED,
+  type MergeState,
+  mergeStatesOf,
+} from "./merge-checks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
-/** The title prefixes of drafts, which cannot be merged, in lower case. */
-const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
 const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
 
 const DRAFT = new RegExp(`^ *(?:${PREFIX})`, "i");
 
 /** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
-
-/** SQL that says the same of a merge request `mr`. */
-export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
-  (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
-).join(" or ")})`;
 
 /** All of these prefixes at the beginning of a title. No part of it can match in two ways, so it takes linear time. */
 const DRAFTS = new RegExp(`^(?: *(?:${PREFIX}))+ *`, "i");
@@ -42,9 +43,17 @@ const webUrl = field.url(
   (path, iid) => `/${path}/-/merge_requests/${iid}`,
 );
 
+/** Changed files that are shown and counted at most. */
+export const MOST_FILES = 1000;
+
+/** How many files a merge request changes, as GitLab shows it: a text, and nothing for none. */
+const sizeOf = (files: number): string | null =>
+  files === 0 ? null : files > MOST_FILES ? `${MOST_FILES}+` : String(files);
+
 const fields = {
   ...simpleFields,
   merged_by: field.nested(userFields("mb")),
+  merge_user: field.nested(userFields("mb")),
   merged_at: field.instant("mr.merged_at"),
   closed_by: issuableFields.closed_by,
   closed_at: field.instant("mr.closed_at"),
@@ -59,10 +68,14 @@ const fields = {
   source_project_id: field.integer("mr.source_project_id"),
   target_project_id: field.integer("mr.project_id"),
   labels: issuableFields.labels,
+  draft: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   milestone: issuableFields.milestone,
   merge_when_pipeline_succeeds: field.constant(false),
-  merge_status: field.constant("can_be_merged"),
+  merge_status: field.embedded("merge_status", "string", "null"),
+  detailed_merge_status: field.embedded("detailed_merge_status", "string", "null"),
+  has_conflicts: field.embedded("has_conflicts", "boolean", "null"),
+  blocking_discussions_resolved: field.flag(`case when ${IS_BLOCKED} then 0 else 1 end`),
   sha: field.text("mr.sha"),
   merge_commit_sha: field.text("mr.merge_commit_sha"),
   discussion_locked: field.flag("mr.discussion_locked"),
@@ -73,6 +86,15 @@ const fields = {
   time_stats: field.nested(timeStats("mr")),
   squash: field.flag("mr.squash"),
 };
+
+/** Whether nothing of its author was merged into the project before, who is no reporter there. */
+const IS_FIRST = `case when exists (select 1 from merge_requests o
+    where o.author_id = mr.author_id and o.project_id = mr.project_id and o.state = 'merged')
+  or exists (select 1 from members me where me.user_id = mr.author_id and me.access_level >= ${ROLES.reporter}
+    and (me.project_id = mr.project_id or me.namespace_id in
+      (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)))
+  or exists (select 1 from namespaces o where o.id = p.namespace_id and o.owner_id = mr.author_id)
+  then 0 else 1 end`;
 
 /** A merge request in lists that ask for `view=simple`. */
 export const simpleMergeRequest = presenter({ ...simpleFields, web_url: webUrl });
@@ -100,21 +122,44 @@ export const MERGE_REQUEST: IssuableType = {
     owner: "project_id",
   },
   from: `merge_requests mr join projects p on p.id = mr.project_id ${issuableJoins("mr")}
-    left join users mb on mb.id = mr.merged_by_id`,
+    left join users mb on mb.id = mr.merged_by_id
+    left join merge_request_versions dv on dv.id =
+      (select max(v.id) from merge_request_versions v where v.merge_request_id = mr.id)`,
   visible: visibleMergeRequests,
   listed: presenter(fields),
   single: presenter({
     ...fields,
     subscribed,
-    changes_count: field.constant(null),
-    merge_error: field.constant(null),
-    diff_refs: field.constant(null),
+    changes_count: field.derived(["dv.changed_files"], "string", ([files]) =>
+      sizeOf(Number(files)),
+    ),
+    merge_error: field.text("mr.merge_error"),
+    diff_refs: field.nested({
+      head_sha: field.text("dv.head_sha"),
+      base_sha: field.text("dv.base_sha"),
+      start_sha: field.text("dv.start_sha"),
+    }),
     pipeline: field.constant(null),
     user: field.embedded("caller_can", "object", "null"),
+    first_contribution: field.flag(IS_FIRST),
+    diverged_commits_count: field.omittedIfNull(
+      field.embedded("diverged_commits_count", "integer", "null"),
+    ),
+    rebase_in_progress: field.omittedIfNull(
+      field.embedded("rebase_in_progress", "boolean", "null"),
+    ),
   }),
-  embedOwn: (rows, { presenter, source }) => {
-    if (!source || !("user" in presenter.fields)) return;
-    const user = `{"can_merge":${source.level >= ROLES.developer}}`;
-    for (const row of rows) row[presenter.at("user")] = user;
+  readOwn: async (ids, { db, presenter, source }) => {
+    const states = await mergeStatesOf(db, ids);
+    return (rows) => {
+      for (const row of rows) {
+        const state = states.get(row[presenter.at("id")] as Value) as MergeState;
+        row[presenter.at("merge_status")] = `"${state.status}"`;
+        row[presenter.at("detailed_merge_status")] = `"${detailedStatus(state)}"`;
+        row[presenter.at("has_conflicts")] = String(state.status === "cannot_be_merged");
+        if (!source || !("user" in presenter.fields)) continue;
+        row[presenter.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
+      }
+    };
   },
 };

@@ -10,21 +10,20 @@ import { filterOf, listInput } from "../issuables/filters.ts";
 import { recordState } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { mergeStateOf } from "../issuables/merge-checks.ts";
+import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
-import {
-  listRoutes,
-  participantsRoute,
-  singleRoute,
-  subscriptionRoutes,
-} from "../issuables/routes.ts";
+import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
-import type { Writing } from "../issuables/type.ts";
+import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
+import { checkCode, divergedCommits } from "./code.ts";
+import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
+import { versionRoutes } from "./versions.ts";
 
 const lists = listRoutes(MERGE_REQUEST, {
   input: {
@@ -61,29 +60,6 @@ const attributes = {
 
 const number = { merge_request_iid: param.recordId() };
 
-/**
- * Checks the branches of a merge request that is open, or is about to be opened.
- *
- * @throws ApiError 422 if both are the same, 409 if another open merge request has the same branches
- */
-async function requireBranches(
-  { db, source }: Pick<Writing, "db" | "source">,
-  branches: { source_branch: string; target_branch: string },
-  exceptId?: number,
-): Promise<void> {
-  if (branches.source_branch === branches.target_branch) {
-    throw new ApiError(422, {
-      error: ["You can't use same project/branch for source and target"],
-    });
-  }
-  const open = await requests.findOpen(db, source.id, branches, exceptId);
-  if (open !== undefined) {
-    throw new ApiError(409, {
-      message: [`Another open merge request already exists for this source branch: !${open}`],
-    });
-  }
-}
-
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
 const CHANGES = [
@@ -101,7 +77,7 @@ const issue = routes({
   whenDisabled: "leave out",
 });
 
-/** Merge requests as metadata: there is no repository behind them. */
+/** Merge requests. In a project without a repository they are only records. */
 export const mergeRequestResource: Resource = {
   name: "Merge requests",
   migrations,
@@ -118,42 +94,68 @@ export const mergeRequestResource: Resource = {
         ...attributes,
       },
       presenter: MERGE_REQUEST.single,
+      prepare: (input, preparing) => planOpening(preparing, input),
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
-        if ((input.target_project_id ?? source.id) !== source.id) {
-          throw new ApiError(422, {
-            error: ["Source project is not a fork of the target project"],
-          });
-        }
-        await requireBranches(context, input);
+        const { db, caller, input, now, prepared: opening } = context;
+        const { source, target, version } = opening;
+        const isFork = source.id !== target.id;
+        if (isFork) await db.lock(target.id);
+        await requireOpening(db, opening);
         const { title, description, source_branch, target_branch } = input;
+        const owner = { project_id: target.id, source_project_id: source.id };
+        const inTarget = { ...context, source: target };
         const created = await requests.insert(
           db,
           {
-            project_id: source.id,
+            ...owner,
             author_id: caller.id,
             title,
             description,
             source_branch,
             target_branch,
-            sha: await headOf(db, source.id, source_branch),
+            sha: version ? null : await headOf(db, source.id, source_branch),
             squash: input.squash,
             remove_source_branch: input.remove_source_branch,
-            ...(await plannedColumns(context, input)),
+            ...(await plannedColumns(inTarget, input)),
           },
           now,
         );
+        if (version) await addVersion(db, { ...created, ...owner }, version, now);
         await lifecycle.afterCreating(
-          context,
+          inTarget,
           MERGE_REQUEST,
           { ...created, title, description },
           input,
         );
-        await storeReferences(db, source, created.id, [title, description], context.viewer);
-        return rowOf(context, MERGE_REQUEST, created.id);
+        await storeReferences(db, target, created.id, [title, description], context.viewer);
+        return rowOf(inTarget, MERGE_REQUEST, created.id);
       },
     }),
-    singleRoute(MERGE_REQUEST),
+    project.get("/merge_requests/:merge_request_iid", {
+      jobTokens: true,
+      summary: "Get a merge request by its number within the project",
+      access: "anyone",
+      input: {
+        ...number,
+        include_diverged_commits_count: param.optional(param.boolean()),
+        include_rebase_in_progress: param.optional(param.boolean()),
+      },
+      presenter: MERGE_REQUEST.single,
+      prepare: async (input, preparing) => {
+        await checkCode(preparing, input.merge_request_iid);
+        return input.include_diverged_commits_count
+          ? divergedCommits(preparing, input.merge_request_iid)
+          : null;
+      },
+      handle: async (context) => {
+        const { input, presenter, prepared: diverged } = context;
+        const { id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+        const row = await rowOf(context, MERGE_REQUEST, id);
+        if (diverged !== null) row[presenter.at("diverged_commits_count")] = String(diverged);
+        if (input.include_rebase_in_progress) row[presenter.at("rebase_in_progress")] = "false";
+        return row;
+      },
+    }),
     project.put("/merge_requests/:merge_request_iid", {
       summary: "Change, close or reopen a merge request",
       input: {
@@ -165,16 +167,20 @@ export const mergeRequestResource: Resource = {
       },
       atLeastOne: CHANGES,
       presenter: MERGE_REQUEST.single,
+      prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
-        const { db, source, viewer, input, now } = context;
+        const { db, source, viewer, input, now, prepared: opening } = context;
         const { title, description, target_branch, state_event } = input;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
-        const branches = await requests.branchesOf(db, found.id);
-        const reopens = state_event === "reopen" && found.state === "closed";
-        if (reopens || target_branch !== undefined) {
-          const wanted = { ...branches, target_branch: target_branch ?? branches.target_branch };
-          await requireBranches(context, wanted, found.id);
+        if (opening) {
+          await requireOpening(db, opening, found.id);
+          await renewVersion(
+            db,
+            { ...found, source_project_id: opening.source.id },
+            opening.version,
+            now,
+          );
         }
         await updateRow(
           db,
@@ -209,6 +215,7 @@ export const mergeRequestResource: Resource = {
         should_remove_source_branch: param.optional(param.boolean()),
       },
       presenter: MERGE_REQUEST.single,
+      prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
@@ -219,9 +226,9 @@ export const mergeRequestResource: Resource = {
           ? source.level >= ROLES.developer
           : rights.mayMerge(target_branch);
         if (!mayMerge) throw unauthorized();
-        if (found.state !== "opened" || isDraft(found.title)) {
-          throw new ApiError(405, { message: "405 Method Not Allowed" });
-        }
+        const { failed } = await mergeStateOf(db, found.id);
+        if (failed?.answer === 405) throw new ApiError(405, { message: "405 Method Not Allowed" });
+        if (failed) throw new ApiError(406, { message: "Branch cannot be merged" });
         if (input.sha !== undefined && input.sha !== sha) {
           throw new ApiError(409, {
             message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
@@ -282,6 +289,7 @@ export const mergeRequestResource: Resource = {
         },
       }),
     ),
+    ...versionRoutes,
     participantsRoute(MERGE_REQUEST),
     ...subscriptionRoutes(MERGE_REQUEST),
   ],

@@ -56,6 +56,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         db,
         {
           project_id: project.id,
+          source_project_id: project.id,
           author_id: seeding.userId(request.author),
           title,
           description,

@@ -129,7 +129,24 @@ export async function resolveDiscussion(
 ): Promise<void> {
   requireResolver(writing, noteable);
   if (resolvable === 0) throw forbidden();
-  await notes.setResolved(writing.db, { thread_id: number }, resolved ? by(writing) : null);
+  await setResolved(writing, noteable, number, resolved);
+}
+
+/** Resolves the notes of a thread, or takes that back. Who resolves the last one of a merge request is recorded there. */
+export async function setResolved(
+  writing: Writing,
+  noteable: Noteable,
+  thread: number,
+  resolved: boolean,
+): Promise<void> {
+  const { db, source, caller, now } = writing;
+  const { type, id } = noteable;
+  const isOpen = () => notes.haveUnresolved(db, id);
+  const wasOpen = resolved && (await isOpen());
+  await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
+  if (!wasOpen || (await isOpen())) return;
+  const record = { author_id: caller.id, body: "resolved all threads", system: true };
+  await notes.insert(db, type, { project_id: source.id, id, ...record }, now);
 }
 
 const by = ({ caller, now }: Writing) => ({ userId: caller.id, now });

@@ -187,6 +187,16 @@ export async function setResolved(
   );
 }
 
+/** Whether a merge request has notes that can be resolved and are not. */
+export async function haveUnresolved(db: Reader, requestId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from notes where merge_request_id = ? and thread_id is not null and system = 0
+       and resolved_at is null limit 1`,
+    [requestId],
+  );
+  return found.length > 0;
+}
+
 /** Copies the notes of an issue to another one, with their threads. */
 export async function copy(
   db: Database,
