@@ -25,6 +25,8 @@ import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
 import { startRemover } from "./resources/remover.ts";
+import { startTracer } from "./resources/discussions/worker.ts";
+import { startRemover } from "./resources/groups/removal.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -164,6 +166,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const inBackground = options.background ?? true;
   const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
+  const tracer = inBackground ? await startTracer({ store, now, onError }) : undefined;
   const leavePasswordThreads = keepPasswordThreads();
   const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
@@ -171,6 +174,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     await running.end();
     await mailer?.stop();
     await remover?.stop();
+    await tracer?.stop();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

@@ -116,6 +116,7 @@ const issuables = (count: number) =>
     }),
   );
 
+const COMMIT_DISCUSSIONS = "/projects/:project/repository/commits/:sha/discussions";
 const DISCUSSED_SNIPPET = "/projects/:project/snippets";
 
 /** The first record of a list below the snippet with notes and emoji. */
@@ -342,6 +343,17 @@ const FIXTURES: Record<string, Fixture> = {
       "snippets discussion_id": ofSnippet("discussions"),
     },
   },
+  "Draft notes": {
+    create: async (app, count) => {
+      const path = `${PROJECT}/merge_requests/1/draft_notes`;
+      for (const as of byAuthors(count, (author) => author as Person)) {
+        await post(app, path, as, { note: "A draft" });
+      }
+    },
+    params: {
+      draft_note_id: listed("/projects/:project/merge_requests/:merge_request_iid/draft_notes"),
+    },
+  },
   "Award emoji": {
     params: {
       award_id: listed("/projects/:project/issues/:issue_iid/award_emoji"),
@@ -527,12 +539,22 @@ const FIXTURES: Record<string, Fixture> = {
       for (const note of numbered(count, (index) => `Comment ${index}`)) {
         await post(app, path, "owner", { note });
       }
+      const discussions = `${PROJECT}/repository/commits/feature/discussions`;
+      const { json } = await app.call(`GET ${discussions}`, { as: "owner" });
+      for (const body of numbered(count, (index) => `Reply ${index}`)) {
+        await post(app, `${discussions}/${json[0].id}/notes`, "owner", { body });
+      }
     },
     params: {
       sha: async (app, fill) => {
         const path = fill("/projects/:project/repository/branches/feature");
         const { json } = await app.call(`GET ${path}`, { as: "admin" });
         return json.commit?.id ?? "0".repeat(40);
+      },
+      "commits discussion_id": listed(COMMIT_DISCUSSIONS),
+      "commits note_id": async (app, fill) => {
+        const discussion = await listed(COMMIT_DISCUSSIONS)(app, fill);
+        return listed(`${COMMIT_DISCUSSIONS}/${discussion}/notes`)(app, fill);
       },
     },
   },

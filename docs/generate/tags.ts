@@ -6,7 +6,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Commits: "Commits of projects' repositories.",
   "Issue boards": "Boards of groups and projects, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
-  Discussions: "Threads of comments on issues, merge requests and snippets.",
+  Discussions: "Threads of comments on issues, merge requests, snippets and commits.",
+  "Draft notes": "Comments on merge requests that only their author sees until they are published.",
   Events: "Activity of users.",
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',

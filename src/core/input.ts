@@ -296,11 +296,6 @@ export function commaSeparated(options: { max?: number } = {}): Attribute<string
 
 const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
 
-/** An attribute of GitLab that is always refused. @param refusal what is wrong with it */
-export function unsupported(refusal: string): Attribute<never> {
-  return attribute<never>({ type: "object", about: refusal }, () => REFUSED, refusal);
-}
-
 /** An optional attribute. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
   const notes = notesOf(schema);

@@ -49,6 +49,22 @@ export async function changedLines(
   return typeof difference === "string" ? [] : difference.changes;
 }
 
+/** How the lines of a file correspond before and after a change. */
+export interface LineMap {
+  /** How many lines it had, and has. */
+  readonly before: number;
+  readonly after: number;
+  readonly changes: readonly LineChange[];
+}
+
+/** Finds out how the lines of a file correspond: `undefined` of binary files, and of those that are too large. */
+export async function mapLines(objects: Objects, change: FileChange): Promise<LineMap | undefined> {
+  const difference = await compareFiles(objects, change);
+  if (typeof difference === "string") return undefined;
+  const { a, b, changes } = difference;
+  return { before: a.length, after: b.length, changes };
+}
+
 async function compareFiles(
   objects: Objects,
   { from, to }: FileChange,

@@ -185,14 +185,15 @@ async function subjectOf(
   if (className !== "Note") return undefined;
   const note = await db.one<{
     body: string;
-    class_name: string;
+    class_name: string | null;
     id: number;
     number: number;
     title: string;
   }>(NOTE, [id]);
-  if (!note) return undefined;
+  const commented = NOTEABLE_TYPES.find((one) => one.className === note?.class_name);
+  // Nobody is notified of comments on commits.
+  if (!note || !commented) return undefined;
   const { class_name, ...subject } = note;
-  const commented = NOTEABLE_TYPES.find((one) => one.className === class_name) as NoteableType;
   return { type: commented, noteId: id, ...subject };
 }
 

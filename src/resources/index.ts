@@ -8,6 +8,7 @@ import { branchResource } from "./branches/index.ts";
 import { commitResource } from "./commits/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { discussionResource } from "./discussions/index.ts";
+import { draftNoteResource } from "./draft-notes/index.ts";
 import { eventResource } from "./events/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
@@ -45,6 +46,7 @@ export const resources: readonly Resource[] = [
   commitResource,
   dependencyResource,
   discussionResource,
+  draftNoteResource,
   eventResource,
   fileResource,
   groupResource,

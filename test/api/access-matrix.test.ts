@@ -231,15 +231,19 @@ describe("the table of routes", () => {
       );
     expect(open.sort()).toEqual([
       // Every user for themselves, on what they can read
+      "DELETE /projects/:id/repository/commits/:sha/discussions/:discussion_id/notes/:note_id",
       "POST /groups/:id/labels/:label_id/subscribe",
       "POST /groups/:id/labels/:label_id/unsubscribe",
       "POST /projects/:id/labels/:label_id/subscribe",
       "POST /projects/:id/labels/:label_id/unsubscribe",
       "POST /projects/:id/repository/commits/:sha/comments",
+      "POST /projects/:id/repository/commits/:sha/discussions",
+      "POST /projects/:id/repository/commits/:sha/discussions/:discussion_id/notes",
       "POST /projects/:id/star",
       "POST /projects/:id/unstar",
       "PUT /groups/:id/notification_settings",
       "PUT /projects/:id/notification_settings",
+      "PUT /projects/:id/repository/commits/:sha/discussions/:discussion_id/notes/:note_id",
     ]);
   });
 

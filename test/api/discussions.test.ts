@@ -277,16 +277,16 @@ it("notes that record actions are not changed, resolved or answered", async () =
   ]);
 });
 
-it("a position on a diff is refused, since there are no diffs", async () => {
-  const position = { base_sha: "a", start_sha: "b", head_sha: "c", position_type: "text" };
+it("a position on a diff is refused without a repository", async () => {
+  const shas = { base_sha: "a", start_sha: "b", head_sha: "c" };
+  const position = { ...shas, position_type: "text", new_path: "a", new_line: 1 };
   const json = { body: "Here", position };
   const answer = await app.call(`POST ${on["MergeRequest"]}/discussions`, { as: "guest", json });
   expect([answer.status, answer.json]).toEqual([
     400,
     {
-      message: {
-        position: ["is not supported: merge requests have no diffs to comment on"],
-      },
+      message:
+        '400 Bad request - Note {:line_code=>["can\'t be blank", "must be a valid line code"]}',
     },
   ]);
 });

@@ -69,6 +69,7 @@ describe("a merge request", () => {
       merge_status: "can_be_merged",
       detailed_merge_status: "draft_status",
       has_conflicts: false,
+      blocking_discussions_resolved: true,
       sha: null,
       merge_commit_sha: null,
       discussion_locked: false,

@@ -51,12 +51,17 @@ function valueFor({ type }: field.Field, column: string): Value {
 const numberOr = (path: string, value: Value | undefined): Value =>
   typeof value === "number" ? value : path;
 
+/** Whether an object has the columns of its fields: one that is stored as JSON has its own. */
+const isNested = ({ type, columns }: field.Field, fields: field.Fields) =>
+  type === "object" &&
+  Object.values(fields).every((inner) => inner.columns.every((column) => columns.includes(column)));
+
 /** A row with a value in each of a presenter's columns. */
 function fullRow({ fields }: Presenter): Value[] {
   const values = new Map<string, Value>();
   const fill = (some: field.Fields) => {
     for (const one of Object.values(some)) {
-      if (one.fields && one.type === "object") fill(one.fields);
+      if (one.fields && isNested(one, one.fields)) fill(one.fields);
       for (const column of one.columns) {
         // URLs are made of ids and paths, which have nothing to escape.
         if (one.type === "URL") values.set(column, numberOr("acme", values.get(column)));

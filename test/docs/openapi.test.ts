@@ -104,6 +104,8 @@ beforeAll(async () => {
   expect((await post(`${project}/merge_requests/2/approval_rules`, rule)).status).toBe(201);
   const comments = `${project}/repository/commits/${COMMIT}/comments`;
   expect((await post(comments, { note: "Why?" })).status).toBe(201);
+  const drafts = `${project}/merge_requests/1/draft_notes`;
+  expect((await post(drafts, { note: "Later" })).status).toBe(201);
   const { token, scim_url } = await (
     await post("/groups/acme/scim_tokens", { name: "IdP" })
   ).json();

@@ -272,7 +272,7 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
     });
   });
 
-  it("is told that it can't comment on lines and ask for reviews", async () => {
+  it("is told that a merge request has no such line, and that it can't ask for reviews", async () => {
     const noteableId = (
       await answer('{ project(fullPath: "acme/site") { mergeRequest(iid: "1") { id } } }')
     ).project.mergeRequest.id;
@@ -294,7 +294,7 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
     );
     expect(createDiffNote).toEqual({
       note: null,
-      errors: ["Position is not supported: merge requests have no diffs to comment on"],
+      errors: ['Note {:line_code=>["can\'t be blank", "must be a valid line code"]}'],
     });
     const { mergeRequestReviewerRereview } = await answer(
       `mutation ($projectPath: ID!, $iid: String!, $userId: UserID!) {

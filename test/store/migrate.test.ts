@@ -109,6 +109,9 @@ const FROZEN: Record<string, string> = {
     "a68222c53402064ce2a6cd47d4c931efaea9809c918768377d1289922feee4d2",
   "20261122-88-readme": "053b1d48688a13de916e87a95396aaa8e984c0f526a8319a96304872816a5582",
   "20261122-89-commit-comments": "59ef3d44a7f90574946b5bb8cfe0d73c7150d71eed42b2085bd37956bd9161b2",
+  "20261122-97-draft-notes": "3b4bb2aa3e7397784d0b38e1d69fd0bf53765c68172c93be3f4cd1ed6c316642",
+  "20261122-97-notes-on-commits":
+    "f760d09e5b5f6a62ef677bbb756f734175b3e4146ab0f066d855c19ce49dfbe7",
   "20261122-93-labels-archived": "6c82f43fc6543aeb6bcd894e78b585e2988b16dd90a3bb456cbf96facddabc91",
   "20261122-93-wiki-page-subscriptions":
     "9ef94b78a5db0fe3c986646af3a252dde2df6a65476209701f5fbe5446324c86",
@@ -347,6 +350,62 @@ describe("released migrations", () => {
     });
     expect(added).toEqual([[4]]);
     expect(await store.rows("select id from award_emoji")).toEqual([[1]]);
+  });
+
+  it("make comments on commits notes, with their lines", async () => {
+    const last = "20261122-97-notes-on-commits";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    const shas = ["a".repeat(40), "b".repeat(40)];
+    await store.transaction(async (db) => {
+      for (const sql of [
+        "insert into users (username, name, email, created_at, updated_at) values ('a', 'A', 'a', 0, 0)",
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0)`,
+        `insert into snippets (project_id, author_id, title, file_name, content, visibility, created_at, updated_at)
+         values (1, 1, 's', 's', 's', 0, 0, 0)`,
+        `insert into notes (project_id, snippet_id, author_id, body, internal, thread_id, reply, resolved_at, resolved_by_id, created_at, updated_at)
+         values (1, 1, 1, 'one', 1, 1, 0, 8, 1, 2, 3), (1, 1, 1, 'two', 1, 1, 1, null, null, 4, 5)`,
+        "insert into award_emoji (name, user_id, note_id, created_at, updated_at) values ('heart', 1, 2, 0, 0)",
+        "insert into issues (iid, project_id, title, created_at, updated_at) values (1, 1, 'i', 0, 0)",
+        `insert into todos (user_id, project_id, issue_id, note_id, author_id, action, created_at, updated_at)
+         values (1, 1, 1, 1, 1, 'mentioned', 0, 0)`,
+        `insert into commit_comments (project_id, commit_id, author_id, note, path, line, line_type, created_at)
+         values (1, '${shas[0]}', 1, 'whole', null, null, null, 10), (1, '${shas[1]}', null, 'line', 'x', 7, 'new', 9),
+           (1, '${shas[0]}', 1, 'again', 'y', 8, 'old', 11)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(
+      await store.rows(
+        `select nt.id, nc.project_id, nc.sha, nt.author_id, nt.body, nt.thread_id, nt.created_at, nt.updated_at,
+           np.path, np.line, np.line_type
+         from notes nt join noted_commits nc on nc.id = nt.noted_commit_id
+         left join note_positions np on np.note_id = nt.id order by nt.id`,
+      ),
+    ).toEqual([
+      [3, 1, shas[0], 1, "whole", null, 10, 10, null, null, null],
+      [4, 1, shas[1], null, "line", null, 9, 9, "x", 7, "new"],
+      [5, 1, shas[0], 1, "again", null, 11, 11, "y", 8, "old"],
+    ]);
+    expect(
+      await store.rows(
+        `select id, snippet_id, body, internal, thread_id, reply, resolved_at, resolved_by_id, created_at, updated_at
+         from notes where snippet_id is not null order by id`,
+      ),
+    ).toEqual([
+      [1, 1, "one", 1, 1, 0, 8, 1, 2, 3],
+      [2, 1, "two", 1, 1, 1, null, null, 4, 5],
+    ]);
+    expect(await store.rows("select note_id from award_emoji")).toEqual([[2]]);
+    expect(await store.rows("select note_id from todos")).toEqual([[1]]);
   });
 
   it("keep boards with their lists, and add the open and closed ones", async () => {

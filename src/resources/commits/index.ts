@@ -10,6 +10,9 @@ import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/r
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import * as changes from "../notes/changes.ts";
+import * as notes from "../notes/queries.ts";
+import { commitToNote } from "../notes/rules.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
@@ -339,7 +342,7 @@ export const commitResource: Resource = {
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
       handle: async ({ db, input, source, presenter, page, prepared: opened }) => {
         const id = commitId(opened.repository, await requireCommit(opened, input.sha));
-        return comments.list(db, presenter, page, source.id, id);
+        return comments.list(db, presenter, page, await notes.findCommit(db, source.id, id));
       },
     }),
     post("/:sha/comments", {
@@ -359,18 +362,18 @@ export const commitResource: Resource = {
         const number = await requireCommit(opened, sha);
         const id = commitId(repository, number);
         const isOnLine =
-          path && line ? await hasChangedLine(repository, number, path, line, line_type) : false;
-        return { id, place: isOnLine ? { path, line, line_type } : {} };
+          path && line && (await hasChangedLine(repository, number, path, line, line_type));
+        return { id, place: isOnLine ? { path, line, line_type } : undefined };
       },
-      handle: async ({ db, input, source, caller, presenter, prepared: { id, place }, now }) => {
+      handle: async (context) => {
+        const { db, input, presenter, prepared } = context;
         const { note, path, line } = input;
         if (path && line === undefined) throw missing("line");
-        const comment = { project_id: source.id, commit_id: id, author_id: caller.id, note };
-        return comments.row(
-          db,
-          presenter,
-          await comments.insert(db, { ...comment, ...place }, now),
-        );
+        const noteable = await commitToNote(context, prepared.id);
+        const { place } = prepared;
+        const kind = place ? "thread" : "individual";
+        const noteId = await changes.create(context, noteable, { body: note, place }, kind);
+        return comments.row(db, presenter, noteId);
       },
     }),
     list("/:sha/merge_requests", {

@@ -36,6 +36,12 @@ const POSITION = inputType("DiffPositionInput", "A place in a diff.", {
   newLine: arg.int,
 });
 
+/** The id of the first note of a discussion that a route has answered. */
+function firstOf(discussion: Readonly<Record<string, unknown>>): number | undefined {
+  const [first] = discussion["notes"] as readonly { id: number }[];
+  return first?.id;
+}
+
 /** Writing in discussions. */
 export const face: Face = {
   mutations: {
@@ -65,14 +71,11 @@ export const face: Face = {
       payload: { note: property("Note") },
       run: async ({ noteableId, body, internal }, { call, db }) => {
         const { type, at } = await placeOfNoteable(db, noteableId);
-        const begun = await call(beginOn(type), { ...at, body, internal });
-        const [first] = begun["notes"] as readonly { id: number }[];
-        return { note: first?.id };
+        return { note: firstOf(await call(beginOn(type), { ...at, body, internal })) };
       },
     }),
     createDiffNote: mutation({
-      about:
-        "Comment on a line of a diff. Merge requests have no diffs, so that this always fails.",
+      about: "Begin a discussion on a line of a merge request's diff.",
       input: {
         noteableId,
         body: arg.required(arg.string),
@@ -83,8 +86,20 @@ export const face: Face = {
       run: async ({ noteableId, body, internal, position }, { call, db }) => {
         const { type, at } = await placeOfNoteable(db, noteableId);
         if (type !== MERGE_REQUEST) throw notAvailable();
-        const begun = await call(beginOn(type), { ...at, body, internal, position });
-        return { note: begun["id"] };
+        const { baseSha, headSha, startSha, paths, oldLine, newLine } = position;
+        const sent = {
+          // As in GitLab: without a base, the diff is that from the start.
+          base_sha: baseSha ?? startSha,
+          head_sha: headSha,
+          start_sha: startSha,
+          position_type: "text",
+          old_path: paths.oldPath,
+          new_path: paths.newPath,
+          old_line: oldLine,
+          new_line: newLine,
+        };
+        const begun = await call(beginOn(type), { ...at, body, internal, position: sent });
+        return { note: firstOf(begun) };
       },
     }),
     discussionToggleResolve: mutation({

@@ -1,4 +1,4 @@
-import { ApiError, notFound } from "../../core/errors.ts";
+import { ApiError } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
@@ -11,17 +11,17 @@ import { body, reply, target, written } from "../notes/input.ts";
 import { note } from "../notes/json.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import * as notes from "../notes/queries.ts";
-import { findDiscussion, findNote, findNoteable } from "../notes/rules.ts";
+import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
+import { commitRoutes } from "./commits.ts";
+import { position } from "./input.ts";
+import { placeOnRequest } from "./requests.ts";
 
 const one = { ...target, discussion_id: param.anyText() };
 const oneNote = { ...one, note_id: param.recordId() };
 
-/** Attributes that only merge requests have. */
-const ofDiffs = {
-  position: param.optional(
-    param.unsupported("is not supported: merge requests have no diffs to comment on"),
-  ),
-};
+/** Attributes that only merge requests have: on others they are not sent. */
+const ofDiffs = { position };
+const ofOthers = {} as typeof ofDiffs;
 
 type In = Pick<Context, "source" | "viewer"> & {
   db: Reader;
@@ -35,10 +35,8 @@ async function find(context: In, type: NoteableType) {
 }
 
 async function findNoteIn(context: In & { input: { note_id: number } }, type: NoteableType) {
-  const { noteable, found } = await find(context, type);
-  const note = await findNote(context, noteable, context.input.note_id);
-  if ((note.thread_id ?? note.id) !== found.number) throw notFound();
-  return { noteable, note };
+  const noteable = await findNoteable(context, type, context.input.noteable_id);
+  return { noteable, note: await findNoteOf(context, noteable, context.input) };
 }
 
 const exclusive = () =>
@@ -73,14 +71,18 @@ function routesOf(type: NoteableType): Route[] {
     }),
     post("", {
       summary: `Begin a discussion on ${type.one}`,
-      input: { ...target, ...written, ...(isResolvable && ofDiffs) },
+      input: { ...target, ...written, ...(isResolvable ? ofDiffs : ofOthers) },
       presenter: discussions.discussion,
+      prepare: ({ noteable_id, position }, preparing) =>
+        placeOnRequest(preparing, noteable_id, position),
       handle: async (context) => {
         const { input } = context;
         const { body, internal = input.confidential } = input;
         const at = instantOf("created_at", input.created_at);
         const noteable = await findNoteable(context, type, input.noteable_id);
-        const number = await changes.create(context, noteable, { body, internal, at }, "thread");
+        const place = context.prepared;
+        const begun = { body, internal, place, at };
+        const number = await changes.create(context, noteable, begun, "thread");
         return discussions.row(context, noteable, number);
       },
     }),
@@ -188,9 +190,9 @@ const WRITE = new Map(
 /** The route that writes a note, alone or as a reply: GraphQL has one mutation for both. */
 export const writeRouteOf = (type: NoteableType): Route => WRITE.get(type) as Route;
 
-/** Discussions on issues, merge requests and snippets. */
+/** Discussions on issues, merge requests, snippets and commits. */
 export const discussionResource: Resource = {
   name: "Discussions",
   migrations: [],
-  routes: NOTEABLE_TYPES.flatMap(routesOf),
+  routes: [...NOTEABLE_TYPES.flatMap(routesOf), ...commitRoutes],
 };

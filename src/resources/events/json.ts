@@ -37,7 +37,7 @@ const note = field.nested({
   noteable_id: field.integer("coalesce(nt.issue_id, nt.merge_request_id, nt.snippet_id)"),
   noteable_type: field.text(
     `case when nt.issue_id is not null then 'Issue' when nt.merge_request_id is not null then 'MergeRequest'
-      else 'Snippet' end`,
+      when nt.snippet_id is not null then 'Snippet' else 'Commit' end`,
   ),
   noteable_iid: field.integer("coalesce(i.iid, mr.iid)"),
 });

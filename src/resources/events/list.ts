@@ -308,7 +308,7 @@ function visibleTargets(viewer: Viewer): Condition {
   return {
     sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or p.merge_requests_enabled = 1)
       and (ms.id is null or p.issues_enabled = 1 or p.merge_requests_enabled = 1)
-      and ((e.action <> 'pushed' and nt.merge_request_id is null
+      and ((e.action <> 'pushed' and nt.merge_request_id is null and nt.noted_commit_id is null
         and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
     values: [...issue.values, ...snippet.values, ...note.values, ...code.values],
   };

@@ -16,6 +16,11 @@ export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
 /** SQL that says whether a merge request `mr` has code: in a project without a repository it is only a record. */
 const HAS_CODE = "exists (select 1 from merge_request_versions v where v.merge_request_id = mr.id)";
 
+/** SQL that says whether unresolved discussions keep a merge request `mr` of a project `p` from being merged. */
+export const IS_BLOCKED = `(p.only_allow_merge_if_all_discussions_are_resolved = 1
+  and exists (select 1 from notes un where un.merge_request_id = mr.id
+    and un.thread_id is not null and un.system = 0 and un.resolved_at is null))`;
+
 /** Something that a merge request must not be to be merged. */
 export interface MergeCheck {
   /** What `detailed_merge_status` then is. */
@@ -45,6 +50,7 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   { status: "draft_status", when: IS_DRAFT, answer: 405 },
   { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
   { status: "commits_status", when: HAS_CODE, fails: ({ isAhead }) => !isAhead, answer: 405 },
+  { status: "discussions_not_resolved", when: IS_BLOCKED, answer: 405 },
   { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
 ];
 

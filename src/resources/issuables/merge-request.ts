@@ -5,7 +5,13 @@ import { presenter } from "../../core/presenter.ts";
 import type { Value } from "../../store/port.ts";
 import { userFields } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
-import { DRAFT_PREFIXES, detailedStatus, type MergeState, mergeStatesOf } from "./merge-checks.ts";
+import {
+  DRAFT_PREFIXES,
+  detailedStatus,
+  IS_BLOCKED,
+  type MergeState,
+  mergeStatesOf,
+} from "./merge-checks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
@@ -69,6 +75,7 @@ const fields = {
   merge_status: field.embedded("merge_status", "string", "null"),
   detailed_merge_status: field.embedded("detailed_merge_status", "string", "null"),
   has_conflicts: field.embedded("has_conflicts", "boolean", "null"),
+  blocking_discussions_resolved: field.flag(`case when ${IS_BLOCKED} then 0 else 1 end`),
   sha: field.text("mr.sha"),
   merge_commit_sha: field.text("mr.merge_commit_sha"),
   discussion_locked: field.flag("mr.discussion_locked"),

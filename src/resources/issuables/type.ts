@@ -7,8 +7,19 @@ import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { SearchIndex } from "../../store/search.ts";
 
-/** A type of record that notes are written on: how its table and its words differ from those of the others. */
-export interface NoteableType {
+/** A type of record that can be discussed: how its table and its words differ from those of the others. */
+export interface DiscussedType {
+  readonly table: "issues" | "merge_requests" | "snippets" | "noted_commits";
+  /** The column with which notes refer to this one. */
+  readonly column: "issue_id" | "merge_request_id" | "snippet_id" | "noted_commit_id";
+  /** The class name in answers. */
+  readonly className: "Issue" | "MergeRequest" | "Snippet" | "Commit";
+  /** One of them, in words: `an issue`. */
+  readonly one: string;
+}
+
+/** A type of record with plain notes and emoji, besides discussions. */
+export interface NoteableType extends DiscussedType {
   readonly table: "issues" | "merge_requests" | "snippets";
   /** The alias of the table in queries. */
   readonly alias: "i" | "mr" | "s";
@@ -18,7 +29,6 @@ export interface NoteableType {
   readonly number: "iid" | "id";
   /** In lists of events the name of the target's type. */
   readonly prefix: "issue" | "merge_request" | "snippet";
-  /** The class name in answers. */
   readonly className: "Issue" | "MergeRequest" | "Snippet";
   /** Their segment in URL paths, and the project's feature. */
   readonly path: "issues" | "merge_requests" | "snippets";
@@ -26,8 +36,6 @@ export interface NoteableType {
   readonly sigil: "#" | "!" | "$";
   /** What one is called: `issue`. */
   readonly name: string;
-  /** One of them, in words: `an issue`. */
-  readonly one: string;
   /** What reading routes do if the project has the feature disabled: see `SharedOfSource` in core/resource.ts. */
   readonly whenDisabled: "refuse" | "leave out";
   /** The condition under which the caller may read a row in a project `p` they can read. */

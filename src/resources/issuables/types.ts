@@ -2,7 +2,7 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import { ISSUE } from "./issue.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
-import type { IssuableType, NoteableType } from "./type.ts";
+import type { DiscussedType, IssuableType, NoteableType } from "./type.ts";
 
 /** All types of issuables. A new one is added here. */
 export const ISSUABLE_TYPES: readonly IssuableType[] = [ISSUE, MERGE_REQUEST];
@@ -13,8 +13,8 @@ export function typeNamed(className: unknown): IssuableType | undefined {
 }
 
 /** Whether it is a type of issuable. */
-export function isIssuable(type: NoteableType): type is IssuableType {
-  return (ISSUABLE_TYPES as readonly NoteableType[]).includes(type);
+export function isIssuable(type: DiscussedType): type is IssuableType {
+  return (ISSUABLE_TYPES as readonly DiscussedType[]).includes(type);
 }
 
 /**

@@ -3,9 +3,13 @@ import { changesBetween } from "../../git/compared.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
 import { type Repository, sharePacks } from "../../git/repository.ts";
+import * as outbox from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+
+/** The worker that follows notes on lines into new versions. */
+export const TRACER = "positions";
 
 /** What a merge request has to offer at some time. */
 export interface VersionFacts {
@@ -85,6 +89,15 @@ export async function renewVersion(
   return version && !isSame ? addVersion(db, request, version, now) : undefined;
 }
 
+async function hasPositions(db: Reader, requestId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from notes nt join note_positions np on np.note_id = nt.id
+     where nt.merge_request_id = ? and np.position is not null limit 1`,
+    [requestId],
+  );
+  return found.length > 0;
+}
+
 /** Makes a reference of a project's repository be for a commit. */
 async function setRef(db: Database, projectId: number, name: string, oid: string): Promise<void> {
   await db.run(
@@ -124,5 +137,9 @@ export async function addVersion(
   }
   if (before) await setRef(db, project_id, keptName(before.head_sha), before.head_sha);
   await setRef(db, project_id, headNameOf(iid), head_sha);
+  if (before && (await hasPositions(db, id))) {
+    const task = { merge_request: id };
+    await outbox.add(db, TRACER, [task], now, ({ merge_request }) => merge_request);
+  }
   return versionId;
 }

@@ -10,7 +10,9 @@ import type { Database, Reader } from "../../store/port.ts";
 export const PROJECT_PARTS: readonly Part[] = [
   ["todos", "project_id", "id"],
   ["timelogs", "project_id", "id"],
+  ["draft_notes", "project_id", "id"],
   ["notes", "project_id", "id"],
+  ["noted_commits", "project_id", "id"],
   ["issues", "project_id", "id"],
   ["approval_rules", "project_id", "id"],
   ["merge_requests", "project_id", "id"],
@@ -23,7 +25,6 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["wiki_blobs", "project_id", "id"],
   ["wiki_page_versions", "project_id", "id"],
   ["wiki_pages", "project_id", "id"],
-  ["commit_comments", "project_id", "id"],
   ["git_repositories", "project_id", "id"],
   ["protected_branches", "project_id", "id"],
   ["protected_tags", "project_id", "id"],

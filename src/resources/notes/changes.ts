@@ -21,6 +21,8 @@ export interface Written {
   body: string;
   /** Whether only reporters and above may read it. A reply is what its discussion is. */
   internal?: boolean | undefined;
+  /** Where it is, if it is on a changed file. A reply is where its discussion is. */
+  place?: notes.Place | undefined;
   /** When it was written, in epoch milliseconds: for imports, ignored below owner. Default: now. */
   at?: number | undefined;
 }
@@ -42,6 +44,7 @@ export async function create(
   if (written.internal) requireInternal(writing, noteable);
   const id = await insert(writing, noteable, written, { internal: written.internal });
   if (kind === "thread") await notes.startThread(writing.db, id);
+  if (written.place) await notes.place(writing.db, id, written.place);
   await afterWriting(writing, noteable, id, written.body);
   return id;
 }
@@ -57,7 +60,7 @@ export async function reply(
   writing: Writing,
   noteable: Noteable,
   discussion: discussions.Discussion,
-  written: Omit<Written, "internal">,
+  written: Omit<Written, "internal" | "place">,
 ): Promise<number> {
   requireUnlocked(writing, noteable);
   if (discussion.system === 1) throw badRequest("Discussion can not be replied to.");
@@ -69,6 +72,7 @@ export async function reply(
     thread_id: discussion.number,
     ...(isResolved && { resolved_at: writing.now, resolved_by_id: writing.caller.id }),
   });
+  await notes.placeReply(writing.db, id, discussion.number);
   await afterWriting(writing, noteable, id, written.body);
   return id;
 }
@@ -125,7 +129,24 @@ export async function resolveDiscussion(
 ): Promise<void> {
   requireResolver(writing, noteable);
   if (resolvable === 0) throw forbidden();
-  await notes.setResolved(writing.db, { thread_id: number }, resolved ? by(writing) : null);
+  await setResolved(writing, noteable, number, resolved);
+}
+
+/** Resolves the notes of a thread, or takes that back. Who resolves the last one of a merge request is recorded there. */
+export async function setResolved(
+  writing: Writing,
+  noteable: Noteable,
+  thread: number,
+  resolved: boolean,
+): Promise<void> {
+  const { db, source, caller, now } = writing;
+  const { type, id } = noteable;
+  const isOpen = () => notes.haveUnresolved(db, id);
+  const wasOpen = resolved && (await isOpen());
+  await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
+  if (!wasOpen || (await isOpen())) return;
+  const record = { author_id: caller.id, body: "resolved all threads", system: true };
+  await notes.insert(db, type, { project_id: source.id, id, ...record }, now);
 }
 
 const by = ({ caller, now }: Writing) => ({ userId: caller.id, now });
@@ -179,7 +200,7 @@ async function afterWriting(
   await mention(writing, noteable, noteId, { after: [body] });
 }
 
-/** Adds todos for mentioned users, except on snippets: as in GitLab, these have none. */
+/** Adds todos for mentioned users, except on snippets, which have none in GitLab, and on commits. */
 async function mention(
   writing: Writing,
   { type, id }: Noteable,

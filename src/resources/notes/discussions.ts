@@ -6,7 +6,7 @@ import type { Context } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import type { NoteableType } from "../issuables/type.ts";
+import type { DiscussedType } from "../issuables/type.ts";
 import { note, RESOLVABLE } from "./json.ts";
 import { NOTES } from "./queries.ts";
 
@@ -50,7 +50,7 @@ export interface Discussion {
 /** A discussion of a record by the id clients know, or `undefined` if there is none that the caller may read. */
 export async function find(
   db: Reader,
-  type: NoteableType,
+  type: DiscussedType,
   id: number,
   discussionId: string,
   viewer: Viewer,
@@ -69,7 +69,7 @@ export async function find(
 }
 
 /** The condition for the notes `nt` of one discussion that the caller may read. */
-function notesOf({ column }: NoteableType, id: number, number: number, viewer: Viewer): Condition {
+function notesOf({ column }: DiscussedType, id: number, number: number, viewer: Viewer): Condition {
   const visible = visibleNotes(viewer);
   return {
     sql: `nt.${column} = ? and (nt.thread_id = ? or (nt.id = ? and nt.thread_id is null)) and ${visible.sql}`,
@@ -97,7 +97,7 @@ export function listNotes(
 
 /** The record that is discussed. */
 interface On {
-  readonly type: NoteableType;
+  readonly type: DiscussedType;
   readonly id: number;
 }
 
@@ -142,7 +142,7 @@ export async function row(
  */
 export async function list(
   { db, page, view, viewer }: Reading & { page: Page },
-  { column }: NoteableType,
+  { column }: DiscussedType,
   id: number,
 ): Promise<RowPage> {
   const visible = visibleNotes(viewer);

@@ -3,7 +3,6 @@ import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
-  absent,
   arg,
   boolean,
   connection,
@@ -110,7 +109,13 @@ const rows = {
 /** As in REST, only users read notes. */
 const readable = (viewer: GraphContext["viewer"]): Condition =>
   viewer.caller
-    ? all([visibleProjects(viewer), noteable.visible(viewer), visibleNotes(viewer)])
+    ? all([
+        visibleProjects(viewer),
+        noteable.visible(viewer),
+        visibleNotes(viewer),
+        // Commits have no type of their own here.
+        when("nt.noted_commit_id is null"),
+      ])
     : { sql: "1 = 0", values: [] };
 
 const position = valueType("DiffPosition", "The place in a diff that a note is about.", {
@@ -121,7 +126,42 @@ const position = valueType("DiffPosition", "The place in a diff that a note is a
   oldLine: property("Int"),
   oldPath: property("String"),
   positionType: property("String"),
+  width: property("Int"),
+  height: property("Int"),
+  x: property("Int"),
+  y: property("Int"),
 });
+
+/** The values of {@link position} by the ids of notes. */
+async function positionsOf(
+  ids: readonly Value[],
+  { db }: GraphContext,
+): Promise<Map<Value, object>> {
+  const among = placeholders(ids);
+  const found = await db.rows(
+    `select note_id, path, position from note_positions where position is not null and note_id in (${among.sql})`,
+    among.values,
+  );
+  return new Map(
+    found.map(([id, path, json]) => {
+      const at = JSON.parse(json as string);
+      const values = {
+        diffRefs: { baseSha: at.base_sha, headSha: at.head_sha, startSha: at.start_sha },
+        filePath: path,
+        newLine: at.new_line,
+        newPath: at.new_path,
+        oldLine: at.old_line,
+        oldPath: at.old_path,
+        positionType: at.position_type,
+        width: at.width,
+        height: at.height,
+        x: at.x,
+        y: at.y,
+      };
+      return [id as Value, values];
+    }),
+  );
+}
 
 /** The first note of the discussion of a row `nt`, by which the schema knows discussions. */
 const FIRST = `case when nt.reply = 0 then nt.id
@@ -178,8 +218,7 @@ const note = rowType("Note", {
     resolvedAt: time(`case when ${RESOLVABLE} then nt.resolved_at end`),
     resolvedBy: one("UserCore", `case when ${RESOLVABLE} then nt.resolved_by_id end`),
     discussion: one("Discussion", FIRST),
-    // Merge requests have no diffs to comment on.
-    position: absent(position),
+    position: loaded(position, positionsOf),
     userPermissions: required(
       loaded(permissions, (ids, context) => permissionsOf("note", ids, context)),
     ),

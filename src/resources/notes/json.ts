@@ -12,10 +12,39 @@ export const RESOLVABLE =
   "nt.merge_request_id is not null and nt.thread_id is not null and nt.system = 0";
 const resolvable = `case when ${RESOLVABLE} then 1 else 0 end`;
 
+/** An end of several lines. */
+const lineEnd = field.nested({
+  line_code: field.text("line_code"),
+  type: { ...field.text("type"), type: "new, old" },
+  old_line: field.integer("old_line"),
+  new_line: field.integer("new_line"),
+});
+
+/** The place of a note on a changed file, for the reference: it is stored as JSON. */
+export const positionFields = {
+  base_sha: field.text("base_sha"),
+  start_sha: field.text("start_sha"),
+  head_sha: field.text("head_sha"),
+  old_path: field.text("old_path"),
+  new_path: field.text("new_path"),
+  position_type: { ...field.text("position_type"), type: "text, image, file" },
+  old_line: field.omittedIfNull(field.integer("old_line")),
+  new_line: field.omittedIfNull(field.integer("new_line")),
+  line_range: field.omittedIfNull(field.nested({ start: lineEnd, end: lineEnd })),
+  width: field.omittedIfNull(field.integer("width")),
+  height: field.omittedIfNull(field.integer("height")),
+  x: field.omittedIfNull(field.integer("x")),
+  y: field.omittedIfNull(field.integer("y")),
+};
+
+/** The type of a row `nt` of notes with its place `np`, as SQL. */
+export const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
+  when nt.thread_id is not null then 'DiscussionNote' end`;
+
 /** A note. As in GitLab, it has no votes. */
 export const note = presenter({
   id: field.integer("nt.id"),
-  type: field.text("case when nt.thread_id is null then null else 'DiscussionNote' end"),
+  type: field.text(NOTE_TYPE),
   body: field.text("nt.body"),
   attachment: field.constant(null),
   author: field.nested(userFields("u")),
@@ -23,7 +52,7 @@ export const note = presenter({
   updated_at: field.instant("nt.updated_at"),
   system: field.flag("nt.system"),
   noteable_id: field.integer(noteable.id),
-  noteable_type: field.text(noteable.className),
+  noteable_type: field.text(`coalesce(${noteable.className}, 'Commit')`),
   project_id: field.integer("nt.project_id"),
   resolvable: field.flag(resolvable),
   resolved: field.onlyIf(
@@ -35,4 +64,9 @@ export const note = presenter({
   confidential: field.flag("nt.internal"),
   internal: field.flag("nt.internal"),
   noteable_iid: field.integer(noteable.iid),
+  commit_id: field.onlyIf(
+    "case when nt.merge_request_id is not null and np.position is not null then 1 else 0 end",
+    field.constant(null),
+  ),
+  position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
 });

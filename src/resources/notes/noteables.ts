@@ -1,6 +1,14 @@
-import type { NoteableType } from "../issuables/type.ts";
+import type { DiscussedType, NoteableType } from "../issuables/type.ts";
 import { ISSUABLE_TYPES } from "../issuables/types.ts";
 import { SNIPPET } from "../snippets/type.ts";
 
-/** All types of records that notes are written on. */
+/** All types of records with plain notes. */
 export const NOTEABLE_TYPES: readonly NoteableType[] = [...ISSUABLE_TYPES, SNIPPET];
+
+/** Commits of repositories: their comments are discussions, too. */
+export const COMMIT: DiscussedType = {
+  table: "noted_commits",
+  column: "noted_commit_id",
+  className: "Commit",
+  one: "a commit",
+};

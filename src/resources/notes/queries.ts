@@ -3,12 +3,13 @@ import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { IssuableType, NoteableType } from "../issuables/type.ts";
+import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
+import { COMMIT } from "./noteables.ts";
 
 /** The tables a note is presented from. */
 export const NOTES = `notes nt left join users u on u.id = nt.author_id left join users rb on rb.id = nt.resolved_by_id
-  ${noteable.joins}`;
+  left join note_positions np on np.note_id = nt.id ${noteable.joins}`;
 
 /** A note as stored. */
 export interface Note {
@@ -55,7 +56,7 @@ export async function row(db: Reader, presenter: Presenter, noteId: number): Pro
 /** A note of a record, or `undefined` if there is none that the caller may read. */
 export async function find(
   db: Reader,
-  { column }: NoteableType,
+  { column }: DiscussedType,
   id: number,
   noteId: number,
   viewer: Viewer,
@@ -87,13 +88,13 @@ export interface NewNote {
 /** Adds a note and returns its id. */
 export async function insert(
   db: Database,
-  { table, column }: NoteableType,
+  type: DiscussedType,
   note: NewNote,
   now: number,
 ): Promise<number> {
   const id = await insertRow(db, "notes", {
     project_id: note.project_id,
-    [column]: note.id,
+    [type.column]: note.id,
     author_id: note.author_id,
     body: note.body,
     system: note.system ? 1 : 0,
@@ -105,12 +106,66 @@ export async function insert(
     created_at: now,
     updated_at: now,
   });
-  await db.run(`update ${table} set updated_at = ? where id = ? and updated_at < ?`, [
-    now,
-    note.id,
-    now,
-  ]);
+  if (type !== COMMIT) {
+    await db.run(`update ${type.table} set updated_at = ? where id = ? and updated_at < ?`, [
+      now,
+      note.id,
+      now,
+    ]);
+  }
   return id;
+}
+
+/** The id by which notes know a commit of a project; 0 if nobody has commented on it. */
+export async function findCommit(db: Reader, projectId: number, sha: string): Promise<number> {
+  const found = await db.one<{ id: number }>(
+    "select id from noted_commits where project_id = ? and sha = ?",
+    [projectId, sha],
+  );
+  return found?.id ?? 0;
+}
+
+/** The id by which notes know a commit of a project. */
+export async function noteCommit(db: Database, projectId: number, sha: string): Promise<number> {
+  await db.run("insert into noted_commits (project_id, sha) values (?, ?) on conflict do nothing", [
+    projectId,
+    sha,
+  ]);
+  return findCommit(db, projectId, sha);
+}
+
+/** The place of a note on a changed file. */
+export interface Place {
+  /** The file as it is after the change; of a deleted one, as it was. */
+  path: string;
+  /** The line after the change or, of a removed one, the line that is there then. */
+  line: number | null;
+  line_type: "new" | "old" | null;
+  line_code?: string | null;
+  /** JSON texts, as clients see them. */
+  position?: string | null;
+  original_position?: string | null;
+}
+
+/** Says where a note is. */
+export async function place(db: Database, noteId: number, place: Place): Promise<void> {
+  const { path, line, line_type } = place;
+  const { line_code = null, position = null, original_position = position } = place;
+  await db.run(
+    `insert into note_positions (note_id, path, line, line_type, line_code, position, original_position)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+    [noteId, path, line, line_type, line_code, position, original_position],
+  );
+}
+
+/** Says that a reply is where the other notes of its thread are. */
+export async function placeReply(db: Database, noteId: number, threadId: number): Promise<void> {
+  await db.run(
+    `insert into note_positions (note_id, path, line, line_type, line_code, position, original_position)
+     select cast(? as bigint), np.path, np.line, np.line_type, np.line_code, np.position, np.original_position
+     from notes nt join note_positions np on np.note_id = nt.id where nt.thread_id = ? and nt.reply = 0`,
+    [noteId, threadId],
+  );
 }
 
 /** Lets a note that stands alone begin a thread. */
@@ -130,6 +185,16 @@ export async function setResolved(
      where nt.${column} = ? and ${RESOLVABLE} and nt.resolved_at is ${by ? "" : "not"} null`,
     [by?.now ?? null, by?.userId ?? null, id],
   );
+}
+
+/** Whether a merge request has notes that can be resolved and are not. */
+export async function haveUnresolved(db: Reader, requestId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from notes where merge_request_id = ? and thread_id is not null and system = 0
+       and resolved_at is null limit 1`,
+    [requestId],
+  );
+  return found.length > 0;
 }
 
 /** Copies the notes of an issue to another one, with their threads. */

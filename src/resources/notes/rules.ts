@@ -5,18 +5,19 @@ import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { all, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { findIssuable, isLockedOut } from "../issuables/rules.ts";
-import type { NoteableType, Writing } from "../issuables/type.ts";
+import type { DiscussedType, NoteableType, Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import * as snippets from "../snippets/queries.ts";
 import * as discussions from "./discussions.ts";
+import { COMMIT } from "./noteables.ts";
 import * as notes from "./queries.ts";
 
-/** An issue, merge request or snippet, as its notes and awards need it. */
-export interface Noteable {
-  type: NoteableType;
+/** What is discussed, as its notes need it. */
+export interface Noteable<Type extends DiscussedType = DiscussedType> {
+  type: Type;
   id: number;
   author_id: number | null;
-  /** 1 if only members of the project may write; snippets can't be locked. */
+  /** 1 if only members of the project may write; snippets and commits can't be locked. */
   discussion_locked: number;
 }
 
@@ -36,7 +37,7 @@ export async function findNoteable(
   context: Finding,
   type: NoteableType,
   number: number,
-): Promise<Noteable> {
+): Promise<Noteable<NoteableType>> {
   if (isIssuable(type)) {
     const { id, author_id, discussion_locked } = await findIssuable(context, type, number);
     return { type, id, author_id, discussion_locked };
@@ -46,6 +47,40 @@ export async function findNoteable(
   const found = await snippets.find(db, number, readable);
   if (!found) throw notFound(type.className);
   return { type, id: found.id, author_id: found.author_id, discussion_locked: 0 };
+}
+
+/**
+ * Finds a note of a discussion.
+ *
+ * @throws ApiError 404 if there is none or the caller may not read it
+ */
+export async function findNoteOf(
+  context: Finding,
+  noteable: Noteable,
+  { discussion_id, note_id }: { discussion_id: string; note_id: number },
+): Promise<notes.Note> {
+  const { number } = await findDiscussion(context, noteable, discussion_id);
+  const note = await findNote(context, noteable, note_id);
+  if ((note.thread_id ?? note.id) !== number) throw notFound();
+  return note;
+}
+
+/** A commit of the path's project that somebody comments on. */
+export async function commitToNote(
+  { db, source }: Pick<Writing, "db" | "source">,
+  sha: string,
+): Promise<Noteable> {
+  const id = await notes.noteCommit(db, source.id, sha);
+  return { type: COMMIT, id, author_id: null, discussion_locked: 0 };
+}
+
+/** A commit of the path's project whose discussions somebody reads. */
+export async function commitWithNotes(
+  { db, source }: Pick<Finding, "db" | "source">,
+  sha: string,
+): Promise<Noteable> {
+  const id = await notes.findCommit(db, source.id, sha);
+  return { type: COMMIT, id, author_id: null, discussion_locked: 0 };
 }
 
 /**
@@ -138,7 +173,7 @@ export function requireResolver(writer: Writer, noteable: Noteable, note?: notes
 /**
  * Checks that the caller may write internal notes here. GitLab publishes the note instead, which nobody can take back.
  *
- * @throws ApiError 400 for snippets, which have none; 403 below reporter
+ * @throws ApiError 400 for snippets and commits, which have none; 403 below reporter
  */
 export function requireInternal({ source }: Pick<Writing, "source">, { type }: Noteable): void {
   if (!isIssuable(type)) throw badRequest(`Internal notes can not be written on ${type.one}`);

@@ -1,0 +1,176 @@
+import { badRequest, invalid, notFound } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { position } from "../discussions/input.ts";
+import { placeOnRequest } from "../discussions/requests.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import type { Writing } from "../issuables/type.ts";
+import * as changes from "../notes/changes.ts";
+import * as discussions from "../notes/discussions.ts";
+import { body } from "../notes/input.ts";
+import { findNoteable, mayResolve, type Noteable, requireUnlocked } from "../notes/rules.ts";
+import * as drafts from "./queries.ts";
+import { migrations } from "./table.ts";
+
+/** The most drafts that a user has on a merge request: all of them are published at once. */
+const MOST = 100;
+
+const number = { merge_request_iid: param.recordId() };
+const one = { ...number, draft_note_id: param.recordId() };
+
+type In = Pick<Context, "source" | "viewer"> & {
+  db: Reader;
+  caller: { readonly id: number };
+  input: { merge_request_iid: number };
+};
+
+/** The merge request, and whose drafts on it the caller sees: their own. */
+async function place(context: In): Promise<{ request: Noteable; of: drafts.Of }> {
+  const request = await findNoteable(context, MERGE_REQUEST, context.input.merge_request_iid);
+  return { request, of: { merge_request_id: request.id, author_id: context.caller.id } };
+}
+
+async function find(context: In & { input: { draft_note_id: number } }) {
+  const { request, of } = await place(context);
+  const found = await drafts.find(context.db, of, context.input.draft_note_id);
+  if (!found) throw notFound();
+  return { request, of, found };
+}
+
+/** Makes a draft a note, or a reply if its discussion is still there. */
+async function publish(
+  writing: Writing,
+  request: Noteable,
+  { id, body, thread_id, resolve_discussion, path, ...draft }: drafts.Draft,
+): Promise<void> {
+  const { db, viewer } = writing;
+  const discussion =
+    thread_id === null
+      ? undefined
+      : await discussions.find(db, request.type, request.id, discussions.idOf(thread_id), viewer);
+  if (discussion) {
+    await changes.reply(writing, request, discussion, { body });
+    if (mayResolve(writing, request)) {
+      await changes.setResolved(writing, request, discussion.number, resolve_discussion === 1);
+    }
+  } else {
+    const { line, line_type, line_code, position } = draft;
+    const place = path === null ? undefined : { path, line, line_type, line_code, position };
+    await changes.create(writing, request, { body, place }, "thread");
+  }
+  await drafts.remove(db, id);
+}
+
+const { del, get, list, post, put } = routes({
+  source: "project",
+  path: "/merge_requests/:merge_request_iid/draft_notes",
+  features: ["merge_requests"],
+});
+
+/** Notes on merge requests that only their author sees until they are published. */
+export const draftNoteResource: Resource = {
+  name: "Draft notes",
+  migrations,
+  routes: [
+    list("", {
+      summary: "List the caller's drafts on a merge request, the oldest first",
+      input: number,
+      presenter: drafts.draft,
+      handle: async (context) => {
+        const { db, presenter, page } = context;
+        return drafts.list(db, presenter, page, (await place(context)).of);
+      },
+    }),
+    get("/:draft_note_id", {
+      summary: "Get a draft of the caller",
+      input: one,
+      presenter: drafts.draft,
+      handle: async (context) => {
+        const { found } = await find(context);
+        return drafts.row(context.db, context.presenter, found.id);
+      },
+    }),
+    post("", {
+      summary: "Write a draft, which only the caller sees until it is published",
+      input: {
+        ...number,
+        note: body,
+        in_reply_to_discussion_id: param.optional(param.anyText()),
+        resolve_discussion: param.optional(param.boolean()),
+        position,
+      },
+      presenter: drafts.draft,
+      prepare: ({ merge_request_iid, position }, preparing) =>
+        placeOnRequest(preparing, merge_request_iid, position),
+      handle: async (context) => {
+        const { db, presenter, viewer, source, input, now } = context;
+        const { request, of } = await place(context);
+        requireUnlocked(context, request);
+        if ((await drafts.idsOf(db, of)).length >= MOST) {
+          throw badRequest(`A user has at most ${MOST} drafts on a merge request`);
+        }
+        const { in_reply_to_discussion_id: replied, resolve_discussion = false } = input;
+        const discussion = replied
+          ? await discussions.find(db, request.type, request.id, replied, viewer)
+          : undefined;
+        if (replied && !discussion) throw invalid({ base: ["Thread to reply to cannot be found"] });
+        const draft = {
+          ...of,
+          project_id: source.id,
+          body: input.note,
+          thread_id: discussion?.number ?? null,
+          resolve_discussion,
+          place: context.prepared,
+        };
+        return drafts.row(db, presenter, await drafts.insert(db, draft, now));
+      },
+    }),
+    put("/:draft_note_id", {
+      summary: "Change a draft",
+      input: { ...one, note: param.optional(body), position },
+      atLeastOne: ["note", "position"],
+      presenter: drafts.draft,
+      prepare: ({ merge_request_iid, position }, preparing) =>
+        placeOnRequest(preparing, merge_request_iid, position),
+      handle: async (context) => {
+        const { db, presenter, input, prepared, now } = context;
+        const { found } = await find(context);
+        await drafts.update(db, found.id, { body: input.note, place: prepared }, now);
+        return drafts.row(db, presenter, found.id);
+      },
+    }),
+    put("/:draft_note_id/publish", {
+      summary: "Make a draft a note",
+      input: one,
+      handle: async (context) => {
+        const { request, found } = await find(context);
+        await publish(context, request, found);
+        return undefined;
+      },
+    }),
+    post("/bulk_publish", {
+      summary: "Make all of the caller's drafts notes",
+      input: number,
+      status: 204,
+      handle: async (context) => {
+        const { db } = context;
+        const { request, of } = await place(context);
+        for (const id of await drafts.idsOf(db, of)) {
+          const found = await drafts.find(db, of, id);
+          if (found) await publish(context, request, found);
+        }
+        return undefined;
+      },
+    }),
+    del("/:draft_note_id", {
+      summary: "Delete a draft",
+      input: one,
+      handle: async (context) => {
+        const { found } = await find(context);
+        await drafts.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ],
+};
