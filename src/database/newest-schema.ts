@@ -90,6 +90,10 @@ const steps = [
   `20261122-95-merge-request-versions`,
   `20261122-97-draft-notes`,
   `20261122-97-notes-on-commits`,
+  `20261122-98-approvals`,
+  `20261123-03-labels-removed`,
+  `20261123-03-milestones-removed`,
+  `20261123-03-users-removed`,
 ];
 
 const statements = [
@@ -179,7 +183,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, approvals_before_merge integer not null default 0, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -234,7 +238,7 @@ const statements = [
   description text,
   priority integer,
   created_at integer not null,
-  updated_at integer not null, archived integer not null default 0,
+  updated_at integer not null, archived integer not null default 0, removed integer not null default 0,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX labels_of_namespace on labels (namespace_id, name) where namespace_id is not null`,
@@ -256,7 +260,7 @@ const statements = [
   due_date text,
   start_date text,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, removed integer not null default 0,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX milestones_of_namespace on milestones (namespace_id, iid) where namespace_id is not null`,
@@ -1164,6 +1168,49 @@ const statements = [
   original_position text
 )`,
   `CREATE UNIQUE INDEX note_positions_of_note on note_positions (note_id)`,
+  `CREATE TABLE approvals (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  created_at integer not null,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX approvals_by_user on approvals (user_id, merge_request_id)`,
+  `CREATE TABLE approval_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  merge_request_id integer references merge_requests (id) on delete cascade,
+  source_id integer references approval_rules (id) on delete set null,
+  name text not null,
+  rule_type text not null,
+  approvals_required integer not null,
+  all_protected_branches integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
+  `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
+  `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
+  `CREATE TABLE approval_rule_users (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (rule_id, user_id)
+)`,
+  `CREATE INDEX approval_rule_users_by_user on approval_rule_users (user_id)`,
+  `CREATE TABLE approval_rule_groups (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  primary key (rule_id, namespace_id)
+)`,
+  `CREATE INDEX approval_rule_groups_by_group on approval_rule_groups (namespace_id)`,
+  `CREATE TABLE approval_rule_branches (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  branch_id integer not null references protected_branches (id) on delete cascade,
+  primary key (rule_id, branch_id)
+)`,
+  `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
+  `CREATE INDEX labels_removed on labels (id) where removed = 1`,
+  `CREATE INDEX milestones_removed on milestones (id) where removed = 1`,
+  `CREATE INDEX users_removed on users (id) where state = 'removed'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
