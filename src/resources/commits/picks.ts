@@ -1,10 +1,10 @@
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import { type Commit, commitId, commitNumber, readCommit, titleOf } from "../../git/commits.ts";
-import { EMPTY_TREE, treeNameOf } from "../../git/contents.ts";
+import { treeNameOf } from "../../git/contents.ts";
 import { Draft } from "../../git/draft.ts";
 import { mergeTrees } from "../../git/merge.ts";
+import { treeBefore } from "../../git/patch-ids.ts";
 import { BRANCHES } from "../../git/refs.ts";
-import type { Repository } from "../../git/repository.ts";
 import type { StagedCommit } from "../repositories/commit.ts";
 import { requireCommit } from "../repositories/open.ts";
 import { openToChange, type Place, signatureOf, stage } from "../repositories/write.ts";
@@ -75,11 +75,6 @@ async function pickedTree(draft: Draft, pick: Pick, commit: number, head: number
   if (conflicts.size > 0) throw impossiblePick(pick, "conflict");
   if (tree === ours) throw impossiblePick(pick, "empty");
   return tree;
-}
-
-function treeBefore(repository: Repository, commit: number): string {
-  const [parent] = repository.graph.parentsOf(commit);
-  return parent === undefined ? EMPTY_TREE : treeNameOf(repository, parent);
 }
 
 function impossiblePick(pick: Pick, code: "conflict" | "empty"): ApiError {
