@@ -87,6 +87,8 @@ const steps = [
   `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
+  `20261122-96-merge-settings`,
+  `20261122-96-state-causes`,
 ];
 
 const statements = [
@@ -176,7 +178,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -903,7 +905,8 @@ const statements = [
   merge_request_id integer references merge_requests (id) on delete cascade,
   user_id integer references users (id) on delete set null,
   state text not null,
-  created_at integer not null,
+  created_at integer not null, source_commit text, source_merge_request_id
+  integer references merge_requests (id) on delete set null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
   `CREATE INDEX resource_state_events_by_user on resource_state_events (user_id)`,
@@ -1124,6 +1127,8 @@ const statements = [
   primary key (page_id, user_id)
 )`,
   `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
+  `CREATE INDEX resource_state_events_by_cause on resource_state_events (source_merge_request_id)
+  where source_merge_request_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -155,7 +155,7 @@ const gitRoutes = [
       requireType(preparing, path, "git-receive-pack");
       const { caller, project } = await admit(preparing, projectPath(path), "git-receive-pack");
       if (!caller) throw denied();
-      const { store, now, body } = preparing;
+      const { store, now, body, view } = preparing;
       const end = await slots.take(caller.id);
       try {
         const { row, refs } = await findRepository(preparing, project);
@@ -164,7 +164,7 @@ const gitRoutes = [
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );
         if (!push) return undefined;
-        const received = await receive(store.reader(), push, row, refs.head);
+        const received = await receive(store.reader(), push, row, refs.head, view.base);
         if (project) return { ...received, caller, project, isNew: false };
         const created = await createByPush(store, projectPath(path), { caller, now });
         return { ...received, caller, project: created, isNew: true };

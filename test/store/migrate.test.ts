@@ -120,6 +120,8 @@ const FROZEN: Record<string, string> = {
   "20261122-91-merge-request-states":
     "a2f45f1fe5a1d3c9030bbb915e31cd3e1e1fed3364b3a9db431e0380a5dcda38",
   "20261122-91-todos-by-action": "24fb93a777448ca214f38bfa1bb7a10bc9345b4bf3e1e45f0a3ade29c82c5294",
+  "20261122-96-merge-settings": "bc713ef2fd367a1fe55d34864865a7ea34d0b22f5f2123ce3997862b9f8e36dd",
+  "20261122-96-state-causes": "fcba8e8865a2c8e1e2933124c34d61ae70bdc2b1dd6e63a17439c9f23395239d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -1,6 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { ApiError, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { issuesIn } from "../../core/references.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import { updateRow } from "../../store/update.ts";
@@ -119,7 +120,7 @@ export const mergeRequestResource: Resource = {
       },
       presenter: MERGE_REQUEST.single,
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, caller, input, view, now } = context;
         if ((input.target_project_id ?? source.id) !== source.id) {
           throw new ApiError(422, {
             error: ["Source project is not a fork of the target project"],
@@ -149,7 +150,8 @@ export const mergeRequestResource: Resource = {
           { ...created, title, description },
           input,
         );
-        await storeReferences(db, source, created.id, [title, description], context.viewer);
+        const references = issuesIn([title, description], view.base);
+        await storeReferences(db, source, created.id, references, context.viewer);
         return rowOf(context, MERGE_REQUEST, created.id);
       },
     }),
@@ -166,7 +168,7 @@ export const mergeRequestResource: Resource = {
       atLeastOne: CHANGES,
       presenter: MERGE_REQUEST.single,
       handle: async (context) => {
-        const { db, source, viewer, input, now } = context;
+        const { db, source, viewer, input, view, now } = context;
         const { title, description, target_branch, state_event } = input;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
@@ -194,7 +196,8 @@ export const mergeRequestResource: Resource = {
         await lifecycle.afterChanging(context, MERGE_REQUEST, found, input);
         if (title !== undefined || description !== undefined) {
           const { title: text = found.title, description: longText = found.description } = input;
-          await storeReferences(db, source, found.id, [text, longText], viewer);
+          const references = issuesIn([text, longText], view.base);
+          await storeReferences(db, source, found.id, references, viewer);
         }
         return rowOf(context, MERGE_REQUEST, found.id);
       },

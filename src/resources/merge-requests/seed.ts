@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { issuesIn } from "../../core/references.ts";
 import {
   type InsertNested,
   oneOf,
@@ -66,7 +67,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         },
         request.created_at ?? seeding.now,
       );
-      await storeReferences(db, project, inserted.id, [title, description], undefined);
+      await storeReferences(db, project, inserted.id, issuesIn([title, description]), undefined);
       const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);
     },

@@ -1,6 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { findSource, type Source } from "../../core/access/source.ts";
+import { type IssueReference, issuesIn } from "../../core/references.ts";
 import { dayOf } from "../../core/time.ts";
+import { commitNumber, readCommit } from "../../git/commits.ts";
+import { logOf } from "../../git/log.ts";
 import { Pace } from "../../git/pace.ts";
 import {
   applyPush,
@@ -14,6 +17,8 @@ import { create, type Repository, type RepositoryRow } from "../../git/repositor
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
+import { closeIssues } from "../issues/closing.ts";
+import { findReferred } from "../issues/referred.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
@@ -27,6 +32,13 @@ export interface PreparedPush<P extends Push = Push> {
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
   /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
   readonly main: (MainFacts & { readonly name: string }) | undefined;
+  /** The issues that messages of new commits of the default branch say they close. */
+  readonly closing: readonly CommitReference[];
+}
+
+/** An issue that the message of a commit refers to. */
+interface CommitReference extends IssueReference {
+  readonly commit: string;
 }
 
 /** A push, and who makes it where. */
@@ -49,17 +61,23 @@ export interface MainFacts {
  *
  * @param row the repository's record, if it has one yet
  * @param head the full name of the default branch, which may not exist
+ * @param base the public address: messages may refer to pages below it
  */
 export async function receive<P extends Push>(
   db: Reader,
   push: P,
   row: RepositoryRow | undefined,
   head: string,
+  base: string | undefined,
 ): Promise<PreparedPush<P>> {
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main);
-  return { push, events, main: await mainOf(push, head, isEmpty) };
+  const change = mainChange(push, head, isEmpty);
+  if (change?.to === undefined) return { push, events, main: undefined, closing: [] };
+  const { name, from, to } = change;
+  const facts = { name, ...(await factsOf(push.repository, to)) };
+  return { push, events, main: facts, closing: await closedBy(push.repository, from, to, base) };
 }
 
 /** @param main the newest commit of the default branch */
@@ -111,17 +129,38 @@ async function commitsOf(
   return pushedCommits(repository, tip, known === undefined ? [] : [known]);
 }
 
-async function mainOf(
-  { changes, repository }: Push,
-  head: string,
-  isEmpty: boolean,
-): Promise<PreparedPush["main"]> {
+/** The change of the default branch, or of the one that becomes it, if it is not deleted. */
+function mainChange({ changes }: Push, head: string, isEmpty: boolean): CheckedChange | undefined {
   const branches = changes.filter(
     ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
   );
-  const main = branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
-  if (main?.to === undefined) return undefined;
-  return { name: main.name, ...(await factsOf(repository, main.to)) };
+  return branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
+}
+
+/** New commits whose messages are looked at, the newest ones. */
+const MOST_MESSAGES = 100;
+/** Issues that they close at most. */
+const MOST_CLOSED = 100;
+
+/** The issues that messages of commits say they close. */
+async function closedBy(
+  repository: Repository,
+  from: string | undefined,
+  to: string,
+  base: string | undefined,
+): Promise<CommitReference[]> {
+  const [start, end] = [from, to].map((oid) => (oid ? commitNumber(repository, oid) : undefined));
+  if (end === undefined) return [];
+  const log = logOf(repository, { from: [end], not: start === undefined ? [] : [start] });
+  const commits = (await log.first(repository, MOST_MESSAGES)).slice(0, MOST_MESSAGES);
+  const closing: CommitReference[] = [];
+  for (const number of commits) {
+    const { id, message } = await readCommit(repository, number);
+    const closed = issuesIn([message], base).filter(({ closes }) => closes);
+    closing.push(...closed.map((reference) => ({ ...reference, commit: id })));
+    if (closing.length >= MOST_CLOSED) break;
+  }
+  return closing.slice(0, MOST_CLOSED);
 }
 
 /** Finds out what is noted of a default branch. @param to its newest commit, in hex */
@@ -148,13 +187,14 @@ export interface Applied {
  */
 export async function apply(
   db: Database,
-  { push, caller, events, main, project: { id } }: Received,
+  { push, caller, events, main, closing, project: { id } }: Received,
   via: "push" | "api",
   now: number,
 ): Promise<Applied> {
   await db.lock(id);
   // A push takes its time to arrive: what counts is what the caller may do now.
-  const project = await findSource(db, "project", String(id), { caller, today: dayOf(now) });
+  const viewer = { caller, today: dayOf(now) };
+  const project = await findSource(db, "project", String(id), viewer);
   const names = push.changes.map(({ name }) => name);
   const rights = await rightsOf(db, project, names);
   const possible = push.changes.filter(({ problem }) => problem === undefined);
@@ -169,7 +209,16 @@ export async function apply(
       await updateRow(db, "projects", id, { default_branch: defaultBranch }, now);
       await protectDefault(db, id, defaultBranch, now);
     }
-    if (main.name === BRANCHES + defaultBranch) await setMain(db, repositoryId, main);
+    if (main.name === BRANCHES + defaultBranch) {
+      await setMain(db, repositoryId, main);
+      const referred = await findReferred(db, project, closing, viewer);
+      const issues = referred.map(({ projectId, reference: { iid, commit } }) => ({
+        projectId,
+        iid,
+        commit,
+      }));
+      await closeIssues({ db, project, caller, viewer, now }, issues);
+    }
   }
   for (const { change } of made) {
     const event = events.get(change);

@@ -18,6 +18,8 @@ export interface Place extends OpenRepository {
   readonly caller: Caller;
   /** What the caller may do with the branches and tags among the names it was opened with. */
   readonly rights: RefRights;
+  /** The public address. */
+  readonly base: string;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -33,29 +35,34 @@ export async function openToChange(
   changed: readonly string[],
   names: readonly string[] = [],
 ): Promise<Place> {
-  const { db, source, now } = preparing;
+  const { db, source, view, now } = preparing;
   // Routes that change repositories need a role.
   const caller = preparing.caller as Caller;
   const rights = await rightsOf(db, source, changed);
-  return { ...(await openRepository(preparing, [...changed, ...names])), caller, rights, now };
+  const opened = await openRepository(preparing, [...changed, ...names]);
+  return { ...opened, caller, rights, base: view.base, now };
 }
 
 /**
  * Stages new objects and changes of references, like a push of a client that sent them.
  *
- * @param target the repository's record, if it has one yet, and the full name of its default branch
+ * @param target the repository's record, if it has one yet, the full name of its default branch, and the public address
  * @throws ApiError 400 if an object is not valid
  */
 export async function stagePush(
   store: Store,
   draft: Draft,
   changes: readonly RefChange[],
-  { row, head }: { readonly row: RepositoryRow | undefined; readonly head: string },
+  {
+    row,
+    head,
+    base,
+  }: { readonly row: RepositoryRow | undefined; readonly head: string; readonly base?: string },
   now: number,
 ): Promise<PreparedPush> {
   try {
     const push = await draft.push(changes, row?.version ?? 0, Packs.of(store), now);
-    return await receive(store.reader(), push, row, head);
+    return await receive(store.reader(), push, row, head, base);
   } catch (error) {
     throw error instanceof RefusedError ? impossible(error.message) : error;
   }
