@@ -87,7 +87,9 @@ const steps = [
   `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
+  `20261122-95-merge-request-versions`,
   `20261122-96-merge-settings`,
+  `20261122-96-merges`,
   `20261122-96-state-causes`,
 ];
 
@@ -355,7 +357,6 @@ const statements = [
   id integer primary key autoincrement,
   iid integer not null,
   project_id integer not null references projects (id) on delete cascade,
-  source_project_id integer not null references projects (id) on delete cascade,
   author_id integer references users (id) on delete set null,
   title text not null,
   description text,
@@ -374,13 +375,12 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0)`,
   `CREATE UNIQUE INDEX merge_requests_iid on merge_requests (project_id, iid)`,
   `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_updated_at on merge_requests (project_id, updated_at, id)`,
   `CREATE INDEX merge_requests_by_author on merge_requests (author_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_branch on merge_requests (project_id, source_branch, target_branch)`,
-  `CREATE INDEX merge_requests_by_source on merge_requests (source_project_id)`,
   `CREATE INDEX merge_requests_by_merger on merge_requests (merged_by_id)`,
   `CREATE INDEX merge_requests_by_closer on merge_requests (closed_by_id)`,
   `CREATE TABLE merge_request_assignees (
@@ -443,7 +443,6 @@ const statements = [
 )`,
   `CREATE INDEX merge_request_subscriptions_by_user on merge_request_subscriptions (user_id)`,
   `CREATE INDEX merge_requests_by_age on merge_requests (created_at, id)`,
-  `CREATE INDEX merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened'`,
   `CREATE TABLE dependencies (
   id integer primary key autoincrement,
   project_id integer not null references projects (id) on delete cascade,
@@ -1127,6 +1126,21 @@ const statements = [
   primary key (page_id, user_id)
 )`,
   `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
+  `CREATE TABLE merge_request_versions (
+  id integer primary key autoincrement,
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  head_sha text not null,
+  base_sha text,
+  start_sha text not null,
+  changed_files integer not null,
+  created_at integer not null
+, issue_references text not null default '[]')`,
+  `CREATE INDEX merge_request_versions_by_request on merge_request_versions (merge_request_id, id)`,
+  `CREATE INDEX merge_requests_by_source on merge_requests (source_project_id)`,
+  `CREATE INDEX merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened'`,
+  `CREATE INDEX merge_requests_by_head on merge_requests (project_id, sha) where state = 'opened'`,
+  `CREATE INDEX merge_requests_by_merge_commit on merge_requests (project_id, merge_commit_sha)
+  where merge_commit_sha is not null`,
   `CREATE INDEX resource_state_events_by_cause on resource_state_events (source_merge_request_id)
   where source_merge_request_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,

@@ -11,7 +11,7 @@ import { LIMITS } from "../git/limits.ts";
 import { Packs } from "../git/packs.ts";
 import { Input } from "../git/pkt-line.ts";
 import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
-import { BRANCHES, listRefs, type Refs } from "../git/refs.ts";
+import { BRANCHES, isHidden, isReserved, listRefs, type Refs } from "../git/refs.ts";
 import type * as repositories from "../git/repository.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
@@ -58,15 +58,21 @@ interface Found {
   readonly refs: Refs;
 }
 
-/** Finds a project's repository; one without references if the project does not exist yet. */
+/**
+ * Finds a project's repository with the references that clients of a service see. It has none if the project does not
+ * exist yet.
+ */
 async function findRepository(
   { store }: PrepareContext,
   project: Source | undefined,
+  service: Service,
 ): Promise<Found> {
   if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
   const { row, defaultBranch } = await findRecord(store.reader(), project.id);
   const head = BRANCHES + defaultBranch;
-  return { row, refs: { head, list: row ? await listRefs(store, row.id) : [] } };
+  const all = row ? await listRefs(store, row.id) : [];
+  const isUnseen = service === "git-upload-pack" ? isHidden : isReserved;
+  return { row, refs: { head, list: all.filter(({ name }) => !isUnseen(name)) } };
 }
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
@@ -109,7 +115,7 @@ const gitRoutes = [
         throw new ApiError(403, { message: "Please upgrade your git client." });
       }
       const { project } = await admit(preparing, projectPath(path), service);
-      const { refs } = await findRepository(preparing, project);
+      const { refs } = await findRepository(preparing, project, service);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
       const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
@@ -127,7 +133,7 @@ const gitRoutes = [
     prepare: async ({ repository: path }, preparing) => {
       requireType(preparing, path, "git-upload-pack");
       const { project } = await admit(preparing, projectPath(path), "git-upload-pack");
-      const { row, refs } = await findRepository(preparing, project);
+      const { row, refs } = await findRepository(preparing, project, "git-upload-pack");
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
@@ -158,7 +164,7 @@ const gitRoutes = [
       const { store, now, body, view } = preparing;
       const end = await slots.take(caller.id);
       try {
-        const { row, refs } = await findRepository(preparing, project);
+        const { row, refs } = await findRepository(preparing, project, "git-receive-pack");
         const opened = await openRecord(store, row);
         const push = await understood(
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),

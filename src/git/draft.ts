@@ -115,7 +115,7 @@ export class Draft implements NewObjects {
         ? undefined
         : await receivePack(new Input(packOf([...this.#objects.values()])), repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
-    const checked = await checkChanges(after, changes);
+    const checked = await checkChanges(after, changes, "server");
     return { changes: checked, staged, repository: after, version, isAtomic: true };
   }
 }

@@ -71,12 +71,28 @@ export async function findRef(
   );
 }
 
-/** The beginnings of references that only the server creates. */
-const RESERVED = ["refs/merge-requests/", "refs/keep-around/"];
+/** The beginnings of references that only the server creates: what merge requests have, and what they had before. */
+const MERGE_REQUESTS = "refs/merge-requests/";
+const KEPT = "refs/keep-around/";
+const RESERVED = [MERGE_REQUESTS, KEPT];
+
+/** The reference that is for the code of a merge request, by its number. */
+export const headNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/head`;
+
+/** The reference that is for the result of merging a merge request, by its number. */
+export const mergeNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/merge`;
+
+/** The reference that keeps a commit. */
+export const keptName = (oid: string) => KEPT + oid;
 
 /** Whether clients may not change a reference. */
 export function isReserved(name: string): boolean {
   return RESERVED.some((beginning) => name.startsWith(beginning));
+}
+
+/** Whether clients that fetch are not told about a reference: there are many of these. */
+export function isHidden(name: string): boolean {
+  return name.startsWith(KEPT);
 }
 
 /** What no part of a reference's name may contain, or end with. */

@@ -157,6 +157,13 @@ export class Repository {
   }
 }
 
+/** A repository with the packs of another one besides: for what is between the branches of both. */
+export function joined(one: Repository, other: Repository): Repository {
+  const known = new Set(one.list.map(({ id }) => id));
+  const added = other.list.filter(({ id }) => !known.has(id));
+  return added.length === 0 ? one : new Repository(one.packs, [...one.list, ...added], one);
+}
+
 /** The id of a project's repository, which is created if there is none. No other transaction may do so meanwhile. */
 export async function create(
   db: Database,
@@ -208,6 +215,26 @@ export async function fork(
     [id, fromId],
   );
   return copied > 0;
+}
+
+/** Gives the repository of a project all packs of another one's: what references will be to is among them. */
+export async function sharePacks(
+  db: Database,
+  fromProjectId: number,
+  projectId: number,
+): Promise<void> {
+  const id = "(select id from git_repositories where project_id = ? and kind = 'code')";
+  const added = await db.run(
+    `insert into git_repository_packs (repository_id, pack_id)
+     select ${id}, pack_id from git_repository_packs where repository_id = ${id}
+     on conflict (repository_id, pack_id) do nothing`,
+    [projectId, fromProjectId],
+  );
+  if (added === 0) return;
+  await db.run(
+    `update git_repositories set version = version + 1, has_garbage = 1 where id = ${id}`,
+    [projectId],
+  );
 }
 
 // "0" follows "/".

@@ -65,8 +65,11 @@ describe("a merge request", () => {
       milestone: null,
       merge_when_pipeline_succeeds: false,
       merge_status: "can_be_merged",
+      detailed_merge_status: "draft_status",
+      has_conflicts: false,
       sha: null,
       merge_commit_sha: null,
+      squash_commit_sha: null,
       discussion_locked: false,
       should_remove_source_branch: null,
       force_remove_source_branch: false,
@@ -148,10 +151,19 @@ describe("a merge request", () => {
     expect(got).toBe(status);
   });
 
-  it("to another target project is refused", async () => {
-    const json = { title: "t", source_branch: "x", target_branch: "y", target_project_id: 9999 };
-    const { status } = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
-    expect(status).toBe(422);
+  it("to a project that is no relative is refused", async () => {
+    const { json: other } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "unrelated", visibility: "public" },
+    });
+    const post = async (target_project_id: number) => {
+      const json = { title: "t", source_branch: "x", target_branch: "y", target_project_id };
+      const answer = await app.call(`POST ${SITE}/merge_requests`, { as: "developer", json });
+      return [answer.status, answer.json];
+    };
+    const reason = "Source project is not a fork of the target project";
+    expect(await post(other.id)).toEqual([422, { error: [reason] }]);
+    expect(await post(9999)).toEqual([404, { message: "404 Project Not Found" }]);
   });
 });
 

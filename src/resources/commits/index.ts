@@ -7,7 +7,7 @@ import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
-import { BRANCHES, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
+import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -123,7 +123,8 @@ async function referencesTo(
 
 /** The repository with the commits of all references. */
 async function allStarts(db: Reader, opened: OpenRepository) {
-  const refs = opened.row ? await listRefs(db, opened.row.id) : [];
+  const all = opened.row ? await listRefs(db, opened.row.id) : [];
+  const refs = all.filter(({ name }) => !isReserved(name));
   const now = await withRefs(opened, refs);
   const { graph } = now.repository;
   const from = refs

@@ -60,7 +60,7 @@ export async function embed(
 }
 
 /**
- * Reads labels, assignees and the numbers of notes and votes, in three queries for all ids.
+ * Reads labels, assignees, the numbers of notes and votes, and what the type has of its own, in a few queries for all ids.
  *
  * @returns a function that fills them into rows of the presenter, and the type's own fields
  */
@@ -74,7 +74,7 @@ async function embedded(
   const among = placeholders(ids);
   const readable = visibleNotes(viewer);
   // Sent together, so that PostgreSQL answers in one round trip.
-  const [labelled, assigned, counted] = await Promise.all([
+  const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
       `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
        where x.${column} in (${among.sql}) order by l.name, l.id`,
@@ -94,6 +94,7 @@ async function embedded(
        group by ${column}, name`,
       [...among.values, ...readable.values, ...among.values],
     ),
+    type.readOwn(ids, context),
   ]);
   const labels = gather(labelled, ([name]) => JSON.stringify(name));
   const assignees = gather(assigned, (found) => userSummary.write(found, view));
@@ -112,7 +113,7 @@ async function embedded(
       put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
       put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
     }
-    type.embedOwn(rows, context);
+    fillInOwn(rows);
   };
 }
 

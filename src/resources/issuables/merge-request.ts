@@ -2,23 +2,18 @@ import { ROLES } from "../../core/access/roles.ts";
 import { visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import type { Value } from "../../store/port.ts";
 import { userFields } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import { DRAFT_PREFIXES, detailedStatus, type MergeState, mergeStatesOf } from "./merge-checks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
-/** The title prefixes of drafts, which cannot be merged, in lower case. */
-const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
 const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
 
 const DRAFT = new RegExp(`^ *(?:${PREFIX})`, "i");
 
 /** Whether a title marks a merge request as a draft. */
 export const isDraft = (title: string): boolean => DRAFT.test(title);
-
-/** SQL that says the same of a merge request `mr`. */
-export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
-  (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
-).join(" or ")})`;
 
 /** All of these prefixes at the beginning of a title. No part of it can match in two ways, so it takes linear time. */
 const DRAFTS = new RegExp(`^(?: *(?:${PREFIX}))+ *`, "i");
@@ -42,6 +37,13 @@ const webUrl = field.url(
   (path, iid) => `/${path}/-/merge_requests/${iid}`,
 );
 
+/** Changed files that are counted at most. */
+const MOST_FILES = 1000;
+
+/** How many files a merge request changes, as GitLab shows it: a text, and nothing for none. */
+export const sizeOf = (files: number): string | null =>
+  files === 0 ? null : files > MOST_FILES ? `${MOST_FILES}+` : String(files);
+
 const fields = {
   ...simpleFields,
   merged_by: field.nested(userFields("mb")),
@@ -61,12 +63,15 @@ const fields = {
   labels: issuableFields.labels,
   work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   milestone: issuableFields.milestone,
-  merge_when_pipeline_succeeds: field.constant(false),
-  merge_status: field.constant("can_be_merged"),
+  merge_when_pipeline_succeeds: field.flag("mr.auto_merge"),
+  merge_status: field.embedded("merge_status", "string", "null"),
+  detailed_merge_status: field.embedded("detailed_merge_status", "string", "null"),
+  has_conflicts: field.embedded("has_conflicts", "boolean", "null"),
   sha: field.text("mr.sha"),
   merge_commit_sha: field.text("mr.merge_commit_sha"),
+  squash_commit_sha: field.text("mr.squash_commit_sha"),
   discussion_locked: field.flag("mr.discussion_locked"),
-  should_remove_source_branch: field.constant(null),
+  should_remove_source_branch: field.flag("mr.should_remove_source_branch"),
   force_remove_source_branch: field.flag("mr.remove_source_branch"),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
@@ -100,21 +105,37 @@ export const MERGE_REQUEST: IssuableType = {
     owner: "project_id",
   },
   from: `merge_requests mr join projects p on p.id = mr.project_id ${issuableJoins("mr")}
-    left join users mb on mb.id = mr.merged_by_id`,
+    left join users mb on mb.id = mr.merged_by_id
+    left join merge_request_versions dv on dv.id =
+      (select max(v.id) from merge_request_versions v where v.merge_request_id = mr.id)`,
   visible: visibleMergeRequests,
   listed: presenter(fields),
   single: presenter({
     ...fields,
     subscribed,
-    changes_count: field.constant(null),
-    merge_error: field.constant(null),
-    diff_refs: field.constant(null),
+    changes_count: field.derived(["dv.changed_files"], "string", ([files]) =>
+      sizeOf(Number(files)),
+    ),
+    merge_error: field.text("mr.merge_error"),
+    diff_refs: field.nested({
+      head_sha: field.text("dv.head_sha"),
+      base_sha: field.text("dv.base_sha"),
+      start_sha: field.text("dv.start_sha"),
+    }),
     pipeline: field.constant(null),
     user: field.embedded("caller_can", "object", "null"),
   }),
-  embedOwn: (rows, { presenter, source }) => {
-    if (!source || !("user" in presenter.fields)) return;
-    const user = `{"can_merge":${source.level >= ROLES.developer}}`;
-    for (const row of rows) row[presenter.at("user")] = user;
+  readOwn: async (ids, { db, presenter, source }) => {
+    const states = await mergeStatesOf(db, ids);
+    return (rows) => {
+      for (const row of rows) {
+        const state = states.get(row[presenter.at("id")] as Value) as MergeState;
+        row[presenter.at("merge_status")] = `"${state.status}"`;
+        row[presenter.at("detailed_merge_status")] = `"${detailedStatus(state)}"`;
+        row[presenter.at("has_conflicts")] = String(state.status === "cannot_be_merged");
+        if (!source || !("user" in presenter.fields)) continue;
+        row[presenter.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
+      }
+    };
   },
 };

@@ -65,8 +65,16 @@ export interface IssuableType extends NoteableType {
    * have changed.
    */
   readonly place?: (db: Database, ids: readonly number[]) => Promise<void>;
-  /** Fills in or hides the fields that only this type has. */
-  readonly embedOwn: (rows: readonly Value[][], context: Presenting) => void;
+  /**
+   * Reads what the fields need that only this type has.
+   *
+   * @param ids of those that are presented
+   * @returns a function that fills it into their rows
+   */
+  readonly readOwn: (
+    ids: readonly Value[],
+    context: Presenting,
+  ) => Promise<(rows: readonly Value[][]) => void>;
 }
 
 /** What presenting issuables depends on. */

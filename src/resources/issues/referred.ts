@@ -23,12 +23,12 @@ export async function findReferred<Reference extends IssueReference>(
   viewer: Viewer | undefined,
 ): Promise<ReferredIssue<Reference>[]> {
   if (references.length === 0) return [];
-  const known = new Map(
-    references.map((reference) => {
-      const path = pathOf(reference.project, project.fullPath);
-      return [`${path.toLowerCase()}#${reference.iid}`, reference];
-    }),
-  );
+  const known = new Map<string, Reference>();
+  for (const reference of references) {
+    const path = pathOf(reference.project, project.fullPath);
+    const key = `${path.toLowerCase()}#${reference.iid}`;
+    if (reference.closes || !known.has(key)) known.set(key, reference);
+  }
   const keys = [...known.keys()];
   const paths = placeholders([...new Set(keys.map((key) => key.slice(0, key.indexOf("#"))))]);
   const numbers = placeholders([...new Set(references.map(({ iid }) => iid))]);

@@ -45,7 +45,8 @@ import {
   labelNames,
   nullsLast,
 } from "../issuables/graphql.ts";
-import { IS_DRAFT, isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
+import { IS_DRAFT } from "../issuables/merge-checks.ts";
+import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { mergeRequestResource } from "./index.ts";

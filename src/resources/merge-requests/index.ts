@@ -1,28 +1,19 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { ApiError, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { issuesIn } from "../../core/references.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { BRANCHES } from "../../git/refs.ts";
 import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
-import { recordState } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
-import {
-  listRoutes,
-  participantsRoute,
-  singleRoute,
-  subscriptionRoutes,
-} from "../issuables/routes.ts";
+import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
-import * as todos from "../issuables/todos.ts";
-import type { Writing } from "../issuables/type.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
+import { checkCode } from "./code.ts";
+import { mergeRoutes } from "./merging.ts";
+import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
@@ -62,29 +53,6 @@ const attributes = {
 
 const number = { merge_request_iid: param.recordId() };
 
-/**
- * Checks the branches of a merge request that is open, or is about to be opened.
- *
- * @throws ApiError 422 if both are the same, 409 if another open merge request has the same branches
- */
-async function requireBranches(
-  { db, source }: Pick<Writing, "db" | "source">,
-  branches: { source_branch: string; target_branch: string },
-  exceptId?: number,
-): Promise<void> {
-  if (branches.source_branch === branches.target_branch) {
-    throw new ApiError(422, {
-      error: ["You can't use same project/branch for source and target"],
-    });
-  }
-  const open = await requests.findOpen(db, source.id, branches, exceptId);
-  if (open !== undefined) {
-    throw new ApiError(409, {
-      message: [`Another open merge request already exists for this source branch: !${open}`],
-    });
-  }
-}
-
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
 const CHANGES = [
@@ -102,7 +70,7 @@ const issue = routes({
   whenDisabled: "leave out",
 });
 
-/** Merge requests as metadata: there is no repository behind them. */
+/** Merge requests. In a project without a repository they are only records. */
 export const mergeRequestResource: Resource = {
   name: "Merge requests",
   migrations,
@@ -119,43 +87,56 @@ export const mergeRequestResource: Resource = {
         ...attributes,
       },
       presenter: MERGE_REQUEST.single,
+      prepare: (input, preparing) => planOpening(preparing, input),
       handle: async (context) => {
-        const { db, source, caller, input, view, now } = context;
-        if ((input.target_project_id ?? source.id) !== source.id) {
-          throw new ApiError(422, {
-            error: ["Source project is not a fork of the target project"],
-          });
-        }
-        await requireBranches(context, input);
+        const { db, caller, input, view, now, prepared: opening } = context;
+        const { source, target, version } = opening;
+        const isFork = source.id !== target.id;
+        if (isFork) await db.lock(target.id);
+        await requireOpening(db, opening);
         const { title, description, source_branch, target_branch } = input;
+        const owner = { project_id: target.id, source_project_id: source.id };
+        const inTarget = { ...context, source: target };
         const created = await requests.insert(
           db,
           {
-            project_id: source.id,
+            ...owner,
             author_id: caller.id,
             title,
             description,
             source_branch,
             target_branch,
-            sha: await headOf(db, source.id, source_branch),
+            sha: version ? null : await headOf(db, source.id, source_branch),
             squash: input.squash,
             remove_source_branch: input.remove_source_branch,
-            ...(await plannedColumns(context, input)),
+            ...(await plannedColumns(inTarget, input)),
           },
           now,
         );
+        if (version) await addVersion(db, { ...created, ...owner }, version, now);
         await lifecycle.afterCreating(
-          context,
+          inTarget,
           MERGE_REQUEST,
           { ...created, title, description },
           input,
         );
-        const references = issuesIn([title, description], view.base);
-        await storeReferences(db, source, created.id, references, context.viewer);
-        return rowOf(context, MERGE_REQUEST, created.id);
+        await storeReferences(db, created.id, context.viewer, view.base);
+        return rowOf(inTarget, MERGE_REQUEST, created.id);
       },
     }),
-    singleRoute(MERGE_REQUEST),
+    project.get("/merge_requests/:merge_request_iid", {
+      jobTokens: true,
+      summary: "Get a merge request by its number within the project",
+      access: "anyone",
+      input: number,
+      presenter: MERGE_REQUEST.single,
+      prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
+      handle: async (context) => {
+        const { merge_request_iid } = context.input;
+        const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
+        return rowOf(context, MERGE_REQUEST, id);
+      },
+    }),
     project.put("/merge_requests/:merge_request_iid", {
       summary: "Change, close or reopen a merge request",
       input: {
@@ -167,16 +148,20 @@ export const mergeRequestResource: Resource = {
       },
       atLeastOne: CHANGES,
       presenter: MERGE_REQUEST.single,
+      prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
-        const { db, source, viewer, input, view, now } = context;
+        const { db, viewer, input, view, now, prepared: opening } = context;
         const { title, description, target_branch, state_event } = input;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
-        const branches = await requests.branchesOf(db, found.id);
-        const reopens = state_event === "reopen" && found.state === "closed";
-        if (reopens || target_branch !== undefined) {
-          const wanted = { ...branches, target_branch: target_branch ?? branches.target_branch };
-          await requireBranches(context, wanted, found.id);
+        if (opening) {
+          await requireOpening(db, opening, found.id);
+          await renewVersion(
+            db,
+            { ...found, source_project_id: opening.source.id },
+            opening.version,
+            now,
+          );
         }
         await updateRow(
           db,
@@ -194,61 +179,13 @@ export const mergeRequestResource: Resource = {
           now,
         );
         await lifecycle.afterChanging(context, MERGE_REQUEST, found, input);
-        if (title !== undefined || description !== undefined) {
-          const { title: text = found.title, description: longText = found.description } = input;
-          const references = issuesIn([text, longText], view.base);
-          await storeReferences(db, source, found.id, references, viewer);
+        if (opening || title !== undefined || description !== undefined) {
+          await storeReferences(db, found.id, viewer, view.base);
         }
         return rowOf(context, MERGE_REQUEST, found.id);
       },
     }),
-    project.put("/merge_requests/:merge_request_iid/merge", {
-      summary:
-        "Merge a merge request; 405 if it is a draft or not open, 409 if `sha` is not its head",
-      input: {
-        ...number,
-        sha: param.optional(param.anyText()),
-        squash: param.optional(param.boolean()),
-        should_remove_source_branch: param.optional(param.boolean()),
-      },
-      presenter: MERGE_REQUEST.single,
-      handle: async (context) => {
-        const { db, source, caller, input, now } = context;
-        const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-        const { sha, target_branch } = await requests.branchesOf(db, found.id);
-        const rights = await rightsOf(db, source, [BRANCHES + target_branch]);
-        // Without a repository there is nothing to protect: merge requests are only records then.
-        const mayMerge = rights.isEmpty
-          ? source.level >= ROLES.developer
-          : rights.mayMerge(target_branch);
-        if (!mayMerge) throw unauthorized();
-        if (found.state !== "opened" || isDraft(found.title)) {
-          throw new ApiError(405, { message: "405 Method Not Allowed" });
-        }
-        if (input.sha !== undefined && input.sha !== sha) {
-          throw new ApiError(409, {
-            message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
-          });
-        }
-        await updateRow(
-          db,
-          "merge_requests",
-          found.id,
-          {
-            state: "merged",
-            merged_at: now,
-            merged_by_id: caller.id,
-            squash: flag(input.squash),
-            remove_source_branch: flag(input.should_remove_source_branch),
-          },
-          now,
-        );
-        lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
-        await recordState(context, MERGE_REQUEST, found.id, "merged");
-        await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
-        return rowOf(context, MERGE_REQUEST, found.id);
-      },
-    }),
+    ...mergeRoutes,
     project.del("/merge_requests/:merge_request_iid", {
       summary: "Delete a merge request with its notes",
       input: number,
@@ -275,7 +212,7 @@ export const mergeRequestResource: Resource = {
         summary:
           name === "closed_by"
             ? "List the merge requests that close an issue when they are merged"
-            : "List the merge requests whose titles or descriptions refer to an issue",
+            : "List the merge requests whose titles, descriptions or commits refer to an issue",
         access: "anyone",
         input: { issue_iid: param.recordId() },
         presenter: MERGE_REQUEST.listed,

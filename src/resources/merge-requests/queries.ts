@@ -6,6 +6,7 @@ import { nextNumber } from "../issuables/queries.ts";
 /** The values of a new merge request. */
 export interface NewMergeRequest {
   project_id: number;
+  source_project_id: number;
   author_id: number | null;
   title: string;
   description?: string | null | undefined;
@@ -28,7 +29,7 @@ export async function insert(
   const id = await insertRow(db, "merge_requests", {
     iid,
     project_id: request.project_id,
-    source_project_id: request.project_id,
+    source_project_id: request.source_project_id,
     author_id: request.author_id,
     title: request.title,
     description: request.description ?? null,
@@ -47,31 +48,80 @@ export async function insert(
 
 /** The branches and head of a merge request. */
 export interface Branches {
+  /** `null` if it is deleted. */
+  source_project_id: number | null;
   source_branch: string;
   target_branch: string;
   sha: string | null;
+  /** Whether its commits become one when it is merged. */
+  squash: number;
+  /** Whether its source branch is deleted when it is merged. */
+  remove_source_branch: number;
 }
 
 /** The branches of a merge request that exists. */
 export async function branchesOf(db: Reader, id: number): Promise<Branches> {
   const found = await db.one<Branches>(
-    "select source_branch, target_branch, sha from merge_requests where id = ?",
+    `select source_project_id, source_branch, target_branch, sha, squash, remove_source_branch
+     from merge_requests where id = ?`,
     [id],
   );
   return found as Branches;
 }
 
-/** The number of another open merge request between these branches of a project, or `undefined`. */
+/** How merge requests of a project are merged. */
+interface MergeSettings {
+  merge_method: "merge" | "rebase_merge" | "ff";
+  merge_commit_template: string | null;
+  squash_commit_template: string | null;
+}
+
+/** How merge requests of a project are merged. */
+export async function mergeSettingsOf(db: Reader, projectId: number): Promise<MergeSettings> {
+  const found = await db.one<MergeSettings>(
+    "select merge_method, merge_commit_template, squash_commit_template from projects where id = ?",
+    [projectId],
+  );
+  return found as MergeSettings;
+}
+
+/** The name and address of the author of a merge request. */
+export async function authorOf(
+  db: Reader,
+  id: number,
+): Promise<{ name: string; email: string } | undefined> {
+  return db.one<{ name: string; email: string }>(
+    "select u.name, u.email from merge_requests mr join users u on u.id = mr.author_id where mr.id = ?",
+    [id],
+  );
+}
+
+/** The number of another open merge request of a project between these branches, or `undefined`. */
 export async function findOpen(
   db: Reader,
   projectId: number,
-  branches: { source_branch: string; target_branch: string },
+  branches: { source_project_id: number; source_branch: string; target_branch: string },
   exceptId = 0,
 ): Promise<number | undefined> {
+  const { source_project_id, source_branch, target_branch } = branches;
   const found = await db.one<{ iid: number }>(
     `select iid from merge_requests
-     where project_id = ? and source_branch = ? and target_branch = ? and state = 'opened' and id <> ?`,
-    [projectId, branches.source_branch, branches.target_branch, exceptId],
+     where project_id = ? and source_branch = ? and target_branch = ? and source_project_id = ?
+       and state = 'opened' and id <> ?`,
+    [projectId, source_branch, target_branch, source_project_id, exceptId],
   );
   return found?.iid;
+}
+
+/** Whether two projects are forks of the same one, or one of them is a fork of the other. */
+export async function areRelated(db: Reader, one: number, other: number): Promise<boolean> {
+  const root = (start: string) => `
+    with recursive line (id, source_id, depth) as (
+      select id, forked_from_project_id, 0 from projects where id = ${start}
+      union all
+      select p.id, p.forked_from_project_id, depth + 1 from line join projects p on p.id = line.source_id
+      where depth < 1000)
+    select id from line order by depth desc limit 1`;
+  const [found] = await db.rows(`select (${root("?")}) = (${root("?")})`, [one, other]);
+  return Boolean(found?.[0]);
 }

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { issuesIn } from "../../core/references.ts";
 import {
   type InsertNested,
   oneOf,
@@ -57,6 +56,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         db,
         {
           project_id: project.id,
+          source_project_id: project.id,
           author_id: seeding.userId(request.author),
           title,
           description,
@@ -67,7 +67,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         },
         request.created_at ?? seeding.now,
       );
-      await storeReferences(db, project, inserted.id, issuesIn([title, description]), undefined);
+      await storeReferences(db, inserted.id, undefined);
       const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);
     },

@@ -3,8 +3,8 @@ import { searchMigration } from "../../store/search.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 
 /**
- * Merge requests as metadata: source and target branches, without a repository behind them; and the issues their titles
- * and descriptions refer to.
+ * Merge requests; their versions, if there is a repository behind them; and the issues their titles and descriptions refer
+ * to.
  */
 export const migrations: Migration[] = [
   {
@@ -101,6 +101,43 @@ create index merge_requests_by_target_branch on merge_requests (target_branch);
     sql: `
 create index merge_requests_by_state on merge_requests (project_id, state, created_at, id);
 $sqlite insert into merge_request_search (merge_request_search, rank) values ('deletemerge', 0);
+`,
+  },
+  {
+    id: "20261122-95-merge-request-versions",
+    // A merge request outlives the fork that it came from.
+    sql: `
+create table merge_request_versions (
+  id $id,
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  head_sha $text not null,
+  base_sha $text,
+  start_sha $text not null,
+  changed_files $int not null,
+  created_at $int not null
+);
+create index merge_request_versions_by_request on merge_request_versions (merge_request_id, id);
+alter table merge_requests add column merge_error $text;
+alter table merge_requests add column from_project_id $int references projects (id) on delete set null;
+update merge_requests set from_project_id = source_project_id;
+drop index merge_requests_by_source;
+drop index merge_requests_by_push;
+alter table merge_requests drop column source_project_id;
+alter table merge_requests rename column from_project_id to source_project_id;
+create index merge_requests_by_source on merge_requests (source_project_id);
+create index merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened';
+create index merge_requests_by_head on merge_requests (project_id, sha) where state = 'opened';
+`,
+  },
+  {
+    id: "20261122-96-merges",
+    sql: `
+alter table merge_requests add column squash_commit_sha $text;
+alter table merge_requests add column should_remove_source_branch $int;
+alter table merge_requests add column auto_merge $int not null default 0;
+create index merge_requests_by_merge_commit on merge_requests (project_id, merge_commit_sha)
+  where merge_commit_sha is not null;
+alter table merge_request_versions add column issue_references $text not null default '[]';
 `,
   },
 ];

@@ -3,7 +3,7 @@ import { inBatches } from "../../jobs/batches.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Store } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Store } from "../../store/port.ts";
 import * as events from "../events/record.ts";
 
 /** Rows that belong to something that is deleted: their table, the column with its id, and what tells them apart. */
@@ -19,7 +19,6 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["notes", "project_id", "id"],
   ["issues", "project_id", "id"],
   ["merge_requests", "project_id", "id"],
-  ["merge_requests", "source_project_id", "id"],
   ["boards", "project_id", "id"],
   ["labels", "project_id", "id"],
   ["milestones", "project_id", "id"],
@@ -106,12 +105,29 @@ export const REMOVER = "remover";
  */
 export async function remove(db: Database, projectId: number, now: number): Promise<boolean> {
   if (await haveFewRows(db, { sql: "?", values: [projectId] })) {
+    await closeRequestsOf(db, { sql: "?", values: [projectId] }, SMALL);
     await db.run("delete from projects where id = ?", [projectId]);
     return true;
   }
   await db.run(`update projects set visibility = ${REMOVED} where id = ?`, [projectId]);
   await outbox.add(db, REMOVER, [{ project: projectId }], now);
   return false;
+}
+
+/**
+ * Closes at most `batch` merge requests from projects that are deleted to others, where they stay, and returns how many.
+ *
+ * @param among placeholders for the projects' ids
+ */
+function closeRequestsOf(db: Database, among: Condition, batch: number): Awaitable<number> {
+  return db.run(
+    `update merge_requests set source_project_id = null,
+       closed_at = case when state = 'opened' then updated_at else closed_at end,
+       state = case when state = 'opened' then 'closed' else state end
+     where id in (select id from merge_requests
+       where source_project_id in (${among.sql}) and project_id not in (${among.sql}) limit ?)`,
+    [...among.values, ...among.values, batch],
+  );
 }
 
 /** Deletes projects with all their contents, in batches. @throws what the signal was aborted with */
@@ -122,6 +138,7 @@ export async function removeProjects(
 ): Promise<void> {
   const among = placeholders(projectIds);
   await inBatches(store, (db, batch) => events.removeOfProjects(db, among, batch), { signal });
+  await inBatches(store, (db, batch) => closeRequestsOf(db, among, batch), { signal });
   for (const part of PROJECT_PARTS) await removePart(store, part, among, signal);
   const forks = `update projects set forked_from_project_id = null
     where id in (select id from projects where forked_from_project_id in (${among.sql}) limit ?)`;

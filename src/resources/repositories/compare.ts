@@ -3,11 +3,12 @@ import type { View } from "../../core/field.ts";
 import * as field from "../../core/field.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
+import { changesBetween } from "../../git/compared.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Value } from "../../store/port.ts";
-import { changesBetween, diff, readAllDiffs } from "./diffs.ts";
+import { diff, readAllDiffs } from "./diffs.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import type { OpenRepository } from "./open.ts";
 

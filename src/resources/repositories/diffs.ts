@@ -1,25 +1,16 @@
 import * as field from "../../core/field.ts";
 import { MAX_READ_CHARACTERS } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { compareTrees, type FileChange, type FileEntry, textOf } from "../../git/changes.ts";
+import { type FileChange, type FileEntry, textOf } from "../../git/changes.ts";
+import { changesBetween, compareCommits } from "../../git/compared.ts";
 import { StoredObjects, treeNameOf } from "../../git/contents.ts";
 import { Lru } from "../../git/lru.ts";
 import { Pace } from "../../git/pace.ts";
 import type { PackReader } from "../../git/packs.ts";
-import {
-  changedLines,
-  type Patch,
-  patchHead,
-  patchOf,
-  shownChanges,
-  sizeOf,
-} from "../../git/patches.ts";
-import { withRenames } from "../../git/renames.ts";
+import { changedLines, type Patch, patchHead, patchOf, sizeOf } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Value } from "../../store/port.ts";
 
-/** Changed files of a commit or comparison that are shown and counted at most. */
-const MOST_FILES = 10_000;
 /** Changed files are counted until so many bytes were compared. */
 const MOST_COUNTED = 32 * 1024 * 1024;
 /** Characters of patches that a comparison shows, about. */
@@ -54,53 +45,11 @@ interface LineCounts {
   readonly deletions: number;
 }
 
-/** What was found out about pairs of trees, which never changes, by repositories' packs. */
-class Known {
-  static readonly #all = new WeakMap<PackReader, Known>();
-  readonly changes = new Lru<string, readonly FileChange[]>(16 * 1024 * 1024);
-  readonly counts = new Lru<string, LineCounts>(4 * 1024 * 1024);
-
-  static of({ packs }: Repository): Known {
-    const known = Known.#all.get(packs) ?? new Known();
-    Known.#all.set(packs, known);
-    return known;
-  }
-}
-
-/** What an entry of these caches takes besides its texts. */
-const OVERHEAD = 200;
-
-/** The files that changed from one commit to another, by path: the new one of those that were renamed. */
-async function compareCommits(
-  repository: Repository,
-  from: number | undefined,
-  to: number,
-): Promise<readonly FileChange[]> {
-  const before = from === undefined ? undefined : treeNameOf(repository, from);
-  const after = treeNameOf(repository, to);
-  const key = `${before} ${after}`;
-  const known = Known.of(repository).changes;
-  const found = known.get(key);
-  if (found) return found;
-  const objects = new StoredObjects(repository);
-  const { list } = await compareTrees(objects, before, after, MOST_FILES);
-  const changes = await withRenames(objects, list.slice(0, MOST_FILES), { allowEmpty: true });
-  const characters = changes.reduce(
-    (sum, { from, to }) => sum + (from?.path.length ?? 0) + (to?.path.length ?? 0),
-    0,
-  );
-  known.set(key, changes, characters + OVERHEAD * (1 + changes.length));
-  return changes;
-}
-
-/** The files that changed from one commit to another, as they are shown. */
-export async function changesBetween(
-  repository: Repository,
-  from: number | undefined,
-  to: number,
-): Promise<readonly FileChange[]> {
-  return shownChanges(await compareCommits(repository, from, to));
-}
+/** The lines that changed between pairs of trees, which never change, by repositories' packs. */
+const known = new WeakMap<PackReader, Lru<string, LineCounts>>();
+const CACHE = 4 * 1024 * 1024;
+/** What an entry of the cache takes. */
+const ENTRY = 200;
 
 /** The files that a commit changed in its first parent, or in nothing, as they are shown. */
 export function changesOf(repository: Repository, commit: number): Promise<readonly FileChange[]> {
@@ -142,8 +91,9 @@ async function countsOf(repository: Repository, commit: number): Promise<LineCou
   const [parent] = repository.graph.parentsOf(commit);
   const before = parent === undefined ? undefined : treeNameOf(repository, parent);
   const key = `${before} ${treeNameOf(repository, commit)}`;
-  const known = Known.of(repository).counts;
-  const found = known.get(key);
+  const cache = known.get(repository.packs) ?? new Lru<string, LineCounts>(CACHE);
+  known.set(repository.packs, cache);
+  const found = cache.get(key);
   if (found) return found;
   const objects = new StoredObjects(repository);
   const pace = new Pace();
@@ -158,7 +108,7 @@ async function countsOf(repository: Repository, commit: number): Promise<LineCou
     if (bytes > MOST_COUNTED) break;
     if (pace.isDue) await pace.pause();
   }
-  known.set(key, counts, OVERHEAD);
+  cache.set(key, counts, ENTRY);
   return counts;
 }
 

@@ -1,5 +1,6 @@
+import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
-import type { CodeSource, PrepareContext } from "../../core/resource.ts";
+import type { PrepareContext } from "../../core/resource.ts";
 import { Packs } from "../../git/packs.ts";
 import { BRANCHES, findRefs, type Ref } from "../../git/refs.ts";
 import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
@@ -18,7 +19,7 @@ export interface RepositoryRecord {
 
 /** A project's repository, as a request finds it, with the references that the request names. */
 export interface OpenRepository extends RepositoryRecord, Lookup {
-  readonly project: CodeSource;
+  readonly project: Source;
   readonly store: Store;
 }
 
@@ -54,7 +55,7 @@ export function openRecord(store: Store, row: RepositoryRow | undefined): Promis
  * @param names what the request names commits by: branches, tags and the like. `HEAD` is the default branch
  */
 export async function openRepository(
-  { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: CodeSource },
+  { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: Source },
   names: readonly string[] = [],
 ): Promise<OpenRepository> {
   const record = await findRecord(db, source.id);

@@ -20,7 +20,7 @@ import { recordPush } from "../events/record.ts";
 import { closeIssues } from "../issues/closing.ts";
 import { findReferred } from "../issues/referred.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf, type Via } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
 
 /** What an event says about a change, but for whose it is. */
@@ -182,13 +182,13 @@ export interface Applied {
  * Applies a push in a transaction: its references, its events and merge requests, and the default branch if it is the
  * first.
  *
- * @param via what the caller uses: the API can do with protected branches what a client of Git can't
+ * @param via what the caller uses
  * @param now epoch milliseconds
  */
 export async function apply(
   db: Database,
   { push, caller, events, main, closing, project: { id } }: Received,
-  via: "push" | "api",
+  via: Via,
   now: number,
 ): Promise<Applied> {
   await db.lock(id);

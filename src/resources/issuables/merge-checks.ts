@@ -1,0 +1,112 @@
+import { knownMergeability, type Mergeability } from "../../git/mergeability.ts";
+import { BRANCHES } from "../../git/refs.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+
+/** The title prefixes of drafts, which cannot be merged, in lower case. */
+export const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
+
+/** SQL that says whether a merge request `mr` is a draft. */
+export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
+  (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
+).join(" or ")})`;
+
+/** SQL that says whether a merge request `mr` has code: in a project without a repository it is only a record. */
+const HAS_CODE = "exists (select 1 from merge_request_versions v where v.merge_request_id = mr.id)";
+
+/** Something that a merge request must not be to be merged. */
+export interface MergeCheck {
+  /** What `detailed_merge_status` then is. */
+  readonly status: string;
+  /**
+   * SQL that says whether the check applies to a merge request `mr` of a project `p`; `target.oid` is the newest commit of
+   * its target branch, or null.
+   */
+  readonly when: string;
+  /** Whether the code fails it. Default: it fails whenever it applies. */
+  readonly fails?: (code: Mergeability) => boolean;
+  /** What merging answers: 405 `405 Method Not Allowed`, or 406 `Branch cannot be merged`. */
+  readonly answer: 405 | 406;
+  /** Whether it may come to pass by itself: then a merge request can be told to be merged as soon as it does. */
+  readonly mayPass?: true;
+}
+
+/** What is checked before a merge, in GitLab's order: the first check that fails is `detailed_merge_status`. */
+const MERGE_CHECKS: readonly MergeCheck[] = [
+  { status: "not_open", when: "mr.state <> 'opened'", answer: 405 },
+  { status: "draft_status", when: IS_DRAFT, answer: 405, mayPass: true },
+  { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
+  { status: "commits_status", when: HAS_CODE, fails: ({ isAhead }) => !isAhead, answer: 405 },
+  { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
+  {
+    status: "need_rebase",
+    when: `(p.merge_method <> 'merge' and ${HAS_CODE})`,
+    fails: ({ isBehind }) => isBehind,
+    answer: 406,
+  },
+];
+
+/** GitLab's words for whether a branch can be merged, as far as the code is concerned. */
+export const MERGE_STATUSES = ["unchecked", "can_be_merged", "cannot_be_merged"] as const;
+
+/** Whether a merge request can be merged. */
+export interface MergeState {
+  readonly status: (typeof MERGE_STATUSES)[number];
+  /** The check that fails first. `undefined` if none does, or if it is not known yet whether one of the code fails. */
+  readonly failed: MergeCheck | undefined;
+  /** The newest commits of the branches, if their code still has to be looked at: see `findMergeability`. */
+  readonly unknown: { readonly source: string; readonly target: string } | undefined;
+}
+
+/** What `detailed_merge_status` says. */
+export const detailedStatus = ({ failed, unknown }: MergeState): string =>
+  failed?.status ?? (unknown ? "unchecked" : "mergeable");
+
+const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE} then 1 else 0 end,
+    ${MERGE_CHECKS.map(({ when }) => `case when ${when} then 1 else 0 end`).join(", ")}
+  from merge_requests mr join projects p on p.id = mr.project_id
+  left join git_repositories gr on gr.project_id = mr.project_id and gr.kind = 'code'
+  left join git_refs target
+    on target.repository_id = gr.id and target.name = '${BRANCHES}' || mr.target_branch`;
+
+/**
+ * Whether merge requests can be merged, as far as it is known: one statement for all of them. What their code says must
+ * have been found out before (`findMergeability`).
+ *
+ * @returns by their ids
+ */
+export async function mergeStatesOf(
+  db: Reader,
+  ids: readonly Value[],
+): Promise<Map<Value, MergeState>> {
+  if (ids.length === 0) return new Map();
+  const among = placeholders(ids);
+  const rows = await db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
+  return new Map(rows.map((row) => [row[0] as Value, stateOf(row)]));
+}
+
+/** Whether one merge request can be merged: see {@link mergeStatesOf}. */
+export async function mergeStateOf(db: Reader, id: number): Promise<MergeState> {
+  return (await mergeStatesOf(db, [id])).get(id) as MergeState;
+}
+
+/** @param row of {@link FACTS} */
+function stateOf([, state, source, target, hasCode, ...applies]: Value[]): MergeState {
+  const isOpen = state === "opened";
+  const heads =
+    hasCode === 1 && isOpen && typeof source === "string" && typeof target === "string"
+      ? { source, target }
+      : undefined;
+  const code = heads && knownMergeability(heads.source, heads.target);
+  const failed = MERGE_CHECKS.find(
+    ({ fails }, at) => applies[at] === 1 && (!fails || (code !== undefined && fails(code))),
+  );
+  const isPossible = !isOpen || hasCode === 0 || (code?.isAhead && !code.hasConflicts);
+  const status = isPossible ? "can_be_merged" : "cannot_be_merged";
+  const isUnknown = heads !== undefined && code === undefined;
+  return {
+    status: isUnknown ? "unchecked" : status,
+    failed,
+    unknown: isUnknown ? heads : undefined,
+  };
+}

@@ -1,0 +1,147 @@
+import { type IssueReference, issuesIn } from "../../core/references.ts";
+import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
+import { changesBetween } from "../../git/compared.ts";
+import { logOf } from "../../git/log.ts";
+import { mergeBases } from "../../git/merge-bases.ts";
+import { headNameOf, keptName } from "../../git/refs.ts";
+import { type Repository, sharePacks } from "../../git/repository.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+
+/** What a merge request has to offer at some time. */
+export interface VersionFacts {
+  /** The newest commit of the source branch. */
+  readonly head_sha: string;
+  /** What the branches had in common; `null` if that is nothing. */
+  readonly base_sha: string | null;
+  /** The newest commit of the target branch. */
+  readonly start_sha: string;
+  /** How many files differ between base and head, as far as they are counted. */
+  readonly changed_files: number;
+}
+
+/** A version that is about to be added. */
+export interface PlannedVersion extends VersionFacts {
+  /** The issues that messages of its commits refer to. */
+  readonly references: readonly IssueReference[];
+}
+
+/** A version of a merge request. */
+export interface Version extends VersionFacts {
+  readonly id: number;
+  /** Epoch milliseconds. */
+  readonly created_at: number;
+}
+
+/** A merge request, as its versions need it. */
+export interface VersionOwner {
+  readonly id: number;
+  readonly iid: number;
+  readonly project_id: number;
+  readonly source_project_id: number | null;
+}
+
+/** The latest version of a merge request; `undefined` if it is only a record, in a project without a repository. */
+export async function latest(db: Reader, requestId: number): Promise<Version | undefined> {
+  return db.one<Version>(
+    `select id, head_sha, base_sha, start_sha, changed_files, created_at from merge_request_versions
+     where merge_request_id = ? order by id desc limit 1`,
+    [requestId],
+  );
+}
+
+/**
+ * Finds out what a version of a merge request will say. It takes too long for a transaction.
+ *
+ * @param repository with both commits
+ * @param head the name of the source branch's newest commit, in hex
+ * @param start likewise, of the target branch
+ * @param base the public address: messages of commits may refer to pages below it
+ */
+export async function planVersion(
+  repository: Repository,
+  head: string,
+  start: string,
+  base?: string,
+): Promise<PlannedVersion> {
+  const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
+  const [common] = mergeBases(repository.graph, to, [from]);
+  const changes = common === undefined ? [] : await changesBetween(repository, common, to);
+  return {
+    head_sha: head,
+    base_sha: common === undefined ? null : commitId(repository, common),
+    start_sha: start,
+    changed_files: changes.length,
+    references: issuesIn(await messagesOf(repository, to, from), base),
+  };
+}
+
+/** Commits whose messages are looked at, the newest ones. */
+const MOST_MESSAGES = 1000;
+
+/** The messages of commits that can be reached from one commit, but not from another one. */
+async function messagesOf(repository: Repository, from: number, not: number): Promise<string[]> {
+  const log = logOf(repository, { from: [from], not: [not] });
+  const numbers = await log.first(repository, MOST_MESSAGES);
+  const messages: string[] = [];
+  for (const number of numbers.slice(0, MOST_MESSAGES)) {
+    messages.push((await readCommit(repository, number)).message);
+  }
+  return messages;
+}
+
+/** Adds a version to a merge request, unless it is the same as the latest one, or there is no code. */
+export async function renewVersion(
+  db: Database,
+  request: VersionOwner,
+  version: PlannedVersion | undefined,
+  now: number,
+): Promise<void> {
+  const before = await latest(db, request.id);
+  const isSame =
+    version?.head_sha === before?.head_sha &&
+    version?.base_sha === before?.base_sha &&
+    version?.start_sha === before?.start_sha;
+  if (version && !isSame) await addVersion(db, request, version, now);
+}
+
+/** Makes a reference of a project's repository be for a commit. */
+async function setRef(db: Database, projectId: number, name: string, oid: string): Promise<void> {
+  await db.run(
+    `insert into git_refs (repository_id, name, oid)
+     values ((select id from git_repositories where project_id = ? and kind = 'code'), ?, ?)
+     on conflict (repository_id, name) do update set oid = excluded.oid`,
+    [projectId, name, oid],
+  );
+}
+
+/**
+ * Adds a version to a merge request, and gives its code to the target's repository, where it stays: as
+ * `refs/merge-requests/…/head`, and that of the version before as `refs/keep-around/…`.
+ */
+export async function addVersion(
+  db: Database,
+  request: VersionOwner,
+  version: PlannedVersion,
+  now: number,
+): Promise<void> {
+  const { id, iid, project_id, source_project_id } = request;
+  const { head_sha, base_sha, start_sha, changed_files, references } = version;
+  const before = await latest(db, id);
+  await insertRow(db, "merge_request_versions", {
+    merge_request_id: id,
+    head_sha,
+    base_sha,
+    start_sha,
+    changed_files,
+    issue_references: JSON.stringify(references),
+    created_at: now,
+  });
+  await updateRow(db, "merge_requests", id, { sha: head_sha }, now);
+  if (source_project_id !== null && source_project_id !== project_id) {
+    await sharePacks(db, source_project_id, project_id);
+  }
+  if (before) await setRef(db, project_id, keptName(before.head_sha), before.head_sha);
+  await setRef(db, project_id, headNameOf(iid), head_sha);
+}
