@@ -11,12 +11,13 @@ import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
-import { checkCode } from "./code.ts";
+import { checkCode, divergedCommits } from "./code.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
+import { versionRoutes } from "./versions.ts";
 
 const lists = listRoutes(MERGE_REQUEST, {
   input: {
@@ -128,13 +129,25 @@ export const mergeRequestResource: Resource = {
       jobTokens: true,
       summary: "Get a merge request by its number within the project",
       access: "anyone",
-      input: number,
+      input: {
+        ...number,
+        include_diverged_commits_count: param.optional(param.boolean()),
+        include_rebase_in_progress: param.optional(param.boolean()),
+      },
       presenter: MERGE_REQUEST.single,
-      prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
+      prepare: async (input, preparing) => {
+        await checkCode(preparing, input.merge_request_iid);
+        return input.include_diverged_commits_count
+          ? divergedCommits(preparing, input.merge_request_iid)
+          : null;
+      },
       handle: async (context) => {
-        const { merge_request_iid } = context.input;
-        const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
-        return rowOf(context, MERGE_REQUEST, id);
+        const { input, presenter, prepared: diverged } = context;
+        const { id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+        const row = await rowOf(context, MERGE_REQUEST, id);
+        if (diverged !== null) row[presenter.at("diverged_commits_count")] = String(diverged);
+        if (input.include_rebase_in_progress) row[presenter.at("rebase_in_progress")] = "false";
+        return row;
       },
     }),
     project.put("/merge_requests/:merge_request_iid", {
@@ -222,6 +235,7 @@ export const mergeRequestResource: Resource = {
         },
       }),
     ),
+    ...versionRoutes,
     participantsRoute(MERGE_REQUEST),
     ...subscriptionRoutes(MERGE_REQUEST),
   ],
