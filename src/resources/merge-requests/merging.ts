@@ -70,11 +70,11 @@ export const mergeRoutes: readonly Route[] = [
   }),
   put("/rebase", {
     summary: "Rebase the source branch of a merge request onto its target branch",
-    role: ({ viewer, source }) => codeRole(viewer, source),
     input: { ...number, skip_ci: param.optional(param.boolean()) },
     status: 202,
     examples: [{ rebase_in_progress: true }],
     prepare: ({ merge_request_iid }, preparing) => stageRebase(preparing, merge_request_iid),
+    role: ({ viewer, source }) => codeRole(viewer, source),
     handle: async ({ db, prepared: staged, now }) => {
       await orDiscard(staged.received, () => applyRebase(db, staged, now));
       return new Json({ rebase_in_progress: true });
