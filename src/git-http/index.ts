@@ -170,7 +170,8 @@ const gitRoutes = [
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );
         if (!push) return undefined;
-        const received = await receive(store.reader(), push, row, refs.head, view.base);
+        const target = { row, head: refs.head, base: view.base };
+        const received = await receive(store, push, project?.id, target);
         if (project) return { ...received, caller, project, isNew: false };
         const created = await createByPush(store, projectPath(path), { caller, now });
         return { ...received, caller, project: created, isNew: true };

@@ -409,6 +409,47 @@ describe("rebasing", () => {
       "403 Forbidden - Source branch does not exist",
     ]);
   });
+
+  it("works in forks, onto what their source has by now", async () => {
+    const forked = await project.send("POST", "/fork", { path: "fork-to-rebase" }, "developer");
+    const fork = `/projects/${forked.json.id}`;
+    const json = {
+      branch: "topic",
+      start_branch: "main",
+      commit_message: "From a fork",
+      actions: [{ action: "create", file_path: "topic.txt", content: "x\n" }],
+    };
+    await app.call(`POST ${fork}/repository/commits`, { as: "developer", json });
+    const main = await project.commit("main", { "after-fork.txt": "x\n" });
+    const request = await app.call(`POST ${fork}/merge_requests`, {
+      as: "developer",
+      json: {
+        title: "Fork",
+        source_branch: "topic",
+        target_branch: "main",
+        target_project_id: project.id,
+      },
+    });
+    expect(request.status, request.text).toBe(201);
+    expect((await rebase(request.json.iid)).status).toBe(202);
+    const { json: branch } = await app.call(`GET ${fork}/repository/branches/topic`, {
+      as: "developer",
+    });
+    expect(branch.commit.parent_ids).toEqual([main]);
+    const { json: shown } = await project.get(`/merge_requests/${request.json.iid}`);
+    expect(shown.sha).toBe(branch.commit.id);
+    const { git, url } = workshop;
+    await git(
+      "",
+      "clone",
+      "--quiet",
+      "--mirror",
+      url(forked.json.path_with_namespace, "developer"),
+      "rebased.git",
+    );
+    await git("rebased.git", "fsck", "--full", "--strict");
+    await merged(request.json.iid);
+  });
 });
 
 it("merge_ref is the commit that merging would make, which can be fetched", async () => {
@@ -467,6 +508,32 @@ describe("issues", () => {
     const request = await opened({ description: `Closes #${iid}`, target_branch: "other" });
     await merged(request.iid);
     expect((await issue(iid)).state).toBe("opened");
+  });
+
+  it("are named by its commits, too, also after pushes", async () => {
+    const [one, two] = [await newIssue(), await newIssue()];
+    branches += 1;
+    const source = `closing-${branches}`;
+    await project.commit(
+      source,
+      { [`${source}.txt`]: "1\n" },
+      { from: "main", message: `Fixes #${one}` },
+    );
+    const { iid } = await project.open(source);
+    const closes = async () =>
+      (await project.get(`/merge_requests/${iid}/closes_issues`)).json.map(
+        (one: { iid: number }) => one.iid,
+      );
+    expect(await closes()).toEqual([one]);
+    await project.commit(source, { [`${source}.txt`]: "2\n" }, { message: `Fixes #${two}` });
+    expect(await closes()).toEqual([one, two]);
+    const closing = await project.get(`/issues/${two}/closed_by`);
+    expect(closing.json.map((one: { iid: number }) => one.iid)).toEqual([iid]);
+    expect((await issue(two)).merge_requests_count).toBe(1);
+    await project.send("PUT", `/merge_requests/${iid}`, { description: "Nothing" });
+    expect(await closes()).toEqual([one, two]);
+    await merged(iid, { squash: true, squash_commit_message: "S", merge_commit_message: "M" });
+    expect([(await issue(one)).state, (await issue(two)).state]).toEqual(["closed", "closed"]);
   });
 });
 

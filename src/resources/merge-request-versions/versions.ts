@@ -22,7 +22,7 @@ export interface VersionFacts {
 }
 
 /** A version that is about to be added. */
-export interface PlannedVersion extends VersionFacts {
+export interface NewVersion extends VersionFacts {
   /** The issues that messages of its commits refer to. */
   readonly references: readonly IssueReference[];
 }
@@ -64,7 +64,7 @@ export async function planVersion(
   head: string,
   start: string,
   base?: string,
-): Promise<PlannedVersion> {
+): Promise<NewVersion> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
   const [common] = mergeBases(repository.graph, to, [from]);
   const changes = common === undefined ? [] : await changesBetween(repository, common, to);
@@ -91,19 +91,23 @@ async function messagesOf(repository: Repository, from: number, not: number): Pr
   return messages;
 }
 
-/** Adds a version to a merge request, unless it is the same as the latest one, or there is no code. */
+/**
+ * Adds a version to a merge request, unless it is the same as the latest one, or there is no code.
+ *
+ * @returns its id, if it was added
+ */
 export async function renewVersion(
   db: Database,
   request: VersionOwner,
-  version: PlannedVersion | undefined,
+  version: NewVersion | undefined,
   now: number,
-): Promise<void> {
+): Promise<number | undefined> {
   const before = await latest(db, request.id);
   const isSame =
     version?.head_sha === before?.head_sha &&
     version?.base_sha === before?.base_sha &&
     version?.start_sha === before?.start_sha;
-  if (version && !isSame) await addVersion(db, request, version, now);
+  return version && !isSame ? addVersion(db, request, version, now) : undefined;
 }
 
 /** Makes a reference of a project's repository be for a commit. */
@@ -119,17 +123,19 @@ async function setRef(db: Database, projectId: number, name: string, oid: string
 /**
  * Adds a version to a merge request, and gives its code to the target's repository, where it stays: as
  * `refs/merge-requests/…/head`, and that of the version before as `refs/keep-around/…`.
+ *
+ * @returns its id
  */
 export async function addVersion(
   db: Database,
   request: VersionOwner,
-  version: PlannedVersion,
+  version: NewVersion,
   now: number,
-): Promise<void> {
+): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
   const { head_sha, base_sha, start_sha, changed_files, references } = version;
   const before = await latest(db, id);
-  await insertRow(db, "merge_request_versions", {
+  const versionId = await insertRow(db, "merge_request_versions", {
     merge_request_id: id,
     head_sha,
     base_sha,
@@ -138,10 +144,12 @@ export async function addVersion(
     issue_references: JSON.stringify(references),
     created_at: now,
   });
-  await updateRow(db, "merge_requests", id, { sha: head_sha }, now);
+  // What the user wanted to be merged was something else.
+  await updateRow(db, "merge_requests", id, { sha: head_sha, auto_merge: 0 }, now);
   if (source_project_id !== null && source_project_id !== project_id) {
     await sharePacks(db, source_project_id, project_id);
   }
   if (before) await setRef(db, project_id, keptName(before.head_sha), before.head_sha);
   await setRef(db, project_id, headNameOf(iid), head_sha);
+  return versionId;
 }

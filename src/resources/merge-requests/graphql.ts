@@ -186,7 +186,7 @@ const mergeRequest = rowType("MergeRequest", {
     defaultSquashCommitMessage: constant("String", null),
     shouldBeRebased: constant("Boolean!", false),
     rebaseInProgress: constant("Boolean!", false),
-    shouldRemoveSourceBranch: constant("Boolean", null),
+    shouldRemoveSourceBranch: boolean("mr.should_remove_source_branch"),
     forceRemoveSourceBranch: boolean("mr.remove_source_branch"),
     conflicts: constant("Boolean!", false),
     mergeable: required(
@@ -457,6 +457,8 @@ export const face: Face = {
             sha: input.sha,
             squash: input.squash,
             should_remove_source_branch: input.shouldRemoveSourceBranch,
+            merge_commit_message: input.commitMessage ?? undefined,
+            squash_commit_message: input.squashCommitMessage ?? undefined,
           }),
         ),
     }),

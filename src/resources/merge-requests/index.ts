@@ -10,12 +10,13 @@ import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
-import { closedIssues, referringRequests, storeReferences } from "./references.ts";
+import { closedIssues, referringRequests } from "./references.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 

@@ -13,13 +13,10 @@ import { BRANCHES } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { recordState } from "../issuables/history.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
-import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
-import { closeIssues } from "../issues/closing.ts";
+import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, signatureOf, stage } from "../repositories/write.ts";
@@ -32,7 +29,6 @@ import {
   messageOf,
 } from "./messages.ts";
 import * as requests from "./queries.ts";
-import { closingIssues } from "./references.ts";
 
 /** What a request to merge asks for. */
 export interface MergeInput {
@@ -326,37 +322,21 @@ export async function applyMerge(
   staged: StagedMerge,
   input: MergeInput,
 ): Promise<void> {
-  const { db, source, caller, viewer, now } = context;
+  const { db, now } = context;
   const { received, removal, mergeCommit, squashCommit } = staged;
   if (found.sha !== staged.sha) {
     const answer = new ApiError(409, { message: "The branches have changed. Please try again." });
     throw new Unapplied(answer, true, async () => received?.push.staged?.discard());
   }
-  await updateRow(
-    db,
-    "merge_requests",
-    found.id,
-    {
-      state: "merged",
-      merged_at: now,
-      merged_by_id: caller.id,
-      ...flagsOf(input),
-      merge_commit_sha: mergeCommit,
-      squash_commit_sha: squashCommit,
-      merge_error: null,
-      auto_merge: 0,
-    },
-    now,
-  );
-  const issues = await closingIssues(db, found.id, viewer);
-  await closeIssues(
-    { db, project: source, caller, viewer, now },
-    issues.map(({ projectId, iid }) => ({ projectId, iid, mergeRequestId: found.id })),
-  );
-  // It is merged already, so these find nothing more to do with it.
+  // The push finds nothing more to do with what is merged already.
+  await updateRow(db, "merge_requests", found.id, { state: "merged" }, now);
+  await closeReferred(context, found.id);
   if (received) await applyAll(db, received, now, "merge");
   if (removal) await applyAll(db, removal, now);
-  lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
-  await recordState(context, MERGE_REQUEST, found.id, "merged");
-  await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
+  await lifecycle.merge(context, found, {
+    ...flagsOf(input),
+    merge_commit_sha: mergeCommit,
+    squash_commit_sha: squashCommit,
+    auto_merge: 0,
+  });
 }

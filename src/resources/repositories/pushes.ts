@@ -14,11 +14,13 @@ import {
 } from "../../git/push.ts";
 import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
 import { create, type Repository, type RepositoryRow } from "../../git/repository.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
 import { closeIssues } from "../issues/closing.ts";
 import { findReferred } from "../issues/referred.ts";
+import { refresh } from "../merge-request-versions/pushed.ts";
+import { planRefresh, type Refresh } from "../merge-request-versions/refresh.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf, type Via } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
@@ -30,10 +32,14 @@ type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">
 export interface PreparedPush<P extends Push = Push> {
   readonly push: P;
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
+  /** What it means for merge requests, by its changes of branches. */
+  readonly refreshes: ReadonlyMap<CheckedChange, Refresh>;
   /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
   readonly main: (MainFacts & { readonly name: string }) | undefined;
   /** The issues that messages of new commits of the default branch say they close. */
   readonly closing: readonly CommitReference[];
+  /** The public address: texts may refer to pages below it. */
+  readonly base: string | undefined;
 }
 
 /** An issue that the message of a commit refers to. */
@@ -45,6 +51,16 @@ interface CommitReference extends IssueReference {
 export interface Received<P extends Push = Push> extends PreparedPush<P> {
   readonly project: Pick<Source, "id">;
   readonly caller: Caller;
+}
+
+/** The repository that a push changes. */
+interface Target {
+  /** Its record, if it has one yet. */
+  readonly row: RepositoryRow | undefined;
+  /** The full name of the default branch, which may not exist. */
+  readonly head: string;
+  /** The public address: messages may refer to pages below it. */
+  readonly base?: string | undefined;
 }
 
 /** What is noted of a default branch, for lists of projects. */
@@ -59,25 +75,29 @@ export interface MainFacts {
  * Finds out what applying a push will take, and what its events will say: reading commits takes too long for its
  * transaction.
  *
- * @param row the repository's record, if it has one yet
- * @param head the full name of the default branch, which may not exist
- * @param base the public address: messages may refer to pages below it
+ * @param projectId the project; `undefined` if it is yet to be created
  */
 export async function receive<P extends Push>(
-  db: Reader,
+  store: Store,
   push: P,
-  row: RepositoryRow | undefined,
-  head: string,
-  base: string | undefined,
+  projectId: number | undefined,
+  { row, head, base }: Target,
 ): Promise<PreparedPush<P>> {
+  const db = store.reader();
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main);
+  const refreshes = new Map<CheckedChange, Refresh>();
+  for (const [change, { ref_type }] of events) {
+    if (projectId === undefined || ref_type === "tag") continue;
+    refreshes.set(change, await planRefresh(store, projectId, push, change, base));
+  }
+  const known = { push, events, refreshes, base };
   const change = mainChange(push, head, isEmpty);
-  if (change?.to === undefined) return { push, events, main: undefined, closing: [] };
+  if (change?.to === undefined) return { ...known, main: undefined, closing: [] };
   const { name, from, to } = change;
   const facts = { name, ...(await factsOf(push.repository, to)) };
-  return { push, events, main: facts, closing: await closedBy(push.repository, from, to, base) };
+  return { ...known, main: facts, closing: await closedBy(push.repository, from, to, base) };
 }
 
 /** @param main the newest commit of the default branch */
@@ -187,7 +207,7 @@ export interface Applied {
  */
 export async function apply(
   db: Database,
-  { push, caller, events, main, closing, project: { id } }: Received,
+  { push, caller, events, refreshes, main, closing, base, project: { id } }: Received,
   via: Via,
   now: number,
 ): Promise<Applied> {
@@ -224,6 +244,9 @@ export async function apply(
     const event = events.get(change);
     if (!event) continue;
     await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);
+    const writing = { db, source: project, caller, viewer, now };
+    const planned = refreshes.get(change);
+    if (planned) await refresh(writing, change, planned, base);
   }
   return { outcomes, refusal, defaultBranch };
 }
