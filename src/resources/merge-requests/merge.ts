@@ -5,11 +5,11 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, Unapplied, unauthorized } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
-import { commitNumber, readCommit, type Signature } from "../../git/commits.ts";
+import { commitNumber, readCommit } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { logOf } from "../../git/log.ts";
-import { mergeCommits } from "../../git/merge-commits.ts";
-import { BRANCHES } from "../../git/refs.ts";
+import { mergeAndNote } from "../../git/mergeability.ts";
+import { BRANCHES, type Ref } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -19,8 +19,8 @@ import type { Writing } from "../issuables/type.ts";
 import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import type { Received } from "../repositories/pushes.ts";
-import { applyAll, openToChange, signatureOf, stage } from "../repositories/write.ts";
-import { checkCodeOf, openCode, type RequestCode } from "./code.ts";
+import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
+import { openCode, type RequestCode } from "./code.ts";
 import {
   DEFAULT_TEMPLATES,
   type MessageCommit,
@@ -67,39 +67,39 @@ export interface StagedMerge {
  * Stages the merge of a merge request.
  *
  * @returns `"later"` if it is not ready, but is to be merged as soon as it is
- * @throws ApiError 404 if there is none; see {@link requireMergeable}
+ * @throws ApiError 404 if there is none; see {@link requireRight} and {@link requireReady}
  */
 export async function stageMerge(
   preparing: Preparing,
   input: MergeInput,
 ): Promise<StagedMerge | "later"> {
-  const { db, source, caller, now } = preparing;
+  const { db, store, source, caller, view, now } = preparing;
   const code = await openCode(preparing, input.merge_request_iid);
-  const { request, target, version } = code;
-  await checkCodeOf(preparing, request.id);
-  if (await canWait(db, source, request, input)) return "later";
-  await requireMergeable(db, source, request, input.sha);
-  const commits = { mergeCommit: null, squashCommit: null };
-  if (!version || !target) {
-    return { received: undefined, removal: undefined, sha: request.sha, ...commits };
+  const { request, opened, target, version } = code;
+  await requireRight(db, source, request);
+  const draft = new Draft(opened.repository);
+  const hasCode = version && target && request.sha !== null;
+  // Whether that is possible is noted, and said by what follows.
+  const tree =
+    hasCode && request.state === "opened"
+      ? await mergeAndNote(draft, request.sha as string, target.oid)
+      : "";
+  if (await canWait(db, request, input)) return "later";
+  await requireReady(db, request, input.sha);
+  if (!hasCode) {
+    const none = { received: undefined, removal: undefined, mergeCommit: null, squashCommit: null };
+    return { ...none, sha: request.sha };
   }
-  const { repository } = code.opened;
-  const draft = new Draft(repository);
-  const made = await mergeInto(preparing, code, draft, input);
-  const name = BRANCHES + request.target_branch;
-  const change = { name, from: target.oid, to: made.to };
-  const own = { ...code.opened, caller, now, base: preparing.view.base };
-  const rights = await rightsOf(db, source, [name, BRANCHES + request.source_branch]);
+  const made = await mergeInto(preparing, { ...code, target }, draft, tree, input);
+  const change = { name: BRANCHES + request.target_branch, from: target.oid, to: made.to };
   const deletes = input.should_remove_source_branch ?? request.remove_source_branch === 1;
   const removal = deletes ? await planRemoval(preparing, code) : undefined;
   const isOwn = removal?.place.project.id === source.id;
-  const received = await stage(
-    { ...own, rights },
-    draft,
-    removal && isOwn ? [change, removal.change] : [change],
-  );
+  const changes = removal && isOwn ? [change, removal.change] : [change];
+  const { row, head } = opened;
+  const place = { row, head, base: view.base, project: source };
   return {
-    received,
+    received: { ...(await stagePush(store, draft, changes, place, now)), project: source, caller },
     removal:
       removal && !isOwn
         ? await stage(removal.place, new Draft(removal.place.repository), [removal.change])
@@ -110,23 +110,29 @@ export async function stageMerge(
   };
 }
 
-/**
- * Checks in GitLab's order that the caller may merge a merge request, and that it can be merged.
- *
- * @param sha what its source branch must be for
- * @throws ApiError 401 for those who may not, 405 if it is not ready, 406 if the branches do not allow it, 409 if its source
- *   branch is for another commit
- */
-export async function requireMergeable(
+/** Checks that the caller may merge a merge request. @throws ApiError 401 */
+export async function requireRight(
   db: Reader,
   project: Source,
-  request: { readonly id: number } & Pick<requests.Branches, "target_branch" | "sha">,
+  { target_branch }: Pick<requests.Branches, "target_branch">,
+): Promise<void> {
+  if (!(await mayMerge(db, project, target_branch))) throw unauthorized();
+}
+
+/**
+ * Checks in GitLab's order that a merge request can be merged.
+ *
+ * @param sha what its source branch must be for
+ * @throws ApiError 405 if it is not ready, 406 if the branches do not allow it, 409 if its source branch is for another
+ *   commit
+ */
+export async function requireReady(
+  db: Reader,
+  request: Pick<requests.Branches, "sha"> & { readonly id: number },
   sha: string | undefined,
 ): Promise<void> {
-  const { id, target_branch } = request;
-  if (!(await mayMerge(db, project, target_branch))) throw unauthorized();
-  const { failed } = await mergeStateOf(db, id);
-  if (failed) throw refusalOf(failed);
+  const { failed } = await mergeStateOf(db, request.id);
+  if (failed) throw refusalOf(failed.answer);
   if (sha !== undefined && sha !== request.sha) {
     throw new ApiError(409, {
       message: `SHA does not match HEAD of source branch: ${request.sha ?? "unknown"}`,
@@ -134,27 +140,39 @@ export async function requireMergeable(
   }
 }
 
-/** Whether the caller may merge, and wants to as soon as the merge request is ready, which it is not yet. */
-async function canWait(
-  db: Reader,
-  project: Source,
-  { id, target_branch }: Pick<requests.Branches, "target_branch"> & { readonly id: number },
-  { auto_merge, merge_when_pipeline_succeeds: waits = auto_merge }: MergeInput,
-): Promise<boolean> {
-  if (!waits || !(await mayMerge(db, project, target_branch))) return false;
-  const { failed } = await mergeStateOf(db, id);
-  return failed?.mayPass === true;
+const refusalOf = (answer: MergeCheck["answer"]) =>
+  new ApiError(answer, {
+    message: answer === 405 ? "405 Method Not Allowed" : "Branch cannot be merged",
+  });
+
+/** Whether the caller may merge into a branch of a project. */
+export async function mayMerge(db: Reader, project: Source, branch: string): Promise<boolean> {
+  const rights = await rightsOf(db, project, [BRANCHES + branch]);
+  // Without a repository there is nothing to protect: merge requests are only records then.
+  return rights.isEmpty ? project.level >= ROLES.developer : rights.mayMerge(branch);
 }
 
-/** Notes that a merge request is to be merged as soon as it is ready. */
+/** Whether a merge request is to be merged as soon as it is ready, which it is not yet. */
+async function canWait(
+  db: Reader,
+  { id }: { readonly id: number },
+  { auto_merge, merge_when_pipeline_succeeds: waits = auto_merge }: MergeInput,
+): Promise<boolean> {
+  return waits === true && (await mergeStateOf(db, id)).failed?.mayPass === true;
+}
+
+/**
+ * Notes that a merge request is to be merged as soon as it is ready.
+ *
+ * @throws Unapplied if it is ready by now
+ */
 export async function noteAutoMerge(
-  { db, source, now }: Writing,
-  request: Pick<requests.Branches, "target_branch" | "sha"> & { readonly id: number },
+  { db, now }: Writing,
+  request: { readonly id: number },
   input: MergeInput,
 ): Promise<void> {
-  if (!(await canWait(db, source, request, input))) {
-    const answer = new ApiError(405, { message: "405 Method Not Allowed" });
-    throw new Unapplied(answer, true, async () => {});
+  if (!(await canWait(db, request, input))) {
+    throw new Unapplied(refusalOf(405), true, async () => {});
   }
   await updateRow(db, "merge_requests", request.id, { ...flagsOf(input), auto_merge: 1 }, now);
 }
@@ -165,18 +183,6 @@ const flagsOf = ({ squash, should_remove_source_branch: removes }: MergeInput) =
   should_remove_source_branch: removes === undefined ? undefined : Number(removes),
 });
 
-/** Whether the caller may merge into a branch of a project. */
-export async function mayMerge(db: Reader, project: Source, branch: string): Promise<boolean> {
-  const rights = await rightsOf(db, project, [BRANCHES + branch]);
-  // Without a repository there is nothing to protect: merge requests are only records then.
-  return rights.isEmpty ? project.level >= ROLES.developer : rights.mayMerge(branch);
-}
-
-const refusalOf = ({ answer }: MergeCheck) =>
-  new ApiError(answer, {
-    message: answer === 405 ? "405 Method Not Allowed" : "Branch cannot be merged",
-  });
-
 /** What became of the target branch. */
 interface Made {
   /** Its new commit. */
@@ -185,29 +191,31 @@ interface Made {
   readonly squashCommit: string | null;
 }
 
-/** Makes the commits of a merge, as the project and the request want them. */
+/** Makes the commits of a merge with this tree, as the project and the request want them. */
 async function mergeInto(
   { store, source, caller, view, now }: Preparing,
-  { request, opened, target }: RequestCode,
+  { request, opened, target }: RequestCode & { readonly target: Ref },
   draft: Draft,
+  tree: string,
   input: MergeInput,
 ): Promise<Made> {
   const { repository } = opened;
   const db = store.reader();
   const head = request.sha as string;
-  const start = target?.oid as string;
+  const start = target.oid;
   const [theirs, ours] = [head, start].map((oid) => commitNumber(repository, oid)) as [
     number,
     number,
   ];
-  const settings = await requests.mergeSettingsOf(db, source.id);
+  const settings = await requests.mergeFactsOf(db, request.id, caller.id);
   const isSquashed = input.squash ?? request.squash === 1;
   if (settings.merge_method === "ff" && !isSquashed) {
     return { to: head, mergeCommit: null, squashCommit: null };
   }
-  const { tree } = await mergeCommits(repository, draft, ours, theirs);
-  const merger = await signatureOf(db, caller.id, now);
-  const author = await requests.authorOf(db, request.id);
+  const time = { time: Math.floor(now / 1000), zone: 0 };
+  const merger = { name: settings.merger_name, email: settings.merger_email, ...time };
+  const { author_name: name, author_email: email } = settings;
+  const author = name !== null && email !== null ? { name, email, ...time } : undefined;
   const commits = await commitsOf(repository, ours, theirs);
   const viewer = { caller, today: dayOf(now) };
   const facts: MessageFacts = {
@@ -228,8 +236,7 @@ async function mergeInto(
     // One commit with this very message is what squashing would make.
     const [only] = commits.count === 1 ? commits.commits : [];
     if (only?.message.trim() !== message.trim()) {
-      const signature: Signature = { ...merger, ...author };
-      const by = { author: signature, committer: merger };
+      const by = { author: author ?? merger, committer: merger };
       tip = draft.addCommit({ tree, parents: [start], ...by, message });
     }
   }

@@ -7,7 +7,14 @@ import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { orDiscard } from "../repositories/write.ts";
-import { applyMerge, mayMerge, noteAutoMerge, requireMergeable, stageMerge } from "./merge.ts";
+import {
+  applyMerge,
+  mayMerge,
+  noteAutoMerge,
+  requireReady,
+  requireRight,
+  stageMerge,
+} from "./merge.ts";
 import { storeMergeRef } from "./merge-ref.ts";
 import * as requests from "./queries.ts";
 import { applyRebase, stageRebase } from "./rebase.ts";
@@ -43,13 +50,12 @@ export const mergeRoutes: readonly Route[] = [
       const { db, source, input, prepared: staged } = context;
       const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
       const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
-      if (staged === "later") await noteAutoMerge(context, request, input);
-      else {
-        await orDiscard(staged.received, async () => {
-          await requireMergeable(db, source, request, input.sha);
-          await applyMerge(context, request, staged, input);
-        });
-      }
+      await orDiscard(staged === "later" ? undefined : staged.received, async () => {
+        await requireRight(db, source, request);
+        if (staged === "later") return noteAutoMerge(context, request, input);
+        await requireReady(db, request, input.sha);
+        return applyMerge(context, request, staged, input);
+      });
       return rowOf(context, MERGE_REQUEST, found.id);
     },
   }),

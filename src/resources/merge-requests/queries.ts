@@ -69,31 +69,27 @@ export async function branchesOf(db: Reader, id: number): Promise<Branches> {
   return found as Branches;
 }
 
-/** How merge requests of a project are merged. */
-interface MergeSettings {
+/** How a merge request is to be merged: what its project says, and who takes part. */
+interface MergeFacts {
   merge_method: "merge" | "rebase_merge" | "ff";
   merge_commit_template: string | null;
   squash_commit_template: string | null;
+  author_name: string | null;
+  author_email: string | null;
+  merger_name: string;
+  merger_email: string;
 }
 
-/** How merge requests of a project are merged. */
-export async function mergeSettingsOf(db: Reader, projectId: number): Promise<MergeSettings> {
-  const found = await db.one<MergeSettings>(
-    "select merge_method, merge_commit_template, squash_commit_template from projects where id = ?",
-    [projectId],
+/** How a merge request is to be merged by a user. */
+export async function mergeFactsOf(db: Reader, id: number, mergerId: number): Promise<MergeFacts> {
+  const found = await db.one<MergeFacts>(
+    `select p.merge_method, p.merge_commit_template, p.squash_commit_template,
+       u.name as author_name, u.email as author_email, m.name as merger_name, m.email as merger_email
+     from merge_requests mr join projects p on p.id = mr.project_id join users m on m.id = ?
+     left join users u on u.id = mr.author_id where mr.id = ?`,
+    [mergerId, id],
   );
-  return found as MergeSettings;
-}
-
-/** The name and address of the author of a merge request. */
-export async function authorOf(
-  db: Reader,
-  id: number,
-): Promise<{ name: string; email: string } | undefined> {
-  return db.one<{ name: string; email: string }>(
-    "select u.name, u.email from merge_requests mr join users u on u.id = mr.author_id where mr.id = ?",
-    [id],
-  );
+  return found as MergeFacts;
 }
 
 /** The number of another open merge request of a project between these branches, or `undefined`. */
