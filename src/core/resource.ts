@@ -89,6 +89,8 @@ export interface PrepareContext<
   readonly caller: C;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
+  /** What presenters need besides their rows, such as the public address. */
+  readonly view: View;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
 }

@@ -130,6 +130,9 @@ const FROZEN: Record<string, string> = {
   "20261123-03-milestones-removed":
     "cadedf2d78200dec05e9f0157c19effd595ff9eefa301d26f94bcacc866904ec",
   "20261123-03-users-removed": "40377fd1f3c6340603a024e198584759bad670a5d42718975b0fdd0305484814",
+  "20261122-96-merges": "5747db1d21c67b4acfce0988efc9d3d4a6af816e4ea7e11bc10962382c353ad8",
+  "20261122-96-merge-settings": "bc713ef2fd367a1fe55d34864865a7ea34d0b22f5f2123ce3997862b9f8e36dd",
+  "20261122-96-state-causes": "fcba8e8865a2c8e1e2933124c34d61ae70bdc2b1dd6e63a17439c9f23395239d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

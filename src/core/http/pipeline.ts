@@ -279,6 +279,7 @@ async function prepare(
   raw?.requireReadable();
   const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
+  const view = viewOf(settings.url ?? (incoming.base as string), now);
   const preparing = {
     store,
     db: reader,
@@ -287,12 +288,12 @@ async function prepare(
     body: object ?? bytes ?? raw?.chunks(),
     source: target as Source,
     signIns,
+    view,
     now,
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
   const viewer: Viewer = { caller, today: dayOf(now) };
-  const view = viewOf(settings.url ?? (incoming.base as string), now);
   const presenter =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })

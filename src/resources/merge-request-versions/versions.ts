@@ -1,5 +1,7 @@
-import { commitId, commitNumber } from "../../git/commits.ts";
+import { type IssueReference, issuesIn } from "../../core/references.ts";
+import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
+import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
 import { type Repository, sharePacks } from "../../git/repository.ts";
@@ -22,6 +24,12 @@ export interface VersionFacts {
   readonly start_sha: string;
   /** How many files differ between base and head, as far as they are counted. */
   readonly changed_files: number;
+}
+
+/** A version that is about to be added. */
+export interface NewVersion extends VersionFacts {
+  /** The issues that messages of its commits refer to. */
+  readonly references: readonly IssueReference[];
 }
 
 /** A version of a merge request. */
@@ -68,21 +76,38 @@ export async function latestOf(
  * @param repository with both commits
  * @param head the name of the source branch's newest commit, in hex
  * @param start likewise, of the target branch
+ * @param base the public address: messages of commits may refer to pages below it
  */
 export async function planVersion(
   repository: Repository,
   head: string,
   start: string,
-): Promise<VersionFacts> {
+  base?: string,
+): Promise<NewVersion> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
-  const [base] = mergeBases(repository.graph, to, [from]);
-  const changes = base === undefined ? [] : await changesBetween(repository, base, to);
+  const [common] = mergeBases(repository.graph, to, [from]);
+  const changes = common === undefined ? [] : await changesBetween(repository, common, to);
   return {
     head_sha: head,
-    base_sha: base === undefined ? null : commitId(repository, base),
+    base_sha: common === undefined ? null : commitId(repository, common),
     start_sha: start,
     changed_files: changes.length,
+    references: issuesIn(await messagesOf(repository, to, from), base),
   };
+}
+
+/** Commits whose messages are looked at, the newest ones. */
+const MOST_MESSAGES = 1000;
+
+/** The messages of commits that can be reached from one commit, but not from another one. */
+async function messagesOf(repository: Repository, from: number, not: number): Promise<string[]> {
+  const log = logOf(repository, { from: [from], not: [not] });
+  const numbers = await log.first(repository, MOST_MESSAGES);
+  const messages: string[] = [];
+  for (const number of numbers.slice(0, MOST_MESSAGES)) {
+    messages.push((await readCommit(repository, number)).message);
+  }
+  return messages;
 }
 
 /**
@@ -93,7 +118,7 @@ export async function planVersion(
 export async function renewVersion(
   db: Database,
   request: VersionOwner,
-  version: VersionFacts | undefined,
+  version: NewVersion | undefined,
   now: number,
 ): Promise<number | undefined> {
   const before = await latest(db, request.id);
@@ -132,11 +157,11 @@ async function setRef(db: Database, projectId: number, name: string, oid: string
 export async function addVersion(
   db: Database,
   request: VersionOwner,
-  version: VersionFacts,
+  version: NewVersion,
   now: number,
 ): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
-  const { head_sha, base_sha, start_sha, changed_files } = version;
+  const { head_sha, base_sha, start_sha, changed_files, references } = version;
   const before = await latest(db, id);
   const versionId = await insertRow(db, "merge_request_versions", {
     merge_request_id: id,
@@ -144,9 +169,11 @@ export async function addVersion(
     base_sha,
     start_sha,
     changed_files,
+    issue_references: JSON.stringify(references),
     created_at: now,
   });
-  await updateRow(db, "merge_requests", id, { sha: head_sha }, now);
+  // What the user wanted to be merged was something else.
+  await updateRow(db, "merge_requests", id, { sha: head_sha, auto_merge: 0 }, now);
   if (source_project_id !== null && source_project_id !== project_id) {
     await sharePacks(db, source_project_id, project_id);
   }

@@ -10,13 +10,13 @@ import { joined } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import { planVersion, type VersionFacts } from "../merge-request-versions/versions.ts";
+import { type NewVersion, planVersion } from "../merge-request-versions/versions.ts";
 import { findRecord, openRepository } from "../repositories/open.ts";
 import { hasBranches } from "../repositories/pushes.ts";
 import * as requests from "./queries.ts";
 
 /** What routes are prepared with. */
-type Preparing = Pick<PrepareContext, "db" | "store" | "caller" | "now"> & {
+type Preparing = Pick<PrepareContext, "db" | "store" | "caller" | "view" | "now"> & {
   readonly source: Source;
 };
 
@@ -31,7 +31,7 @@ interface Ends {
 /** A merge request that is about to be opened, or to get another target. */
 export interface Opening extends Ends {
   /** Its code as it is now; `undefined` if the projects have no repositories: then it is only a record. */
-  readonly version: VersionFacts | undefined;
+  readonly version: NewVersion | undefined;
 }
 
 /** The branches of a merge request, and the project of the target if that is another one. */
@@ -106,7 +106,7 @@ export async function planChange(
  * @throws ApiError 422 if both ends are the same, 400 for a branch that does not exist
  */
 export async function planCode(
-  { db, store }: Pick<PrepareContext, "db" | "store">,
+  { db, store, view }: Pick<PrepareContext, "db" | "store" | "view">,
   ends: Ends,
 ): Promise<Opening> {
   const { source, source_branch, target, target_branch } = ends;
@@ -130,7 +130,7 @@ export async function planCode(
   }
   const repository = joined(to.repository, from.repository);
   await findMergeability(repository, head, start);
-  return { ...ends, version: await planVersion(repository, head, start) };
+  return { ...ends, version: await planVersion(repository, head, start, view.base) };
 }
 
 async function hasCode(db: Reader, { id }: Source): Promise<boolean> {
