@@ -3,8 +3,10 @@ import { type Command, Option } from "commander";
 import type { Seed, Seeded } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
 import { Failure } from "../errors.ts";
-import { SCALES, type Scale, seedData } from "../seed/index.ts";
+import type { Scale } from "../seed/index.ts";
 import { JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
+
+const SCALES: readonly Scale[] = ["small", "medium", "large"];
 
 interface SeedOptions extends DatabaseOptions, JsonOptions {
   scale: Scale;
@@ -43,9 +45,15 @@ Examples:
     .action(seed);
 }
 
+/** Loads the generator only now: it would make every other command start later. */
+async function generated(scale: Scale): Promise<Seed> {
+  const { seedData } = await import("../seed/index.ts");
+  return seedData(scale, Date.now());
+}
+
 async function seed(options: SeedOptions): Promise<void> {
   const { db, scale, file } = options;
-  const data = file === undefined ? seedData(scale, Date.now()) : await readSeed(file);
+  const data = file === undefined ? await generated(scale) : await readSeed(file);
   const seeded = await withAdmin(
     db,
     async (admin) => {

@@ -94,7 +94,6 @@ const SIZES = {
 
 /** The amount of data: a demo, a benchmark, or more than most installations have. */
 export type Scale = keyof typeof SIZES;
-export const SCALES = Object.keys(SIZES) as Scale[];
 
 /**
  * Generates realistic data with a history of two and a half years. It is the same at every call, except for the secret

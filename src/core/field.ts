@@ -198,7 +198,11 @@ export const derived = (
         at.map((index) => row[index] as Value),
         view,
       );
-    return { write: (row, view) => JSON.stringify(value(row, view)), value };
+    const write: Bound["write"] = (row, view) => {
+      const made = value(row, view);
+      return typeof made === "string" ? quote(made) : JSON.stringify(made);
+    };
+    return { write, value };
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Reader, Value } from "../store/port.ts";
+import { statement } from "../store/texts.ts";
 import { ApiError, invalid, queryTooLong } from "./errors.ts";
 import type { Presenter } from "./presenter.ts";
 
@@ -123,7 +124,7 @@ export async function paginate(
   const wanted = Math.min(left, page.maxRows);
   const within = limited(page, wanted + 1, offset + page.skip);
   const slice = await db.slice(
-    `select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
+    statement`select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...within.values],
     MAX_READ_CHARACTERS,
   );

@@ -19,17 +19,21 @@ export interface Presenter extends BoundObject {
 
 /** Creates a presenter from its fields. A column that several fields show is selected once. */
 export function presenter(fields: Fields): Presenter {
-  const columns: string[] = [];
+  const indexes = new Map<string, number>();
   const indexOf = (column: string) => {
-    const known = columns.indexOf(column);
-    return known >= 0 ? known : columns.push(column) - 1;
+    const known = indexes.get(column) ?? indexes.size;
+    indexes.set(column, known);
+    return known;
   };
   const at = Object.values(fields).flatMap((field) => field.columns.map(indexOf));
   const places = new Map(
-    Object.entries(fields).map(([name, field]) => [name, columns.indexOf(field.columns[0] ?? "")]),
+    Object.entries(fields).map(([name, { columns }]) => [
+      name,
+      indexes.get(columns[0] ?? "") ?? -1,
+    ]),
   );
   return {
-    columns: columns.join(", "),
+    columns: [...indexes.keys()].join(", "),
     fields,
     ...bindAll(fields, at),
     at: (name) => {

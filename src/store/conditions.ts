@@ -1,5 +1,6 @@
 import { placeholders } from "./placeholders.ts";
 import type { Reader, Value } from "./port.ts";
+import { joined } from "./texts.ts";
 
 /** A piece of SQL with the values of its placeholders. */
 export interface Condition {
@@ -12,7 +13,10 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
   const given = conditions.filter((condition) => condition !== undefined);
   if (given.length === 0) return { sql: "1 = 1", values: [] };
   return {
-    sql: given.map(({ sql }) => sql).join(" and "),
+    sql: joined(
+      given.map(({ sql }) => sql),
+      " and ",
+    ),
     values: given.flatMap(({ values }) => values),
   };
 }

@@ -12,5 +12,13 @@ export function placeholders(values: readonly Value[]): { sql: string; values: V
     { length },
     (_, index) => values[Math.min(index, values.length - 1)] as Value,
   );
-  return { sql: padded.map(() => "?").join(", "), values: padded };
+  let sql = texts.get(length);
+  if (sql === undefined) {
+    sql = padded.map(() => "?").join(", ");
+    texts.set(length, sql);
+  }
+  return { sql, values: padded };
 }
+
+/** The placeholders of each length, a power of two, that was needed. */
+const texts = new Map<number, string>();

@@ -45,6 +45,25 @@ const userId = async (person: Person) => (await app.call("GET /user", { as: pers
 const titles = (answer: { json: { title: string }[] }) => answer.json.map(({ title }) => title);
 
 describe("an issue", () => {
+  it("is answered when it is created as it is afterwards, planned or not", async () => {
+    const reporter = await userId("reporter");
+    for (const planned of [
+      {},
+      { description: "For @developer, #1" },
+      { labels: "one,two" },
+      { add_labels: "three" },
+      { assignee_id: reporter },
+      { assignee_ids: [reporter] },
+      { labels: "", assignee_ids: [] },
+    ]) {
+      for (const as of ["owner", "guest"] as const) {
+        const made = await newIssue(as, planned);
+        const { json } = await app.call(`GET /projects/${SITE}/issues/${made.iid}`, { as });
+        expect(made).toEqual(json);
+      }
+    }
+  });
+
   it("has GitLab's fields, in lists without `subscribed` and `_links`", async () => {
     const { json: milestone } = await app.call(`POST /projects/${SITE}/milestones`, {
       as: "developer",

@@ -1,4 +1,5 @@
 import type { Condition } from "../../store/conditions.ts";
+import { statement } from "../../store/texts.ts";
 
 import type { Person } from "./caller.ts";
 import { ROLES, type Role } from "./roles.ts";
@@ -42,6 +43,21 @@ export interface Viewer {
   readonly caller: Person | undefined;
   /** `YYYY-MM-DD`: memberships that expire on this day or before have expired. */
   readonly today: string;
+  /** The caller's access level in the project that all rows belong to: see {@link inProject}. */
+  readonly level?: number;
+}
+
+/**
+ * The viewer of rows that all belong to one project, which has been found for them with their level: conditions about
+ * their role there are constants then, instead of looking up their memberships again.
+ */
+export function inProject(viewer: Viewer, { level }: { readonly level: number }): Viewer {
+  return { ...viewer, level };
+}
+
+/** Whether the viewer is known to have a role in the project of all rows, or to be an administrator. */
+function isKnownAs(role: Role, { caller, level = 0 }: Viewer): boolean {
+  return caller?.admin === true || level >= ROLES[role];
 }
 
 /** Every row `v` of users in a query, instead of one caller: for finding which of many users may read something. */
@@ -100,7 +116,7 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
   if (viewer.caller?.admin) return LIVING_PROJECT;
   if (!viewer.caller) return { sql: "p.visibility + 0 > ?", values: [floorOf(viewer)] };
   const { sql, values } = memberProjects(viewer, role);
-  return { sql: `(p.visibility > ? or ${sql})`, values: [floorOf(viewer), ...values] };
+  return { sql: statement`(p.visibility > ? or ${sql})`, values: [floorOf(viewer), ...values] };
 }
 
 /**
@@ -109,10 +125,13 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
  * table.
  */
 export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
+  if ("level" in viewer && viewer.level !== undefined) {
+    return { sql: viewer.level >= ROLES[role] ? "1 = 1" : "1 = 0", values: [] };
+  }
   const id = idOf(viewer);
   const membership = [...id.values, viewer.today, ROLES[role]];
   return {
-    sql: `(${LIVING_PROJECT.sql} and (p.namespace_id in (
+    sql: statement`(${LIVING_PROJECT.sql} and (p.namespace_id in (
         select a.namespace_id from members m
         join namespace_ancestors a on a.ancestor_id = m.namespace_id
         where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
@@ -140,13 +159,13 @@ export function visibleCode(viewer: Viewer | EachUser): Condition {
  */
 export function visibleIssues(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
-  if (!isEach && viewer.caller?.admin) return { sql: "p.issues_enabled = 1", values: [] };
+  if (!isEach && isKnownAs("reporter", viewer)) return { sql: "p.issues_enabled = 1", values: [] };
   if (!isEach && !viewer.caller) {
     return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
   }
   const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter")];
   return {
-    sql: `(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
+    sql: statement`(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
       or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
       or ${reporter.sql}))`,
     values: [...id.values, ...id.values, ...reporter.values],
@@ -162,7 +181,7 @@ export function allConfidential(viewer: Viewer): Condition {
 /** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const { sql, values } = visibleCode(viewer);
-  return { sql: `(p.merge_requests_enabled = 1 and ${sql})`, values };
+  return { sql: statement`(p.merge_requests_enabled = 1 and ${sql})`, values };
 }
 
 /**
@@ -202,11 +221,11 @@ export function visibleSnippets(viewer: Viewer | EachUser): Condition {
  */
 export function visibleNotes(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
-  if (!isEach && viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  if (!isEach && isKnownAs("reporter", viewer)) return { sql: "1 = 1", values: [] };
   if (!isEach && !viewer.caller) return { sql: "nt.internal = 0", values: [] };
   const reporter = memberProjects(viewer, "reporter");
   return {
-    sql: `(nt.internal = 0 ${isEach ? "or v.admin = 1" : ""}
+    sql: statement`(nt.internal = 0 ${isEach ? "or v.admin = 1" : ""}
       or exists (select 1 from projects p where p.id = nt.project_id and ${reporter.sql}))`,
     values: reporter.values,
   };

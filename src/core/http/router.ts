@@ -49,7 +49,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       byPath.set(path, methods);
     }
   }
-  const paths = [...byPath.keys()].sort(byPrecedence);
+  const paths = inPrecedence([...byPath.keys()]);
   const hattip = createRouter();
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
@@ -185,15 +185,19 @@ function fixedSegment(pattern: string, at: number): string | undefined {
  * Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id, and more fixed segments
  * after a parameter with slashes before fewer. `/archive.:format` comes before `/archive`, whose format it would be.
  */
-function byPrecedence(a: string, b: string): number {
-  const fixed = (path: string) =>
-    path
-      .split("*")
-      .at(1)
-      ?.match(/\/[^:]/g)?.length ?? 0;
-  if (fixed(a) !== fixed(b)) return fixed(b) - fixed(a);
-  const rank = (path: string) => `${path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~")}/`;
-  return rank(a) < rank(b) ? -1 : 1;
+function inPrecedence(paths: readonly string[]): string[] {
+  const ranked = paths.map((path) => ({
+    path,
+    fixed:
+      path
+        .split("*")
+        .at(1)
+        ?.match(/\/[^:]/g)?.length ?? 0,
+    rank: `${path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~")}/`,
+  }));
+  return ranked
+    .sort((a, b) => b.fixed - a.fixed || (a.rank < b.rank ? -1 : 1))
+    .map(({ path }) => path);
 }
 
 /** Trailing slashes are ignored. */
@@ -229,9 +233,11 @@ function matcherOf(
     .replace(/[.]/g, "\\.")
     .replace(/:(\w+)\*/g, "(?<$1>.+)")
     .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
-  const matcher = new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
+  // Most patterns are never tried: compiling all of them would take a tenth of the time until the first answer.
+  let matcher: RegExp | undefined;
   return (given) => {
     const { url, exchange } = given as Matching;
+    matcher ??= new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
     const match = matcher.exec(url.pathname);
     if (!match) return undefined;
     // Another pattern may have matched before, for other methods.

@@ -40,6 +40,7 @@ function sumOf(amount: string): number | undefined {
 
 /** A duration in words, such as `1w 2d 3h 30m`; `null` for none. */
 export function humanDuration(seconds: number): string | null {
+  if (seconds === 0) return null;
   const parts: string[] = [];
   let left = Math.abs(seconds);
   for (const [unit, size] of Object.entries(UNITS)) {

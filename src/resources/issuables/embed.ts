@@ -1,8 +1,14 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { LIVING_LABEL, LIVING_USER, visibleNotes } from "../../core/access/visibility.ts";
+import {
+  inProject,
+  LIVING_LABEL,
+  LIVING_USER,
+  visibleNotes,
+} from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { userSummary } from "../users/json.ts";
 import { isSubscribed } from "./queries.ts";
 import type { IssuableType, Presenting } from "./type.ts";
@@ -10,23 +16,47 @@ import type { IssuableType, Presenting } from "./type.ts";
 /**
  * A single issuable as a row of its presenter.
  *
+ * @param given.source its project, if it has been found for the caller
  * @throws ApiError 404 if it does not exist
  */
 export async function rowOf(
-  context: Presenting & { caller: Caller | undefined },
+  given: Presenting & { caller: Caller | undefined },
   type: IssuableType,
   id: number,
 ): Promise<Value[]> {
-  const { db, presenter, caller } = context;
+  const { db, presenter, caller, source } = given;
+  const context = source ? { ...given, viewer: inProject(given.viewer, source) } : given;
   // Sent together, so that PostgreSQL answers in one round trip.
-  const [[row], fillIn, isTheirs] = await Promise.all([
-    db.rows(`select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`, [id]),
+  const [[row], fill, isTheirs] = await Promise.all([
+    db.rows(statement`select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`, [
+      id,
+    ]),
     embedded(context, type, [id]),
     caller !== undefined && isSubscribed(db, type, id, caller.id),
   ]);
   if (!row) throw notFound();
-  fillIn([row]);
+  fill([row]);
   row[presenter.at("subscribed")] = String(isTheirs);
+  return row;
+}
+
+/**
+ * An issuable that the caller has just created, without labels or assignees, as a row of its presenter: nothing else
+ * refers to it yet.
+ */
+export async function newRowOf(
+  context: Presenting,
+  type: IssuableType,
+  id: number,
+): Promise<Value[]> {
+  const { db, presenter } = context;
+  const rows = await db.rows(
+    statement`select ${presenter.columns} from ${type.from} where ${type.alias}.id = ?`,
+    [id],
+  );
+  const [row] = rows as [Value[]];
+  fillIn(rows, context, type, { labelled: [], assigned: [], counted: [] });
+  row[presenter.at("subscribed")] = "true";
   return row;
 }
 
@@ -39,7 +69,7 @@ export async function rowsOf(
   if (ids.length === 0) return [];
   const among = placeholders(ids);
   const rows = await context.db.rows(
-    `select ${context.presenter.columns} from ${type.from} where ${type.alias}.id in (${among.sql})`,
+    statement`select ${context.presenter.columns} from ${type.from} where ${type.alias}.id in (${among.sql})`,
     among.values,
   );
   await embed(context, type, rows);
@@ -55,8 +85,8 @@ export async function embed(
   const { presenter } = context;
   if (rows.length === 0 || !("labels" in presenter.fields)) return;
   const ids = rows.map((row) => row[presenter.at("id")] as Value);
-  const fillIn = await embedded(context, type, ids);
-  fillIn(rows);
+  const fill = await embedded(context, type, ids);
+  fill(rows);
 }
 
 /**
@@ -69,62 +99,97 @@ async function embedded(
   type: IssuableType,
   ids: readonly Value[],
 ): Promise<(rows: Value[][]) => void> {
-  const { db, presenter, view, viewer } = context;
+  const { db, viewer } = context;
   const { column, prefix } = type;
   const among = placeholders(ids);
   const readable = visibleNotes(viewer);
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
-      `select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
+      statement`select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
        where x.${column} in (${among.sql}) and ${LIVING_LABEL} order by l.name, l.id`,
       among.values,
     ),
     db.rows(
-      `select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
-       join users u on u.id = x.user_id where x.${column} in (${among.sql}) and ${LIVING_USER} order by u.id`,
+      statement`select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
+       join users u on u.id = x.user_id
+       where x.${column} in (${among.sql}) and ${LIVING_USER} order by u.id`,
       among.values,
     ),
     db.rows(
-      `select ${column}, 'notes', count(*) from notes nt
+      statement`select 'notes', count(*), ${column} from notes nt
        where ${column} in (${among.sql}) and system = 0 and ${readable.sql} group by ${column}
        union all
-       select ${column}, name, count(*) from award_emoji
+       select name, count(*), ${column} from award_emoji
        where ${column} in (${among.sql}) and name in ('thumbsup', 'thumbsdown')
        group by ${column}, name`,
       [...among.values, ...readable.values, ...among.values],
     ),
     type.readOwn(ids, context),
   ]);
-  const labels = gather(labelled, ([name]) => JSON.stringify(name));
-  const assignees = gather(assigned, (found) => userSummary.write(found, view));
-  const counts = new Map(counted.map(([id, what, count]) => [`${id} ${what}`, String(count)]));
-  const put = (row: Value[], name: string, value: string) => {
-    row[presenter.at(name)] = value;
-  };
-  const idAt = presenter.at("id");
   return (rows) => {
-    for (const row of rows) {
-      const id = row[idAt] as Value;
-      put(row, "labels", `[${(labels.get(id) ?? []).join(",")}]`);
-      put(row, "assignees", `[${(assignees.get(id) ?? []).join(",")}]`);
-      put(row, "assignee", assignees.get(id)?.[0] ?? "null");
-      put(row, "user_notes_count", counts.get(`${id} notes`) ?? "0");
-      put(row, "upvotes", counts.get(`${id} thumbsup`) ?? "0");
-      put(row, "downvotes", counts.get(`${id} thumbsdown`) ?? "0");
-    }
+    fillIn(rows, context, { labelled, assigned, counted });
     fillInOwn(rows);
   };
 }
 
-/** JSON texts by the id in the last column of each row. */
-function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, string[]> {
-  const texts = new Map<Value, string[]>();
+/** What {@link embedded} has read: rows that end with an issuable's id. */
+interface Read {
+  labelled: Value[][];
+  assigned: Value[][];
+  counted: Value[][];
+}
+
+function fillIn(
+  rows: Value[][],
+  context: Presenting,
+  { labelled, assigned, counted }: Read,
+): void {
+  const { presenter, view } = context;
+  const labels = gather(labelled, ([name]) => JSON.stringify(name));
+  // The same few people are assigned to many.
+  const people = new Map<Value, string>();
+  const assignees = gather(assigned, (found) => {
+    const id = found[idOfUser] as Value;
+    const written = people.get(id) ?? userSummary.write(found, view);
+    people.set(id, written);
+    return written;
+  });
+  const counts = gather(counted, ([what, count]) => ({
+    what: COUNTED[what as keyof typeof COUNTED],
+    count: String(count),
+  }));
+  const at = Object.fromEntries(FILLED.map((name) => [name, presenter.at(name)])) as Places;
+  for (const row of rows) {
+    const id = row[at.id] as Value;
+    const [own = [], assigned = []] = [labels.get(id), assignees.get(id)];
+    row[at.labels] = `[${own.join(",")}]`;
+    row[at.assignees] = `[${assigned.join(",")}]`;
+    row[at.assignee] = assigned[0] ?? "null";
+    row[at.user_notes_count] = row[at.upvotes] = row[at.downvotes] = "0";
+    for (const { what, count } of counts.get(id) ?? []) row[at[what]] = count;
+  }
+}
+
+const idOfUser = userSummary.at("id");
+
+/** The columns in which counts are shown. */
+const COUNTED = {
+  notes: "user_notes_count",
+  thumbsup: "upvotes",
+  thumbsdown: "downvotes",
+} as const;
+const FILLED = ["id", "labels", "assignees", "assignee", ...Object.values(COUNTED)] as const;
+type Places = Record<(typeof FILLED)[number], number>;
+
+/** What is made of rows, by the id in the last column of each. */
+function gather<T>(rows: Value[][], make: (row: Value[]) => T): Map<Value, T[]> {
+  const made = new Map<Value, T[]>();
   for (const row of rows) {
     const id = row.at(-1) as Value;
-    const before = texts.get(id);
-    if (before) before.push(write(row));
-    else texts.set(id, [write(row)]);
+    const before = made.get(id);
+    if (before) before.push(make(row));
+    else made.set(id, [make(row)]);
   }
-  return texts;
+  return made;
 }

@@ -1,9 +1,11 @@
 import { REMOVED_ROWS, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { inProject, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { narrowedBy } from "./narrow.ts";
@@ -11,10 +13,13 @@ import type { IssuableType, Presenting } from "./type.ts";
 
 /** A page of the issuables the caller may read. */
 export async function list(
-  context: Presenting & { page: Page; viewer: Viewer },
+  given: Presenting & { page: Page; viewer: Viewer },
   type: IssuableType,
   filter: Filter,
 ): Promise<RowPage> {
+  const { source } = given;
+  const isOfProject = filter.projectId !== undefined && source !== undefined;
+  const context = isOfProject ? { ...given, viewer: inProject(given.viewer, source) } : given;
   const { db, presenter, page, viewer } = context;
   const { alias, table } = type;
   const { orderBy, sort } = filter;
@@ -24,7 +29,7 @@ export async function list(
   const { prefix, condition, rare } = await narrowedBy(db, type, viewer, filter);
   const among = all([condition, wanted]);
   const narrow: Condition = {
-    sql: `${prefix.sql} ${table} ${alias} join projects p on p.id = ${alias}.project_id where ${among.sql}`,
+    sql: statement`${prefix.sql} ${table} ${alias} join projects p on p.id = ${alias}.project_id where ${among.sql}`,
     values: [...prefix.values, ...among.values],
   };
   if (rare) return listFew(context, type, narrow, filter);
@@ -35,7 +40,7 @@ export async function list(
       ? picking(db, type, projects, conditions, order, most)
       : wanted;
   const listed = await paginate(db, presenter, page, {
-    from: `${type.from} where ${picked.sql}`,
+    from: statement`${type.from} where ${picked.sql}`,
     values: picked.values,
     countFrom: narrow.sql,
     countValues: narrow.values,

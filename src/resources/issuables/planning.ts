@@ -46,6 +46,12 @@ export async function plannedColumns(
   };
 }
 
+/** Whether an input asks for labels or assignees. */
+export function isPlanned(input: Planning): boolean {
+  const { labels, add_labels, assignee_id, assignee_ids } = input;
+  return [labels, add_labels, assignee_id, assignee_ids].some((given) => given !== undefined);
+}
+
 /** Sets labels and assignees, if the caller is reporter or above. New assignees get a todo. */
 export async function plan(
   context: Writing,

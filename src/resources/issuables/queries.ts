@@ -9,6 +9,7 @@ import type { Context } from "../../core/resource.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import type { IssuableType, NoteableType } from "./type.ts";
 
 /** The columns of an issuable that handlers use. */
@@ -39,7 +40,7 @@ export async function find(
   const { alias } = type;
   const visible = type.visible(viewer);
   return db.one<Issuable>(
-    `select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
+    statement`select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
        ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
        ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
      from ${type.table} ${alias} join projects p on p.id = ${alias}.project_id
@@ -235,7 +236,7 @@ export async function subscriptionsOf(
 ): Promise<Map<Value, boolean>> {
   const among = placeholders(ids);
   const found = await db.rows(
-    `select t.id, case
+    statement`select t.id, case
        when s.subscribed is not null then s.subscribed
        when t.author_id = ?
          or exists (select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?)

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { inProject, type Viewer } from "../../core/access/visibility.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
 import type { Reader } from "../../store/port.ts";
 import { find, type Issuable, isAssigned } from "./queries.ts";
@@ -19,7 +19,7 @@ export async function findIssuable(
   iid: number,
   name?: string,
 ): Promise<Issuable> {
-  const found = await find(db, type, source.id, iid, viewer);
+  const found = await find(db, type, source.id, iid, inProject(viewer, source));
   if (!found?.visible) throw notFound(name);
   return found;
 }

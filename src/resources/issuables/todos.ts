@@ -77,6 +77,7 @@ export async function mention(
 ): Promise<void> {
   const known = new Set(mentionsIn(text.before ?? []));
   const usernames = mentionsIn(text.after).filter((name) => !known.has(name));
+  if (usernames.length === 0) return;
   const able = await readers(db, type, about, { usernames }, viewer.today);
   const userIds = able.filter((userId) => userId !== caller.id);
   const action = /^\s*@/.test(text.after.at(-1) ?? "") ? "directly_addressed" : "mentioned";

@@ -1,15 +1,21 @@
 import { ROLES } from "../../core/access/roles.ts";
+import { inProject } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { parseDuration } from "../issuables/duration.ts";
-import { rowOf } from "../issuables/embed.ts";
+import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { type PlannedColumns, plannedColumns, planningInput } from "../issuables/planning.ts";
+import {
+  isPlanned,
+  type PlannedColumns,
+  plannedColumns,
+  planningInput,
+} from "../issuables/planning.ts";
 import { reorder } from "../issuables/positions.ts";
 import * as issuables from "../issuables/queries.ts";
 import {
@@ -87,7 +93,8 @@ async function change(
 ) {
   const { db, source, viewer, input, now } = context;
   const { title, description, confidential, time_estimate } = input;
-  const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, viewer);
+  const seen = inProject(viewer, source);
+  const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, seen);
   if (!found) throw notFound();
   await requireChanger(context, ISSUE, found, "reporter");
   if (time_estimate !== undefined && source.level >= ROLES.reporter) {
@@ -149,7 +156,8 @@ export const issueResource: Resource = {
           at !== undefined && source.level >= ROLES.owner ? at : now,
         );
         await lifecycle.afterCreating(context, ISSUE, { id, title, description }, input);
-        return new AfterCommit((reader) => rowOf({ ...context, db: reader }, ISSUE, id));
+        const read = isPlanned(input) ? rowOf : newRowOf;
+        return new AfterCommit((reader) => read({ ...context, db: reader }, ISSUE, id));
       },
     }),
     singleRoute(ISSUE),
@@ -177,7 +185,8 @@ export const issueResource: Resource = {
       handle: async (context) => {
         const { input } = context;
         const found = await findIssuable(context, ISSUE, input.issue_iid, "Issue");
-        return rowOf(context, ISSUE, await changes.move(context, found, input.to_project_id));
+        const moved = await changes.move(context, found, input.to_project_id);
+        return rowOf({ ...context, source: undefined }, ISSUE, moved);
       },
     }),
     participantsRoute(ISSUE),

@@ -4,6 +4,7 @@ import type { Source } from "../../core/access/source.ts";
 import {
   allConfidential,
   idOf,
+  inProject,
   LIVING_LABEL,
   type Viewer,
   visibleMergeRequests,
@@ -16,6 +17,7 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 
 /** The colour of labels created without one. */
 export const DEFAULT_COLOR = "#428BCA";
@@ -66,7 +68,7 @@ export async function list(
     filter.inherited && most <= LOOK_AHEAD ? await picking(db, source, searched, most) : where;
   const { values } = idOf(viewer);
   const listed = await paginate(db, presenter, page, {
-    from: `${LABELS} where ${picked.sql}`,
+    from: statement`${LABELS} where ${picked.sql}`,
     values: [...values, ...picked.values],
     countFrom: `labels l where ${where.sql}`,
     countValues: where.values,
@@ -138,19 +140,20 @@ async function countedByProject(
   viewer: Viewer,
 ): Promise<Value[][]> {
   const among = placeholders(labelIds);
-  const [confidential, requests] = [allConfidential(viewer), visibleMergeRequests(viewer)];
+  const seen = source.kind === "project" ? inProject(viewer, source) : viewer;
+  const [confidential, requests] = [allConfidential(seen), visibleMergeRequests(seen)];
   const where = all([
     { sql: `c.label_id in (${among.sql})`, values: among.values },
     projectsOf(source, viewer),
     {
-      sql: `case c.kind when 'opened issue' then p.issues_enabled = 1 when 'closed issue' then p.issues_enabled = 1
+      sql: statement`case c.kind when 'opened issue' then p.issues_enabled = 1 when 'closed issue' then p.issues_enabled = 1
         when 'opened merge request' then ${requests.sql}
         else p.issues_enabled = 1 and ${confidential.sql} and c.kind like 'confidential%' end`,
       values: [...requests.values, ...confidential.values],
     },
   ]);
   return db.rows(
-    `select c.label_id, c.kind, sum(c.count) from label_counts c join projects p on p.id = c.project_id
+    statement`select c.label_id, c.kind, sum(c.count) from label_counts c join projects p on p.id = c.project_id
      where ${where.sql} group by c.label_id, c.kind`,
     where.values,
   );
@@ -246,10 +249,10 @@ async function rowWithoutCounts(
   labelId: number,
   viewer: Viewer,
 ): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${LABELS} where l.id = ?`, [
-    ...idOf(viewer).values,
-    labelId,
-  ]);
+  const [found] = await db.rows(
+    statement`select ${presenter.columns} from ${LABELS} where l.id = ?`,
+    [...idOf(viewer).values, labelId],
+  );
   return found as Value[];
 }
 

@@ -1,3 +1,4 @@
+import { inProject } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
@@ -40,7 +41,8 @@ function routesOf(type: NoteableType) {
       },
       presenter: note,
       handle: async (context) => {
-        const { db, presenter, page, viewer, input } = context;
+        const { db, presenter, page, input } = context;
+        const viewer = inProject(context.viewer, context.source);
         const { id } = await findNoteable(context, type, input.noteable_id);
         const { order_by: orderBy = "created_at", sort = "desc" } = input;
         return notes.list(db, type, presenter, page, id, viewer, { orderBy, sort });

@@ -4,6 +4,8 @@ import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
+import { statement } from "../../store/texts.ts";
+import type { IssuableType, NoteableType } from "../issuables/type.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
 import { COMMIT } from "./noteables.ts";
 
@@ -36,20 +38,21 @@ export function list(
   { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
 ): Promise<RowPage> {
   const visible = visibleNotes(viewer);
-  const where = `where nt.${column} = ? and ${visible.sql}`;
+  const where = statement`where nt.${column} = ? and ${visible.sql}`;
   return paginate(db, presenter, page, {
-    from: `${NOTES} ${where}`,
-    countFrom: `notes nt ${where}`,
+    from: statement`${NOTES} ${where}`,
+    countFrom: statement`notes nt ${where}`,
     values: [id, ...visible.values],
-    order: `nt.${orderBy} ${sort}, nt.id ${sort}`,
+    order: statement`nt.${orderBy} ${sort}, nt.id ${sort}`,
   });
 }
 
 /** One note as a row of its presenter. */
 export async function row(db: Reader, presenter: Presenter, noteId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${NOTES} where nt.id = ?`, [
-    noteId,
-  ]);
+  const [found] = await db.rows(
+    statement`select ${presenter.columns} from ${NOTES} where nt.id = ?`,
+    [noteId],
+  );
   return found as Value[];
 }
 

@@ -1,6 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { inProject, type Viewer } from "../../core/access/visibility.ts";
 import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { all, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
@@ -89,11 +89,11 @@ export async function commitWithNotes(
  * @throws ApiError 404 if there is none or the caller may not read it
  */
 export async function findNote(
-  { db, viewer }: Finding,
+  { db, source, viewer }: Finding,
   { type, id }: Noteable,
   noteId: number,
 ): Promise<notes.Note> {
-  const found = await notes.find(db, type, id, noteId, viewer);
+  const found = await notes.find(db, type, id, noteId, inProject(viewer, source));
   if (!found) throw notFound();
   return found;
 }
@@ -104,11 +104,11 @@ export async function findNote(
  * @throws ApiError 404 if there is none or the caller may not read it
  */
 export async function findDiscussion(
-  { db, viewer }: Finding,
+  { db, source, viewer }: Finding,
   { type, id }: Noteable,
   discussionId: string,
 ): Promise<discussions.Discussion> {
-  const found = await discussions.find(db, type, id, discussionId, viewer);
+  const found = await discussions.find(db, type, id, discussionId, inProject(viewer, source));
   if (!found) throw notFound("Discussion");
   return found;
 }

@@ -3,6 +3,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
 export async function embed(
@@ -80,7 +81,7 @@ export async function countOpenIssues(
 ): Promise<Map<Value, number>> {
   const among = placeholders(projects);
   const counted = await db.rows(
-    `select project_id, count(*) from issues
+    statement`select project_id, count(*) from issues
      where project_id in (${among.sql}) and state = 'opened' and confidential = 0 group by project_id`,
     among.values,
   );
@@ -100,7 +101,7 @@ async function embedPermissions(
   const own = placeholders(rows.map((row) => row[idAt] as Value));
   const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
   const found = await db.rows(
-    `select 0 as of_group, m.project_id, m.access_level from members m
+    statement`select 0 as of_group, m.project_id, m.access_level from members m
      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})
      union all
      select 1, a.namespace_id, max(m.access_level) from members m

@@ -17,6 +17,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { embed } from "./embed.ts";
 
 /** Projects joined with their namespace, and with its owner if it is personal. */
@@ -134,9 +135,10 @@ export async function row(
   projectId: number,
   viewer: Viewer,
 ): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${PROJECTS} where p.id = ?`, [
-    projectId,
-  ]);
+  const [found] = await db.rows(
+    statement`select ${presenter.columns} from ${PROJECTS} where p.id = ?`,
+    [projectId],
+  );
   await embed(db, [found as Value[]], presenter, viewer);
   return found as Value[];
 }

@@ -19,8 +19,21 @@ export const userFields = (alias: string) => ({
 /** The summary of a user with the alias `u`. */
 export const userSummaryFields = userFields("u");
 
+const avatarNames = new Map<string, string>();
+/** Maximum remembered file names. */
+const MAX_NAMES = 1000;
+
 /** The file name of the generated avatar of a user without a picture: their initial and a hue. */
 function avatarName(username: string): string {
+  const known = avatarNames.get(username);
+  if (known !== undefined) return known;
+  if (avatarNames.size >= MAX_NAMES) avatarNames.clear();
+  const name = nameOf(username);
+  avatarNames.set(username, name);
+  return name;
+}
+
+function nameOf(username: string): string {
   let hue = 0;
   for (let index = 0; index < username.length; index += 1) {
     hue = (hue * 31 + username.charCodeAt(index)) % 360;
