@@ -89,6 +89,7 @@ const steps = [
   `20261122-93-wiki-page-subscriptions`,
   `20261122-95-merge-request-versions`,
   `20261122-98-approvals`,
+  `20261122-98-reviewers`,
 ];
 
 const statements = [
@@ -1176,6 +1177,14 @@ const statements = [
   primary key (rule_id, branch_id)
 )`,
   `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
+  `CREATE TABLE merge_request_reviewers (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  state text not null default 'unreviewed',
+  created_at integer not null,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX merge_request_reviewers_by_user on merge_request_reviewers (user_id, merge_request_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -4,6 +4,7 @@ import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { userSummary } from "../users/json.ts";
+import { gather } from "./gather.ts";
 import { isSubscribed } from "./queries.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
@@ -115,16 +116,4 @@ async function embedded(
     }
     fillInOwn(rows);
   };
-}
-
-/** JSON texts by the id in the last column of each row. */
-function gather(rows: Value[][], write: (row: Value[]) => string): Map<Value, string[]> {
-  const texts = new Map<Value, string[]>();
-  for (const row of rows) {
-    const id = row.at(-1) as Value;
-    const before = texts.get(id);
-    if (before) before.push(write(row));
-    else texts.set(id, [write(row)]);
-  }
-  return texts;
 }
