@@ -136,3 +136,153 @@ describe("a new merge request", () => {
     });
   });
 });
+
+describe("the code of a merge request", () => {
+  const pathsOf = (diffs: { new_path: string }[]) => diffs.map(({ new_path }) => new_path);
+
+  it("is its commits, the newest first, its changes and its versions", async () => {
+    const [branch, first] = await newBranch();
+    const second = await project.commit(branch, { "a.txt": lines(20, { 3: "other" }) });
+    const made = await project.open(branch);
+    const at = `/merge_requests/${made.iid}`;
+    const commits = await project.get(`${at}/commits`);
+    expect(commits.json.map(({ id }: { id: string }) => id)).toEqual([second, first]);
+    expect(commits.headers.get("x-total")).toBe("2");
+    const changes = await project.get(`${at}/changes?unidiff=true`);
+    expect(changes.json).toEqual({
+      ...made,
+      subscribed: true,
+      changes: [
+        expect.objectContaining({ new_path: "a.txt", new_file: false, collapsed: false }),
+        {
+          old_path: `${branch}.txt`,
+          new_path: `${branch}.txt`,
+          a_mode: "0",
+          b_mode: "100644",
+          new_file: true,
+          renamed_file: false,
+          deleted_file: false,
+          generated_file: false,
+          collapsed: false,
+          too_large: false,
+          diff: `--- /dev/null\n+++ b/${branch}.txt\n@@ -0,0 +1 @@\n+new\n`,
+        },
+      ],
+      overflow: false,
+    });
+    const diffs = await project.get(`${at}/diffs?per_page=1&page=2`);
+    expect(pathsOf(diffs.json)).toEqual([`${branch}.txt`]);
+    expect(diffs.headers.get("x-total")).toBe("2");
+    const versions = await project.get(`${at}/versions`);
+    const version = {
+      id: expect.any(Number),
+      head_commit_sha: second,
+      base_commit_sha: made.diff_refs.base_sha,
+      start_commit_sha: made.diff_refs.start_sha,
+      created_at: expect.any(String),
+      merge_request_id: made.id,
+      state: "collected",
+      real_size: "2",
+    };
+    expect(versions.json).toEqual([version]);
+    const single = await project.get(`${at}/versions/${versions.json[0].id}`);
+    expect(single.json).toEqual({
+      ...version,
+      commits: commits.json,
+      diffs: changes.json.changes.map((one: { diff: string }) => ({
+        ...one,
+        diff: one.diff.replace(/^---.*\n\+\+\+.*\n/, ""),
+      })),
+    });
+  });
+
+  it("is found by the number in the project, not by the id: 404", async () => {
+    const [branch] = await newBranch();
+    const { iid } = await project.open(branch);
+    const paths = ["/commits", "/changes", "/diffs", "/versions", "/versions/1"];
+    const statuses = await Promise.all(
+      paths.map(async (path) => (await project.get(`/merge_requests/99999${path}`)).status),
+    );
+    expect(statuses).toEqual(paths.map(() => 404));
+    const other = await newCodeProject(app);
+    await other.commit("b", { "b.txt": "b\n" }, { from: "main" });
+    const { iid: theirs } = await other.open("b");
+    const [version] = (await other.get(`/merge_requests/${theirs}/versions`)).json;
+    const foreign = await project.get(`/merge_requests/${iid}/versions/${version.id}`);
+    expect([foreign.status, foreign.json]).toEqual([404, { message: "404 Not found" }]);
+  });
+
+  it("shows versions to users only: 401", async () => {
+    const { status } = await app.call("GET /projects/acme%2Fsite/merge_requests/1/versions");
+    expect(status).toBe(401);
+  });
+
+  it("is behind its target by the commits that were pushed there since", async () => {
+    const [target] = await newBranch();
+    const [branch] = await newBranch({}, target);
+    const { iid } = await project.open(branch, { target_branch: target });
+    const path = `/merge_requests/${iid}`;
+    const asked = `${path}?include_diverged_commits_count=true&include_rebase_in_progress=true`;
+    expect((await project.get(asked)).json).toMatchObject({
+      diverged_commits_count: 0,
+      rebase_in_progress: false,
+    });
+    await project.commit(target, { "more.txt": "1\n" });
+    await project.commit(target, { "more.txt": "2\n" });
+    expect((await project.get(asked)).json.diverged_commits_count).toBe(2);
+    const plain = (await project.get(path)).json;
+    expect(Object.keys(plain)).not.toContain("diverged_commits_count");
+    expect(Object.keys(plain)).not.toContain("rebase_in_progress");
+  });
+
+  it("stays what it is when the target moves on", async () => {
+    const [target, start] = await newBranch();
+    const [branch, head] = await newBranch({}, target);
+    const { iid } = await project.open(branch, { target_branch: target });
+    await project.commit(target, { "more.txt": "1\n" });
+    const { json } = await project.get(`/merge_requests/${iid}/changes`);
+    expect(json.diff_refs).toEqual({ base_sha: start, head_sha: head, start_sha: start });
+    expect(pathsOf(json.changes)).toEqual([`${branch}.txt`]);
+  });
+});
+
+describe("another target", () => {
+  it("makes a new version; it must exist", async () => {
+    const [target, start] = await newBranch();
+    const [branch, head] = await newBranch();
+    const { iid } = await project.open(branch);
+    const put = (target_branch: string) =>
+      project.send("PUT", `/merge_requests/${iid}`, { target_branch });
+    const missing = await put("none");
+    expect([missing.status, missing.json]).toEqual([
+      400,
+      { message: { target_branch: ["does not exist"] } },
+    ]);
+    const { json } = await put(target);
+    expect(json).toMatchObject({
+      target_branch: target,
+      diff_refs: { head_sha: head, start_sha: start },
+    });
+    expect((await project.get(`/merge_requests/${iid}/versions`)).json).toHaveLength(2);
+    await put(target);
+    expect((await project.get(`/merge_requests/${iid}/versions`)).json).toHaveLength(2);
+  });
+});
+
+describe("the author", () => {
+  it("contributes for the first time until something was merged, or is a member", async () => {
+    const { json: open } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "open", visibility: "public" },
+    });
+    const target = codeProject(app, open.id, open.path_with_namespace);
+    await target.commit("main", { "a.txt": "a\n" }, { as: "owner" });
+    const { json: forked } = await app.call(`POST ${target.path}/fork`, { as: "stranger" });
+    const fork = codeProject(app, forked.id, forked.path_with_namespace);
+    await fork.commit("b", { "b.txt": "b\n" }, { from: "main", as: "stranger" });
+    const made = await fork.open("b", { target_project_id: target.id }, "stranger");
+    expect(made).toMatchObject({ project_id: target.id, first_contribution: true });
+    await target.commit("own", { "c.txt": "c\n" }, { from: "main", as: "owner" });
+    expect(await target.open("own", {}, "owner")).toMatchObject({ first_contribution: false });
+  });
+});

@@ -47,6 +47,7 @@ describe("a merge request", () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
       merged_by: null,
+      merge_user: null,
       merged_at: null,
       closed_by: null,
       closed_at: null,
@@ -62,6 +63,7 @@ describe("a merge request", () => {
       source_project_id: project,
       target_project_id: project,
       labels: ["UX"],
+      draft: true,
       work_in_progress: true,
       milestone: null,
       merge_when_pipeline_succeeds: false,
@@ -91,6 +93,7 @@ describe("a merge request", () => {
       diff_refs: null,
       pipeline: null,
       user: { can_merge: true },
+      first_contribution: false,
     };
     expect(made).toEqual(single);
     const list = await app.call(`GET ${SITE}/merge_requests?iids[]=${made.iid}`);

@@ -303,7 +303,7 @@ describe("mutations", () => {
     }
     expect(shown).toEqual([["reporter"], ["owner", "reporter"], ["owner"]]);
     expect((await review([], "REPLACE", "guest")).errors?.[0].message).toBe(NOT_AVAILABLE);
-    await app.call("POST /projects/acme%2Fteam%2Fcore/merge_requests/1/approve", { as: "owner" });
+    await app.call("POST /projects/acme%2Fteam%2Fcore/merge_requests/1/approve", { as: "maintainer" });
     const ids = await app.store.rows(
       "select id from users where username in ('owner', 'reporter') order by username",
     );
@@ -314,7 +314,7 @@ describe("mutations", () => {
       errors: [],
       mergeRequest: {
         approved: true,
-        approvedBy: { nodes: [{ username: "owner" }] },
+        approvedBy: { nodes: [{ username: "maintainer" }] },
         reviewers: { nodes: [{ username: "owner" }] },
       },
     });

@@ -2,11 +2,10 @@ import * as v from "valibot";
 import { badRequest, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { MAX_READ_CHARACTERS, offsetOf, pageOf } from "../../core/pagination.ts";
+import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
-import { logOf } from "../../git/log.ts";
 import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -23,6 +22,7 @@ import {
   statsOf,
 } from "../repositories/diffs.ts";
 import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
+import { pageOfLog } from "../repositories/log.ts";
 import {
   type OpenRepository,
   openRepository,
@@ -211,20 +211,16 @@ export const commitResource: Resource = {
           ? await allStarts(db, prepared)
           : { opened: prepared, starts: await startsOf(prepared, ref_name || "HEAD") };
         if (!starts) return pageOf(page, 0, async () => []);
-        const log = logOf(opened.repository, {
+        const query = {
           ...starts,
           path: path || undefined,
           author: author || undefined,
           isFirstParent: first_parent,
-          order: order === "topo" ? "topo" : "date",
+          order: order === "topo" ? ("topo" as const) : ("date" as const),
           since: since === undefined ? undefined : Math.ceil(since / 1000),
           until: until === undefined ? undefined : Math.floor(until / 1000),
-        });
-        const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
-        const numbers = await log.first(opened.repository, needed);
-        return pageOf(page, numbers.length, (from, to) =>
-          rowsOf(opened, numbers.slice(from, to), input),
-        );
+        };
+        return pageOfLog(opened, page, query, (at, numbers) => rowsOf(at, numbers, input));
       },
     }),
     post("", {

@@ -39,16 +39,17 @@ const webUrl = field.url(
   (path, iid) => `/${path}/-/merge_requests/${iid}`,
 );
 
-/** Changed files that are counted at most. */
-const MOST_FILES = 1000;
+/** Changed files that are shown and counted at most. */
+export const MOST_FILES = 1000;
 
 /** How many files a merge request changes, as GitLab shows it: a text, and nothing for none. */
-export const sizeOf = (files: number): string | null =>
+const sizeOf = (files: number): string | null =>
   files === 0 ? null : files > MOST_FILES ? `${MOST_FILES}+` : String(files);
 
 const fields = {
   ...simpleFields,
   merged_by: field.nested(userFields("mb")),
+  merge_user: field.nested(userFields("mb")),
   merged_at: field.instant("mr.merged_at"),
   closed_by: issuableFields.closed_by,
   closed_at: field.instant("mr.closed_at"),
@@ -64,6 +65,7 @@ const fields = {
   source_project_id: field.integer("mr.source_project_id"),
   target_project_id: field.integer("mr.project_id"),
   labels: issuableFields.labels,
+  draft: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   milestone: issuableFields.milestone,
   merge_when_pipeline_succeeds: field.constant(false),
@@ -80,6 +82,15 @@ const fields = {
   time_stats: field.nested(timeStats("mr")),
   squash: field.flag("mr.squash"),
 };
+
+/** Whether nothing of its author was merged into the project before, who is no reporter there. */
+const IS_FIRST = `case when exists (select 1 from merge_requests o
+    where o.author_id = mr.author_id and o.project_id = mr.project_id and o.state = 'merged')
+  or exists (select 1 from members me where me.user_id = mr.author_id and me.access_level >= ${ROLES.reporter}
+    and (me.project_id = mr.project_id or me.namespace_id in
+      (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)))
+  or exists (select 1 from namespaces o where o.id = p.namespace_id and o.owner_id = mr.author_id)
+  then 0 else 1 end`;
 
 /** A merge request in lists that ask for `view=simple`. */
 export const simpleMergeRequest = presenter({ ...simpleFields, web_url: webUrl });
@@ -127,6 +138,13 @@ export const MERGE_REQUEST: IssuableType = {
     }),
     pipeline: field.constant(null),
     user: field.embedded("caller_can", "object", "null"),
+    first_contribution: field.flag(IS_FIRST),
+    diverged_commits_count: field.omittedIfNull(
+      field.embedded("diverged_commits_count", "integer", "null"),
+    ),
+    rebase_in_progress: field.omittedIfNull(
+      field.embedded("rebase_in_progress", "boolean", "null"),
+    ),
   }),
   readOwn: async (ids, { db, presenter, source, tier, view, viewer }) => {
     // Sent together, so that PostgreSQL answers in one round trip.

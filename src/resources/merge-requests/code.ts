@@ -1,6 +1,8 @@
 import type { Source } from "../../core/access/source.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { aheadBehind } from "../../git/merge-bases.ts";
 import { findMergeability } from "../../git/mergeability.ts";
 import { BRANCHES, type Ref } from "../../git/refs.ts";
 import { mergeStateOf } from "../issuables/merge-checks.ts";
@@ -73,6 +75,15 @@ async function checkCodeOf({ db, store, source }: Preparing, id: number): Promis
   const refs = Object.values(unknown).map((oid) => ({ name: oid, oid, peeled: null }));
   const { repository } = await withRefs(opened, refs);
   await findMergeability(repository, unknown.source, unknown.target);
+}
+
+/** How many commits the target branch has that the source branch lacks. */
+export async function divergedCommits(preparing: Preparing, iid: number): Promise<number> {
+  const { opened, target, version } = await openCode(preparing, iid);
+  if (!target || !version) return 0;
+  const { repository } = opened;
+  const [ours, theirs] = [target.oid, version.head_sha].map((oid) => commitNumber(repository, oid));
+  return aheadBehind(repository.graph, ours as number, theirs as number).ahead;
 }
 
 function requestOf({ db, source, caller, now }: Preparing, iid: number): Promise<Issuable> {

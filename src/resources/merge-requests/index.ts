@@ -8,7 +8,6 @@ import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
-import { recordState } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { mergeStateOf } from "../issuables/merge-checks.ts";
@@ -16,15 +15,15 @@ import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
-import * as todos from "../issuables/todos.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
-import { checkCode } from "./code.ts";
+import { checkCode, divergedCommits } from "./code.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests, storeReferences } from "./references.ts";
 import { migrations } from "./table.ts";
+import { versionRoutes } from "./versions.ts";
 
 /** The filters by branches. */
 function byBranch(input: {
@@ -167,13 +166,25 @@ export const mergeRequestResource: Resource = {
       jobTokens: true,
       summary: "Get a merge request by its number within the project",
       access: "anyone",
-      input: number,
+      input: {
+        ...number,
+        include_diverged_commits_count: param.optional(param.boolean()),
+        include_rebase_in_progress: param.optional(param.boolean()),
+      },
       presenter: MERGE_REQUEST.single,
-      prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
+      prepare: async (input, preparing) => {
+        await checkCode(preparing, input.merge_request_iid);
+        return input.include_diverged_commits_count
+          ? divergedCommits(preparing, input.merge_request_iid)
+          : null;
+      },
       handle: async (context) => {
-        const { merge_request_iid } = context.input;
-        const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
-        return rowOf(context, MERGE_REQUEST, id);
+        const { input, presenter, prepared: diverged } = context;
+        const { id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+        const row = await rowOf(context, MERGE_REQUEST, id);
+        if (diverged !== null) row[presenter.at("diverged_commits_count")] = String(diverged);
+        if (input.include_rebase_in_progress) row[presenter.at("rebase_in_progress")] = "false";
+        return row;
       },
     }),
     project.put("/merge_requests/:merge_request_iid", {
@@ -240,7 +251,7 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, input } = context;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         const { sha, target_branch } = await requests.branchesOf(db, found.id);
         const rights = await rightsOf(db, source, [BRANCHES + target_branch]);
@@ -257,22 +268,10 @@ export const mergeRequestResource: Resource = {
             message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
           });
         }
-        await updateRow(
-          db,
-          "merge_requests",
-          found.id,
-          {
-            state: "merged",
-            merged_at: now,
-            merged_by_id: caller.id,
-            squash: flag(input.squash),
-            remove_source_branch: flag(input.should_remove_source_branch),
-          },
-          now,
-        );
-        lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
-        await recordState(context, MERGE_REQUEST, found.id, "merged");
-        await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
+        await lifecycle.merge(context, found, {
+          squash: flag(input.squash),
+          remove_source_branch: flag(input.should_remove_source_branch),
+        });
         return rowOf(context, MERGE_REQUEST, found.id);
       },
     }),
@@ -312,6 +311,7 @@ export const mergeRequestResource: Resource = {
         },
       }),
     ),
+    ...versionRoutes,
     participantsRoute(MERGE_REQUEST),
     ...subscriptionRoutes(MERGE_REQUEST),
   ],

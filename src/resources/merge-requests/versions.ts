@@ -1,0 +1,193 @@
+import { notFound } from "../../core/errors.ts";
+import type { View } from "../../core/field.ts";
+import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
+import { pageOf, paginate } from "../../core/pagination.ts";
+import { type Presenter, presenter } from "../../core/presenter.ts";
+import { type Route, routes } from "../../core/resource.ts";
+import type { FileChange } from "../../git/changes.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { changesBetween } from "../../git/compared.ts";
+import { type LogQuery, logOf } from "../../git/log.ts";
+import type { Value } from "../../store/port.ts";
+import { rowOf } from "../issuables/embed.ts";
+import { MERGE_REQUEST, MOST_FILES } from "../issuables/merge-request.ts";
+import type { Version, VersionFacts } from "../merge-request-versions/versions.ts";
+import { diff, readAllDiffs, readDiffs } from "../repositories/diffs.ts";
+import { commit } from "../repositories/json.ts";
+import { commitRows, pageOfLog } from "../repositories/log.ts";
+import type { OpenRepository } from "../repositories/open.ts";
+import { checkCode, openCode, type RequestCode } from "./code.ts";
+
+/** Commits of a version that are shown with it at most. */
+const MOST_COMMITS = 1000;
+
+const versionFields = {
+  id: field.integer("v.id"),
+  head_commit_sha: field.text("v.head_sha"),
+  base_commit_sha: field.text("v.base_sha"),
+  start_commit_sha: field.text("v.start_sha"),
+  created_at: field.instant("v.created_at"),
+  merge_request_id: field.integer("v.merge_request_id"),
+  state: {
+    ...field.derived(["v.changed_files"], "string", ([files]) => stateOf(Number(files))),
+    type: "collected, empty, overflow",
+  },
+  real_size: field.derived(["v.changed_files"], "string", ([files]) => sizeOf(Number(files))),
+};
+
+const stateOf = (files: number) =>
+  files === 0 ? "empty" : files > MOST_FILES ? "overflow" : "collected";
+const sizeOf = (files: number) => (files > MOST_FILES ? `${MOST_FILES}+` : String(files));
+
+const listed = presenter(versionFields);
+const detail = presenter({
+  ...versionFields,
+  commits: field.embedded("commits", "array of Commit", "[]", { items: commit.fields }),
+  diffs: field.embedded("diffs", "array of Diff", "[]", { items: diff.fields }),
+});
+
+const withChanges = presenter({
+  ...MERGE_REQUEST.single.fields,
+  changes: field.embedded("changes", "array of Diff", "[]", { items: diff.fields }),
+  overflow: field.embedded("overflow", "boolean", "null"),
+});
+
+/** The commits of a version: those that the source branch had and the target branch had not. */
+function logQueryOf({ repository }: OpenRepository, version: VersionFacts): LogQuery {
+  const [head, start, base] = [version.head_sha, version.start_sha, version.base_sha].map((oid) =>
+    oid === null ? undefined : commitNumber(repository, oid),
+  );
+  // The target may have lost the commit that it was at.
+  const not = start ?? base;
+  return {
+    from: head === undefined ? [] : [head],
+    not: not === undefined ? [] : [not],
+    order: "date",
+  };
+}
+
+/** The files that a version changes. */
+async function changesOf(
+  { repository }: OpenRepository,
+  { head_sha, base_sha }: VersionFacts,
+): Promise<readonly FileChange[]> {
+  const [head, base] = [head_sha, base_sha].map((oid) =>
+    oid === null ? undefined : commitNumber(repository, oid),
+  );
+  if (head === undefined || base === undefined) return [];
+  return changesBetween(repository, base, head);
+}
+
+/** The changes of a version as rows, and whether some are left out. */
+async function diffsOf(
+  opened: OpenRepository,
+  version: VersionFacts | undefined,
+  unidiff: boolean | undefined,
+): Promise<{ rows: Value[][]; isCut: boolean }> {
+  if (!version) return { rows: [], isCut: false };
+  const changes = await changesOf(opened, version);
+  const rows = await readAllDiffs(opened.repository, changes.slice(0, MOST_FILES), unidiff);
+  const isCut = changes.length > MOST_FILES || rows.some((row) => row[diff.at("collapsed")] === 1);
+  return { rows, isCut };
+}
+
+/** Rows as a JSON array. */
+const arrayOf = ({ write }: Presenter, rows: readonly Value[][], view: View) =>
+  `[${rows.map((row) => write(row, view)).join(",")}]`;
+
+const number = { merge_request_iid: param.recordId() };
+const unidiff = param.optional(param.boolean());
+
+const prepare = (
+  { merge_request_iid }: { merge_request_iid: number },
+  preparing: Parameters<typeof openCode>[0],
+): Promise<RequestCode> => openCode(preparing, merge_request_iid);
+
+const { get, list } = routes({
+  source: "project",
+  path: "/merge_requests/:merge_request_iid",
+  features: ["merge_requests"],
+});
+
+/** What a merge request changes, now and before. */
+export const versionRoutes: readonly Route[] = [
+  list("/commits", {
+    summary: "List the commits of a merge request, the newest first",
+    access: "anyone",
+    input: number,
+    presenter: commit,
+    prepare,
+    handle: async ({ page, prepared: { opened, version } }) =>
+      version
+        ? pageOfLog(opened, page, logQueryOf(opened, version))
+        : pageOf(page, 0, async () => []),
+  }),
+  get("/changes", {
+    summary: "Get a merge request with the files that it changes",
+    access: "anyone",
+    input: { ...number, unidiff, access_raw_diffs: param.optional(param.boolean()) },
+    presenter: withChanges,
+    prepare: async (input, preparing) => {
+      await checkCode(preparing, input.merge_request_iid);
+      return openCode(preparing, input.merge_request_iid);
+    },
+    handle: async (context) => {
+      const { prepared, input, view } = context;
+      const { opened, request, version } = prepared;
+      const row = await rowOf(context, MERGE_REQUEST, request.id);
+      const { rows, isCut } = await diffsOf(opened, version, input.unidiff);
+      row[withChanges.at("changes")] = arrayOf(diff, rows, view);
+      row[withChanges.at("overflow")] = String(isCut);
+      return row;
+    },
+  }),
+  list("/diffs", {
+    summary: "List the files that a merge request changes, with how",
+    access: "anyone",
+    input: { ...number, unidiff },
+    presenter: diff,
+    prepare,
+    handle: async ({ page, input, prepared: { opened, version } }) => {
+      const changes = version ? await changesOf(opened, version) : [];
+      return pageOf(page, changes.length, (from, to) =>
+        readDiffs(opened.repository, changes.slice(from, to), input.unidiff),
+      );
+    },
+  }),
+  list("/versions", {
+    summary: "List the versions of a merge request, the newest first: each push made one",
+    input: number,
+    presenter: listed,
+    prepare,
+    handle: ({ db, page, prepared: { request } }) =>
+      paginate(db, listed, page, {
+        from: "merge_request_versions v where v.merge_request_id = ?",
+        values: [request.id],
+        order: "v.id desc",
+      }),
+  }),
+  get("/versions/:version_id", {
+    summary: "Get a version of a merge request, with its commits and the files that it changes",
+    input: { ...number, version_id: param.recordId(), unidiff },
+    presenter: detail,
+    prepare,
+    handle: async ({ db, input, view, prepared: { request, opened } }) => {
+      const values = [input.version_id, request.id];
+      const from = "from merge_request_versions v where v.id = ? and v.merge_request_id = ?";
+      const version = await db.one<Version>(
+        `select v.head_sha, v.base_sha, v.start_sha ${from}`,
+        values,
+      );
+      const [row] = await db.rows(`select ${detail.columns} ${from}`, values);
+      if (!version || !row) throw notFound();
+      const log = logOf(opened.repository, logQueryOf(opened, version));
+      const numbers = await log.first(opened.repository, MOST_COMMITS);
+      const commits = await commitRows(opened, numbers.slice(0, MOST_COMMITS));
+      const { rows } = await diffsOf(opened, version, input.unidiff);
+      row[detail.at("commits")] = arrayOf(commit, commits, view);
+      row[detail.at("diffs")] = arrayOf(diff, rows, view);
+      return row;
+    },
+  }),
+];

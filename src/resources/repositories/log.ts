@@ -1,0 +1,41 @@
+import {
+  MAX_READ_CHARACTERS,
+  offsetOf,
+  type Page,
+  pageOf,
+  type RowPage,
+} from "../../core/pagination.ts";
+import { readCommit } from "../../git/commits.ts";
+import { type LogQuery, logOf } from "../../git/log.ts";
+import type { Value } from "../../store/port.ts";
+import { commitRow, commitValues } from "./json.ts";
+import type { OpenRepository } from "./open.ts";
+
+/** How the commits of a page become rows. */
+type RowsOf = (opened: OpenRepository, numbers: readonly number[]) => Promise<Value[][]>;
+
+/** The rows of commits, as many as are read at once. */
+export const commitRows: RowsOf = async (opened, numbers) => {
+  const rows: Value[][] = [];
+  let characters = 0;
+  for (const number of numbers) {
+    const commit = await readCommit(opened.repository, number);
+    rows.push(commitRow(commitValues(opened, commit)));
+    characters += commit.message.length;
+    if (characters > MAX_READ_CHARACTERS) break;
+  }
+  return rows;
+};
+
+/** A page of a log. @param rowsOf default: {@link commitRows} */
+export async function pageOfLog(
+  opened: OpenRepository,
+  page: Page,
+  query: LogQuery,
+  rowsOf: RowsOf = commitRows,
+): Promise<RowPage> {
+  const log = logOf(opened.repository, query);
+  const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
+  const numbers = await log.first(opened.repository, needed);
+  return pageOf(page, numbers.length, (from, to) => rowsOf(opened, numbers.slice(from, to)));
+}
