@@ -28,6 +28,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   p: ["projects"],
   pr: ["protected_branches", "protected_tags"],
   rb: ["users"],
+  rv: ["merge_request_reviewers"],
   re: ["resource_label_events", "resource_milestone_events", "resource_state_events"],
   s: ["snippets"],
   sr: ["approval_rules"],

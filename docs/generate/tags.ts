@@ -27,6 +27,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   SCIM: "The people of a group, for identity providers (RFC 7644).",
   "SCIM tokens and identities": "Tokens of identity providers, and the accounts that they manage.",
   Projects: "Projects, stars and forks.",
+  Reviewers: "Who was asked to review merge requests.",
   "Repository files": "Files of projects' repositories, and commits that change one.",
   Repositories: "Files, archives and contributors of projects' repositories.",
   "SSH keys": "Public keys of users.",

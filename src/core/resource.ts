@@ -91,8 +91,10 @@ export interface PrepareContext<
   readonly signIns: SignInLimits;
   /** What presenters need besides their rows, such as the public address. */
   readonly view: View;
+  readonly viewer: Viewer;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
+  readonly tier: Tier;
 }
 
 /** What a page knows about its visitor. */

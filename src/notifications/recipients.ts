@@ -230,16 +230,16 @@ async function tiesOf(
     ),
   );
   if (isIssuable(type)) {
-    // So are assignees, and users who had been mentioned by then. Then subscriptions.
-    const { prefix } = type;
+    // So are assignees, reviewers, and users who had been mentioned by then. Then subscriptions.
+    const { prefix, involved } = type;
     tie(
       await db.rows(
-        `select user_id, 'participating' from ${prefix}_assignees where ${column} = ?
-         union select user_id, 'participating' from todos
+        `${involved.map((people) => `select user_id, 'participating' from ${people} where ${column} = ? union`).join(" ")}
+         select user_id, 'participating' from todos
            where ${column} = ? and action in ('mentioned', 'directly_addressed') and created_at <= ?
          union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
            from ${prefix}_subscriptions where ${column} = ?`,
-        [id, id, event.created_at, id],
+        [...involved.map(() => id), id, event.created_at, id],
       ),
     );
     if (created) {

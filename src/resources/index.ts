@@ -26,6 +26,7 @@ import { projectResource } from "./projects/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
+import { reviewerResource } from "./reviewers/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { tagResource } from "./tags/index.ts";
@@ -66,6 +67,7 @@ export const resources: readonly Resource[] = [
   protectedBranchResource,
   protectedTagResource,
   resourceEventResource,
+  reviewerResource,
   scimResource,
   snippetResource,
   tagResource,

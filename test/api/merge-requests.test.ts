@@ -59,6 +59,7 @@ describe("a merge request", () => {
       assignee: null,
       author: expect.objectContaining({ username: "developer" }),
       assignees: [],
+      reviewers: [],
       source_project_id: project,
       target_project_id: project,
       labels: ["UX"],

@@ -236,7 +236,7 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
       reviewers: { nodes: [] },
       commits: { pageInfo: { startCursor: null, endCursor: null, hasNextPage: false }, nodes: [] },
       headPipeline: null,
-      userPermissions: { canApprove: false, canMerge: true, createNote: true },
+      userPermissions: { canApprove: true, canMerge: true, createNote: true },
     });
   });
 
@@ -272,7 +272,7 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
     });
   });
 
-  it("is told that a merge request has no such line, and that it can't ask for reviews", async () => {
+  it("is told that it can't comment on lines, and whom it can't ask again", async () => {
     const noteableId = (
       await answer('{ project(fullPath: "acme/site") { mergeRequest(iid: "1") { id } } }')
     ).project.mergeRequest.id;

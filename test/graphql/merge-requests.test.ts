@@ -97,7 +97,7 @@ describe("a merge request", () => {
       upvotes: 0,
       downvotes: 0,
       diffHeadSha: json.sha,
-      approved: false,
+      approved: true,
       userPermissions: {
         readMergeRequest: true,
         updateMergeRequest: true,
@@ -170,14 +170,15 @@ describe("lists of merge requests", () => {
 });
 
 describe("mutations", () => {
-  const change = async (name: string, input: object, as: Person = "owner") => {
+  const FIELDS = `errors mergeRequest { iid title state draft
+    discussionLocked subscribed milestone { title } labels { nodes { title } }
+    assignees { nodes { username } } reviewers { nodes { id } } }`;
+  const change = async (name: string, input: object, as: Person = "owner", fields = FIELDS) => {
     const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`;
     const { data, errors } = await send(
       app,
       as,
-      `mutation ($input: ${type}) { ${name}(input: $input) { errors mergeRequest { iid title state draft
-        discussionLocked subscribed milestone { title } labels { nodes { title } }
-        assignees { nodes { username } } reviewers { nodes { id } } } } }`,
+      `mutation ($input: ${type}) { ${name}(input: $input) { ${fields} } }`,
       { input },
     );
     return { changed: data?.[name], errors };
@@ -282,21 +283,45 @@ describe("mutations", () => {
     ]);
   });
 
-  it("take reviewers away, and add none", async () => {
+  it("set, add and remove reviewers, and ask them again", async () => {
+    const fields = `mergeRequest { approved approvedBy { nodes { username } }
+      reviewers { nodes { username } } } errors`;
     const review = async (
       reviewerUsernames: string[],
       operationMode?: string,
       as: Person = "owner",
-    ) => change("mergeRequestSetReviewers", { ...at, reviewerUsernames, operationMode }, as);
-    for (const sent of [[[]], [["owner"], "REMOVE"]] as const) {
+    ) =>
+      change("mergeRequestSetReviewers", { ...at, reviewerUsernames, operationMode }, as, fields);
+    const shown: unknown[] = [];
+    for (const sent of [
+      [["reporter"]],
+      [["owner", "nobody"], "APPEND"],
+      [["reporter"], "REMOVE"],
+    ] as const) {
       const { changed } = await review([...sent[0]], sent[1]);
-      expect(changed).toMatchObject({ errors: [], mergeRequest: { reviewers: { nodes: [] } } });
+      shown.push(changed.mergeRequest.reviewers.nodes.map((one: never) => one["username"]));
     }
-    expect((await review(["owner"])).changed).toEqual({
-      errors: ["Reviewers can't be added"],
-      mergeRequest: null,
-    });
+    expect(shown).toEqual([["reporter"], ["owner", "reporter"], ["owner"]]);
     expect((await review([], "REPLACE", "guest")).errors?.[0].message).toBe(NOT_AVAILABLE);
+    await app.call("POST /projects/acme%2Fteam%2Fcore/merge_requests/1/approve", {
+      as: "maintainer",
+    });
+    const ids = await app.store.rows(
+      "select id from users where username in ('owner', 'reporter') order by username",
+    );
+    const [owner, reporter] = ids.map(([id]) => `gid://gitlab/User/${id}`);
+    const again = async (userId: string | undefined) =>
+      (await change("mergeRequestReviewerRereview", { ...at, userId }, "owner", fields)).changed;
+    expect(await again(owner)).toEqual({
+      errors: [],
+      mergeRequest: {
+        approved: true,
+        approvedBy: { nodes: [{ username: "maintainer" }] },
+        reviewers: { nodes: [{ username: "owner" }] },
+      },
+    });
+    expect(await again(reporter)).toEqual({ errors: ["Reviewer not found"], mergeRequest: null });
+    expect((await review([], "REPLACE")).changed.mergeRequest.reviewers.nodes).toEqual([]);
   });
 
   it("accept", async () => {

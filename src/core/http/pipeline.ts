@@ -280,6 +280,7 @@ async function prepare(
   const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
   const view = viewOf(settings.url ?? (incoming.base as string), now);
+  const viewer: Viewer = { caller, today: dayOf(now) };
   const preparing = {
     store,
     db: reader,
@@ -289,11 +290,12 @@ async function prepare(
     source: target as Source,
     signIns,
     view,
+    viewer,
     now,
+    tier,
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
-  const viewer: Viewer = { caller, today: dayOf(now) };
   const presenter =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })

@@ -11,6 +11,7 @@ import type { Issuable } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as notes from "../notes/queries.ts";
+import { setReviewState } from "../reviewers/changes.ts";
 import * as approvals from "./queries.ts";
 import { canApprove } from "./rules.ts";
 
@@ -36,6 +37,7 @@ export async function approve(
   const state = await approvalState(db, request.id, tier, viewer.today);
   if (!canApprove(caller, request, state, true)) throw unauthorized();
   await approvals.approve(db, request.id, caller.id, now);
+  await setReviewState(db, request.id, caller.id, "approved");
   await record(writing, request, "approved this merge request");
   lifecycle.recordEvent(writing, MERGE_REQUEST, "approved", request);
   await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
@@ -51,6 +53,7 @@ export async function unapprove(writing: Writing, request: Issuable): Promise<vo
   if (request.state === "merged" || !(await approvals.unapprove(db, request.id, caller.id))) {
     throw notFound();
   }
+  await setReviewState(db, request.id, caller.id, "unapproved");
   await record(writing, request, "unapproved this merge request");
 }
 

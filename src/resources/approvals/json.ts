@@ -7,6 +7,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Reader, Value } from "../../store/port.ts";
 import { approvers } from "../approval-state/approvers.ts";
 import { group } from "../groups/json.ts";
+import { gather } from "../issuables/gather.ts";
 import { protectedBranch } from "../protected-refs/json.ts";
 import { userFields, userSummary } from "../users/json.ts";
 
@@ -98,14 +99,14 @@ export async function embed(
     "protected_branches" in shown.fields ? branchesOf(db, ids) : [],
   ]);
   const written = {
-    eligible_approvers: textsByRule(able, (row) => userSummary.write(row, view)),
-    users: textsByRule(users, (row) => userSummary.write(row, view)),
-    groups: textsByRule(
+    eligible_approvers: gather(able, (row) => userSummary.write(row, view)),
+    users: gather(users, (row) => userSummary.write(row, view)),
+    groups: gather(
       groups.filter((row) => row.at(-2) === 1),
       (row) => group.write(row, view),
     ),
     ...("protected_branches" in shown.fields && {
-      protected_branches: textsByRule(branches, (row) => protectedBranch.write(row, view)),
+      protected_branches: gather(branches, (row) => protectedBranch.write(row, view)),
     }),
   };
   const hidden = new Set(groups.filter((row) => row.at(-2) === 0).map((row) => row.at(-1)));
@@ -142,19 +143,4 @@ function branchesOf(db: Reader, ids: readonly number[]): Awaitable<Value[][]> {
      join protected_branches pr on pr.id = x.branch_id where x.place <= ${MAX_SHOWN} order by pr.id`,
     [...among.values, ...among.values],
   );
-}
-
-/** JSON texts by the rule in the last column of each row. */
-function textsByRule(
-  rows: readonly Value[][],
-  write: (row: readonly Value[]) => string,
-): Map<number, string[]> {
-  const texts = new Map<number, string[]>();
-  for (const row of rows) {
-    const id = row.at(-1) as number;
-    const known = texts.get(id);
-    if (known) known.push(write(row));
-    else texts.set(id, [write(row)]);
-  }
-  return texts;
 }

@@ -10,6 +10,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { userSummary } from "../users/json.ts";
+import { gather } from "./gather.ts";
 import { isSubscribed } from "./queries.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
@@ -55,7 +56,9 @@ export async function newRowOf(
     [id],
   );
   const [row] = rows as [Value[]];
-  fillIn(rows, context, type, { labelled: [], assigned: [], counted: [] });
+  const fillInOwn = await type.readOwn([], context);
+  fillIn(rows, context, { labelled: [], assigned: [], counted: [] });
+  fillInOwn(rows);
   row[presenter.at("subscribed")] = "true";
   return row;
 }
@@ -140,11 +143,7 @@ interface Read {
   counted: Value[][];
 }
 
-function fillIn(
-  rows: Value[][],
-  context: Presenting,
-  { labelled, assigned, counted }: Read,
-): void {
+function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, counted }: Read): void {
   const { presenter, view } = context;
   const labels = gather(labelled, ([name]) => JSON.stringify(name));
   // The same few people are assigned to many.
@@ -181,15 +180,3 @@ const COUNTED = {
 } as const;
 const FILLED = ["id", "labels", "assignees", "assignee", ...Object.values(COUNTED)] as const;
 type Places = Record<(typeof FILLED)[number], number>;
-
-/** What is made of rows, by the id in the last column of each. */
-function gather<T>(rows: Value[][], make: (row: Value[]) => T): Map<Value, T[]> {
-  const made = new Map<Value, T[]>();
-  for (const row of rows) {
-    const id = row.at(-1) as Value;
-    const before = made.get(id);
-    if (before) before.push(make(row));
-    else made.set(id, [make(row)]);
-  }
-  return made;
-}

@@ -52,7 +52,6 @@ const permissions = (type: IssuableType, className: string = type.className) =>
     createNote: required(property("Boolean")),
     ...(type.prefix === "merge_request" && {
       canMerge: required(property("Boolean")),
-      // There are no approvals.
       canApprove: required(property("Boolean")),
     }),
   });
@@ -92,7 +91,7 @@ async function permissionsOf(
         [`reopen${className}`]: mayUpdate,
         createNote: !archived && caller !== undefined && (row.discussion_locked === 0 || level > 0),
         canMerge: !archived && level >= ROLES.developer,
-        canApprove: false,
+        canApprove: !archived && level > 0 && (isTheirs || level >= ROLES.developer),
       };
       return [row.id, values];
     }),

@@ -64,6 +64,7 @@ export const ISSUE: IssuableType = {
   name: "issue",
   one: "an issue",
   many: "issues",
+  involved: ["issue_assignees"],
   whenDisabled: "leave out",
   search: {
     name: "issue_search",

@@ -1,5 +1,9 @@
-import { REMOVED_ROWS, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { inProject, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  inProject,
+  REMOVED_ROWS,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";

@@ -88,7 +88,7 @@ const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE}
 const OF_APPROVALS = MERGE_CHECKS.findIndex(({ ofApprovals }) => ofApprovals);
 
 /** Where approvals count: see {@link statesOf}. */
-type Approving = Pick<Context, "tier" | "viewer">;
+export type Approving = Pick<Context, "tier" | "viewer">;
 
 /**
  * Whether merge requests can be merged, as far as it is known: in a bounded number of statements. What their code says

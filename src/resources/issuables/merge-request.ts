@@ -1,10 +1,12 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { visibleMergeRequests } from "../../core/access/visibility.ts";
+import { LIVING_USER, visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
-import type { Value } from "../../store/port.ts";
-import { userFields } from "../users/json.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Awaitable, Reader, Value } from "../../store/port.ts";
+import { userFields, userSummary } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import { gather } from "./gather.ts";
 import {
   DRAFT_PREFIXES,
   detailedStatus,
@@ -65,6 +67,7 @@ const fields = {
   assignee: issuableFields.assignee,
   author: issuableFields.author,
   assignees: issuableFields.assignees,
+  reviewers: field.embedded("reviewers", "array of User", "[]", { items: userFields("u") }),
   source_project_id: field.integer("mr.source_project_id"),
   target_project_id: field.integer("mr.project_id"),
   labels: issuableFields.labels,
@@ -114,6 +117,7 @@ export const MERGE_REQUEST: IssuableType = {
   name: "merge request",
   one: "a merge request",
   many: "merge requests",
+  involved: ["merge_request_assignees", "merge_request_reviewers"],
   whenDisabled: "refuse",
   jobTokens: true,
   search: {
@@ -150,11 +154,18 @@ export const MERGE_REQUEST: IssuableType = {
       field.embedded("rebase_in_progress", "boolean", "null"),
     ),
   }),
-  readOwn: async (ids, { db, presenter, source, tier, viewer }) => {
-    const states = await mergeStatesOf(db, ids, { tier, viewer });
+  readOwn: async (ids, { db, presenter, source, tier, view, viewer }) => {
+    // Sent together, so that PostgreSQL answers in one round trip.
+    const [states, reviewing] = await Promise.all([
+      mergeStatesOf(db, ids, { tier, viewer }),
+      reviewersOf(db, ids),
+    ]);
+    const reviewers = gather(reviewing, (found) => userSummary.write(found, view));
     return (rows) => {
       for (const row of rows) {
-        const state = states.get(row[presenter.at("id")] as Value) as MergeState;
+        const id = row[presenter.at("id")] as Value;
+        const state = states.get(id) as MergeState;
+        row[presenter.at("reviewers")] = `[${(reviewers.get(id) ?? []).join(",")}]`;
         row[presenter.at("merge_status")] = `"${state.status}"`;
         row[presenter.at("detailed_merge_status")] = `"${detailedStatus(state)}"`;
         row[presenter.at("has_conflicts")] = String(state.status === "cannot_be_merged");
@@ -164,3 +175,13 @@ export const MERGE_REQUEST: IssuableType = {
     };
   },
 };
+
+/** The reviewers of merge requests, each with its id in the last column. */
+function reviewersOf(db: Reader, ids: readonly Value[]): Awaitable<Value[][]> {
+  const among = placeholders(ids);
+  return db.rows(
+    `select ${userSummary.columns}, x.merge_request_id from merge_request_reviewers x
+     join users u on u.id = x.user_id where x.merge_request_id in (${among.sql}) and ${LIVING_USER} order by u.id`,
+    among.values,
+  );
+}

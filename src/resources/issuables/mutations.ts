@@ -43,6 +43,18 @@ export interface IssuableMutations {
   given(shown: { readonly id?: unknown } | undefined): object;
   /** The one at a place, to compute a change from: the route that makes it checks what the caller may see. */
   storedAt(db: Reader, where: Place): Promise<{ id: number; title: string } | undefined>;
+  /**
+   * The ids of the users that one is to have.
+   *
+   * @param table with those it has
+   */
+  peopleOf(
+    db: Reader,
+    table: string,
+    where: Place,
+    usernames: readonly string[],
+    mode: string,
+  ): Promise<number[]>;
   /** Declares a mutation that performs the route for changes. */
   setter<const A extends Args>(
     about: string,
@@ -88,24 +100,18 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
       },
     });
 
-  /** The ids of the assignees to set. */
-  async function assigneesOf(
-    db: Reader,
-    where: Place,
-    usernames: readonly string[],
-    mode: string,
-  ): Promise<number[]> {
+  const peopleOf: IssuableMutations["peopleOf"] = async (db, people, where, usernames, mode) => {
     const named = await idsNamed(db, usernames);
     if (mode === "REPLACE") return named;
     const stored = await storedAt(db, where);
-    const assigned = await db.rows(`select user_id from ${prefix}_assignees where ${column} = ?`, [
+    const known = await db.rows(`select user_id from ${people} where ${column} = ?`, [
       stored?.id ?? 0,
     ]);
-    const before = assigned.map(([id]) => id as number);
+    const before = known.map(([id]) => id as number);
     return mode === "APPEND"
       ? [...new Set([...before, ...named])]
       : before.filter((id) => !named.includes(id));
-  }
+  };
 
   const shared = {
     [`${member}SetAssignees`]: setter(
@@ -115,7 +121,8 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
         operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
       },
       async ({ assigneeUsernames, operationMode, ...where }, { db }) => {
-        const ids = await assigneesOf(db, where, assigneeUsernames, operationMode);
+        const people = `${prefix}_assignees`;
+        const ids = await peopleOf(db, people, where, assigneeUsernames, operationMode);
         return { assignee_ids: ids.length > 0 ? ids : [0] };
       },
     ),
@@ -134,7 +141,7 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
       },
     }),
   };
-  return { place, payload, at, given, storedAt, setter, shared };
+  return { place, payload, at, given, storedAt, peopleOf, setter, shared };
 }
 
 async function idsNamed(db: Reader, usernames: readonly string[]): Promise<number[]> {

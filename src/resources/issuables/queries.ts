@@ -95,7 +95,7 @@ function visibleNote(noteId: number, { sql, values }: Condition): Condition {
 
 /** Users `v` who participate in an issuable, if they may read it: with joins of it and its project, and the condition. */
 export function participating(
-  { table, alias, column, prefix, visible }: IssuableType,
+  { table, alias, column, involved, visible }: IssuableType,
   id: number,
   viewer: Viewer,
 ): Condition & { join: string } {
@@ -106,11 +106,11 @@ export function participating(
     {
       sql: `v.id in (
         select author_id from ${table} where id = ?
-        union select user_id from ${prefix}_assignees where ${column} = ?
+        ${involved.map((people) => `union select user_id from ${people} where ${column} = ?`).join(" ")}
         union select nt.author_id from notes nt where nt.${column} = ? and nt.system = 0 and ${notes.sql}
         union select user_id from todos where ${column} = ?
           and action in ('mentioned', 'directly_addressed'))`,
-      values: [id, id, id, ...notes.values, id],
+      values: [id, ...involved.map(() => id), id, ...notes.values, id],
     },
     when("v.state = 'active'"),
     visibleProjects(each),
@@ -122,7 +122,7 @@ export function participating(
 }
 
 /**
- * A page of the participants of an issuable: its author, assignees, the authors of notes that the caller may read, and
+ * A page of the participants of an issuable: its author, assignees, reviewers, the authors of notes that the caller may read, and
  * users it mentions, as far as they are active and may read it.
  *
  * @param presenter of users `v`
@@ -215,8 +215,8 @@ export async function replaceLabels(
 }
 
 /**
- * Whether a user is subscribed: as they chose or, if they made no choice, because they participate as author, assignee
- * or commenter, or were mentioned.
+ * Whether a user is subscribed: as they chose or, if they made no choice, because they participate as author, assignee,
+ * reviewer or commenter, or were mentioned.
  */
 export async function isSubscribed(
   db: Reader,
@@ -230,7 +230,7 @@ export async function isSubscribed(
 /** To which issuables a user is subscribed, by their ids: see {@link isSubscribed}. */
 export async function subscriptionsOf(
   db: Reader,
-  { table, column, prefix }: IssuableType,
+  { table, column, prefix, involved }: IssuableType,
   ids: readonly Value[],
   userId: number,
 ): Promise<Map<Value, boolean>> {
@@ -239,14 +239,14 @@ export async function subscriptionsOf(
     statement`select t.id, case
        when s.subscribed is not null then s.subscribed
        when t.author_id = ?
-         or exists (select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?)
+         ${involved.map((people) => `or exists (select 1 from ${people} where ${column} = t.id and user_id = ?)`).join(" ")}
          or exists (select 1 from notes where ${column} = t.id and author_id = ?)
          or exists (select 1 from todos where ${column} = t.id and user_id = ?
            and action in ('mentioned', 'directly_addressed')) then 1
        else 0 end
      from ${table} t left join ${prefix}_subscriptions s on s.${column} = t.id and s.user_id = ?
      where t.id in (${among.sql})`,
-    [userId, userId, userId, userId, userId, ...among.values],
+    [userId, ...involved.map(() => userId), userId, userId, userId, ...among.values],
   );
   return new Map(found.map(([id, subscribed]) => [id as Value, subscribed === 1]));
 }

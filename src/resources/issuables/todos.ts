@@ -5,7 +5,12 @@ import { readers } from "./queries.ts";
 import type { IssuableType, Writing } from "./type.ts";
 
 /** Why a todo was created. */
-export type Action = "assigned" | "mentioned" | "marked" | "directly_addressed";
+export type Action =
+  | "assigned"
+  | "mentioned"
+  | "marked"
+  | "directly_addressed"
+  | "review_requested";
 
 /** The target of a todo: an issuable, and the note that mentions the user, if any. */
 export interface About {

@@ -58,6 +58,8 @@ export interface IssuableType extends NoteableType {
   readonly parameter: "issue_iid" | "merge_request_iid";
   /** Several of them, in words: `issues`. */
   readonly many: string;
+  /** The tables with its users who take part because they are assigned to it, or asked to review it. */
+  readonly involved: readonly string[];
   /** Whether reading routes accept CI job tokens. */
   readonly jobTokens?: true;
   /** The index of their titles and descriptions. */

@@ -3,8 +3,8 @@ import {
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
+import type { Tier } from "../../core/resource.ts";
 import {
   type Args,
   absent,
@@ -24,7 +24,6 @@ import {
   inputType,
   int,
   loaded,
-  type MutationContext,
   mutation,
   one,
   plainGid,
@@ -40,6 +39,8 @@ import {
   word,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
+import type { Value } from "../../store/port.ts";
+import { type ApprovalState, hasRules, statesOf } from "../approval-state/state.ts";
 import {
   combinedConditions,
   commonFilter,
@@ -61,6 +62,7 @@ import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.t
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
 import { mergeRequestResource } from "./index.ts";
+import { rereview } from "./rereview.ts";
 
 const STATE = enumeration("MergeRequestState", "Whether a merge request is open.", [
   "opened",
@@ -106,12 +108,12 @@ const diffRefs = valueType("DiffRefs", "The commits that a diff compares.", {
 
 /** A value that depends on whether merge requests can be merged, as far as it is known. */
 const ofState = (type: string, read: (state: MergeState) => unknown) =>
-  loaded(type, async (ids, { db }) => {
-    const states = await mergeStatesOf(db, ids);
+  loaded(type, async (ids, context) => {
+    const states = await mergeStatesOf(context.db, ids, context);
     return new Map([...states].map(([id, state]) => [id, read(state)]));
   });
 
-// Merge requests have no commits, pipelines and reviews yet. Clients name these fields, and one unknown field would fail
+// Merge requests have no pipelines yet. Clients name these fields, and one unknown field would fail
 // their whole documents.
 const jobStatus = valueType("DetailedStatus", "The status of a job, and where its page is.", {
   detailsPath: property("String"),
@@ -170,7 +172,12 @@ const commit = valueType("Commit", "A commit.", {
   webPath: required(property("String")),
 });
 
-const NONE = when("1 = 0");
+/** What is computed from how far the approvals are. */
+const approvals = (type: string, read: (state: ApprovalState, tier: Tier) => unknown) =>
+  loaded(type, async (ids, { db, tier, viewer }) => {
+    const states = await statesOf(db, ids as number[], tier, viewer.today);
+    return new Map([...states].map(([id, state]): [Value, unknown] => [id, read(state, tier)]));
+  });
 
 const mergeRequest = rowType("MergeRequest", {
   about: "A merge request.",
@@ -242,11 +249,33 @@ const mergeRequest = rowType("MergeRequest", {
         { full: arg.withDefault(arg.boolean, false) },
       ),
     ),
-    // Nobody can be asked for a review yet.
-    reviewers: costing(5, connection("MergeRequestReviewer", { query: () => ({ where: NONE }) })),
-    approvedBy: costing(1, connection("UserCore", { query: () => ({ where: NONE }) })),
-    approved: constant("Boolean!", false),
-    approvalsRequired: constant("Int", 0),
+    reviewers: costing(
+      5,
+      connection("MergeRequestReviewer", {
+        query: () => ({
+          join: "join merge_request_reviewers x on x.user_id = u.id",
+          parent: "x.merge_request_id",
+          order: [{ sql: "u.id" }],
+        }),
+      }),
+    ),
+    approvedBy: costing(
+      1,
+      connection("UserCore", {
+        query: () => ({
+          join: "join approvals x on x.user_id = u.id",
+          parent: "x.merge_request_id",
+          order: [{ sql: "u.id" }],
+        }),
+      }),
+    ),
+    approved: required(
+      approvals("Boolean", (state, tier) =>
+        hasRules(tier) ? state.isApproved : state.approvals.length > 0,
+      ),
+    ),
+    approvalsRequired: approvals("Int", ({ required: wanted }) => wanted),
+    approvalsLeft: approvals("Int", ({ left }) => left),
     headPipeline: absent(pipeline),
     commitCount: constant("Int", null),
     commits: emptyConnection(commit),
@@ -306,7 +335,11 @@ function mergeRequestCondition(args: Filters, context: GraphContext): Condition 
     args.draft === undefined ? undefined : when(`${args.draft ? "" : "not "}${IS_DRAFT}`),
     when("mr.merged_at >= ?", args.mergedAfter),
     when("mr.merged_at <= ?", args.mergedBefore),
-    args.reviewerUsername === undefined ? undefined : when("1 = 0"),
+    when(
+      `exists (select 1 from merge_request_reviewers x join users xu on xu.id = x.user_id
+       where x.merge_request_id = mr.id and lower(xu.username) = lower(?))`,
+      args.reviewerUsername,
+    ),
     sourceBranches && outside("mr.source_branch", sourceBranches),
     targetBranches && outside("mr.target_branch", targetBranches),
     ...combinedConditions(
@@ -339,7 +372,7 @@ const queryOf = (args: Values<typeof filters>, context: GraphContext) => ({
   order: args.sort,
 });
 
-const ofUser = (relation: "author" | "assignee") =>
+const ofUser = (relation: "author" | "assignees" | "reviewers") =>
   connection("MergeRequest", {
     args: { ...filters, projectPath: arg.string, projectId: arg.gid("Project") },
     query: ({ projectPath, projectId, ...args }, context): ChildQuery => {
@@ -352,7 +385,7 @@ const ofUser = (relation: "author" | "assignee") =>
       return relation === "author"
         ? { parent: "mr.author_id", where: scope, order }
         : {
-            join: "join merge_request_assignees xa on xa.merge_request_id = mr.id",
+            join: `join merge_request_${relation} xa on xa.merge_request_id = mr.id`,
             parent: "xa.user_id",
             where: scope,
             order,
@@ -365,8 +398,7 @@ const MERGE = routeOf(
   mergeRequestResource,
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
 );
-const CHANGE = routeOf(mergeRequestResource, "PUT /projects/:id/merge_requests/:merge_request_iid");
-const { place, payload, at, given, storedAt, setter, shared } = issuableMutations(
+const { place, payload, at, given, storedAt, peopleOf, setter, shared } = issuableMutations(
   MERGE_REQUEST,
   mergeRequestResource,
 );
@@ -412,11 +444,8 @@ export const face: Face = {
     },
     User: {
       authoredMergeRequests: ofUser("author"),
-      assignedMergeRequests: ofUser("assignee"),
-      reviewRequestedMergeRequests: connection("MergeRequest", {
-        args: filters,
-        query: () => ({ where: NONE }),
-      }),
+      assignedMergeRequests: ofUser("assignees"),
+      reviewRequestedMergeRequests: ofUser("reviewers"),
     },
     Query: {
       mergeRequest: first("MergeRequest", {
@@ -500,29 +529,29 @@ export const face: Face = {
         [LABELS[operationMode]]: await labelNames(context, labelIds),
       }),
     ),
-    mergeRequestSetReviewers: mutation({
-      about: "Take reviewers away. Merge requests have none, so that nobody can be added.",
-      input: {
-        ...place,
+    mergeRequestSetReviewers: setter(
+      "Ask users for a review, or take that back.",
+      {
         reviewerUsernames: arg.required(arg.list(arg.string)),
         operationMode: arg.withDefault(arg.choice(OPERATION), "REPLACE"),
       },
-      payload,
-      run: async ({ reviewerUsernames, operationMode, ...where }, context) => {
-        const unchanged = await requireChangeable(where, context);
-        if (operationMode !== "REMOVE" && reviewerUsernames.length > 0) {
-          throw invalid({ reviewers: ["can't be added"] });
-        }
-        return unchanged;
-      },
-    }),
+      async ({ reviewerUsernames, operationMode, ...where }, { db }) => ({
+        reviewer_ids: await peopleOf(
+          db,
+          "merge_request_reviewers",
+          where,
+          reviewerUsernames,
+          operationMode,
+        ),
+      }),
+    ),
     mergeRequestReviewerRereview: mutation({
-      about: "Ask a reviewer again. Merge requests have none, so that this always fails.",
+      about: "Ask a reviewer again.",
       input: { ...place, userId: arg.required(arg.gid("User")) },
       payload,
-      run: async ({ userId: _, ...where }, context) => {
-        await requireChangeable(where, context);
-        throw invalid({ base: ["Reviewer not found"] });
+      run: async ({ userId, ...where }, { call, db }) => {
+        await call(rereview, { ...at(where), user_id: userId });
+        return given(await storedAt(db, where));
       },
     }),
     mergeRequestSetDraft: setter(
@@ -541,12 +570,3 @@ export const face: Face = {
     ),
   },
 };
-
-/** Performs the route for changes without changing anything: it refuses those who may not. */
-async function requireChangeable(
-  where: Values<typeof place>,
-  { call, db }: MutationContext,
-): Promise<object> {
-  const stored = await storedAt(db, where);
-  return given(await call(CHANGE, { ...at(where), title: stored?.title ?? "" }));
-}

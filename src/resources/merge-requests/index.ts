@@ -1,5 +1,6 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
+import { when } from "../../store/conditions.ts";
 import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
@@ -12,6 +13,7 @@ import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
+import { assignReviewers } from "../reviewers/changes.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
@@ -20,36 +22,66 @@ import { closedIssues, referringRequests } from "./references.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 
+/** The filters by branches. */
+function byBranch(input: {
+  source_branch?: string | undefined;
+  target_branch?: string | undefined;
+}) {
+  return (["source_branch", "target_branch"] as const).flatMap((column) => {
+    const value = input[column];
+    if (value === undefined) return [];
+    const values = [value];
+    return [
+      {
+        // Not a bare column: an engine should not start with a branch that most merge requests have.
+        condition: { sql: `mr.${column} || '' = ?`, values },
+        ids: { sql: `select id from merge_requests where ${column} = ?`, values },
+      },
+    ];
+  });
+}
+
+/** The filters by a reviewer. */
+function reviewedBy(input: {
+  reviewer_id?: number | undefined;
+  reviewer_username?: string | undefined;
+}) {
+  const users = [
+    when("x.user_id = ?", input.reviewer_id),
+    when(
+      "x.user_id = (select id from users where lower(username) = lower(?))",
+      input.reviewer_username,
+    ),
+  ];
+  return users
+    .filter((user) => user !== undefined)
+    .map(({ sql, values }) => {
+      const ids = `select x.merge_request_id as id from merge_request_reviewers x where ${sql}`;
+      return { condition: { sql: `mr.id in (${ids})`, values }, ids: { sql: ids, values } };
+    });
+}
+
 const lists = listRoutes(MERGE_REQUEST, {
   input: {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
     source_branch: param.optional(param.anyText()),
     target_branch: param.optional(param.anyText()),
+    reviewer_id: param.optional(param.integer()),
+    reviewer_username: param.optional(param.anyText()),
     view: param.optional(param.choice(["simple"])),
   },
   filter: (input, caller, scope) => ({
     ...filterOf(input, caller, scope),
-    own: (["source_branch", "target_branch"] as const).flatMap((column) => {
-      const value = input[column];
-      if (value === undefined) return [];
-      const values = [value];
-      return [
-        {
-          // Not a bare column: an engine should not start with a branch that most merge requests have.
-          condition: { sql: `mr.${column} || '' = ?`, values },
-          ids: { sql: `select id from merge_requests where ${column} = ?`, values },
-        },
-      ];
-    }),
+    own: [...reviewedBy(input), ...byBranch(input)],
   }),
   presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),
 });
-
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   squash: param.optional(param.boolean()),
   remove_source_branch: param.optional(param.boolean()),
+  reviewer_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
   ...planningInput,
 };
 
@@ -122,6 +154,7 @@ export const mergeRequestResource: Resource = {
           { ...created, title, description },
           input,
         );
+        if (input.reviewer_ids) await assignReviewers(inTarget, created.id, input.reviewer_ids);
         await storeReferences(db, created.id, context.viewer, view.base);
         return rowOf(inTarget, MERGE_REQUEST, created.id);
       },
@@ -193,6 +226,9 @@ export const mergeRequestResource: Resource = {
           now,
         );
         await lifecycle.afterChanging(context, MERGE_REQUEST, found, input);
+        if (input.reviewer_ids !== undefined) {
+          await assignReviewers(context, found.id, input.reviewer_ids);
+        }
         if (opening || title !== undefined || description !== undefined) {
           await storeReferences(db, found.id, viewer, view.base);
         }

@@ -43,7 +43,7 @@ async function tryToStore(preparing: Preparing, iid: number): Promise<string | u
   const name = mergeNameOf(iid);
   const { request, opened, target, version } = await openCode(preparing, iid, [name]);
   await checkCodeOf(preparing, request.id);
-  const { status } = await mergeStateOf(db, request.id);
+  const { status } = await mergeStateOf(db, request.id, undefined);
   const isOpen = request.state === "opened";
   const { sha } = request;
   if (!isOpen || status !== "can_be_merged" || !target || !version || !opened.row || !sha) {

@@ -14,7 +14,7 @@ import type { Repository } from "../../git/repository.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
+import { type Approving, type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
@@ -84,8 +84,8 @@ export async function stageMerge(
     hasCode && request.state === "opened"
       ? await mergeAndNote(draft, request.sha as string, target.oid)
       : "";
-  if (await canWait(db, request, input)) return "later";
-  await requireReady(db, request, input.sha);
+  if (await canWait(preparing, request, input)) return "later";
+  await requireReady(preparing, request, input.sha);
   if (!hasCode) {
     const none = { received: undefined, removal: undefined, mergeCommit: null, squashCommit: null };
     return { ...none, sha: request.sha };
@@ -127,11 +127,11 @@ export async function requireRight(
  *   commit
  */
 export async function requireReady(
-  db: Reader,
+  context: Approving & { readonly db: Reader },
   request: Pick<requests.Branches, "sha"> & { readonly id: number },
   sha: string | undefined,
 ): Promise<void> {
-  const { failed } = await mergeStateOf(db, request.id);
+  const { failed } = await mergeStateOf(context.db, request.id, context);
   if (failed) throw refusalOf(failed.answer);
   if (sha !== undefined && sha !== request.sha) {
     throw new ApiError(409, {
@@ -154,11 +154,12 @@ export async function mayMerge(db: Reader, project: Source, branch: string): Pro
 
 /** Whether a merge request is to be merged as soon as it is ready, which it is not yet. */
 async function canWait(
-  db: Reader,
+  context: Approving & { readonly db: Reader },
   { id }: { readonly id: number },
   { auto_merge, merge_when_pipeline_succeeds: waits = auto_merge }: MergeInput,
 ): Promise<boolean> {
-  return waits === true && (await mergeStateOf(db, id)).failed?.mayPass === true;
+  if (waits !== true) return false;
+  return (await mergeStateOf(context.db, id, context)).failed?.mayPass === true;
 }
 
 /**
@@ -167,11 +168,12 @@ async function canWait(
  * @throws Unapplied if it is ready by now
  */
 export async function noteAutoMerge(
-  { db, now }: Writing,
+  context: Writing & Approving,
   request: { readonly id: number },
   input: MergeInput,
 ): Promise<void> {
-  if (!(await canWait(db, request, input))) {
+  const { db, now } = context;
+  if (!(await canWait(context, request, input))) {
     throw new Unapplied(refusalOf(405), true, async () => {});
   }
   await updateRow(db, "merge_requests", request.id, { ...flagsOf(input), auto_merge: 1 }, now);

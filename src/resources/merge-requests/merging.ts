@@ -53,7 +53,7 @@ export const mergeRoutes: readonly Route[] = [
       await orDiscard(staged === "later" ? undefined : staged.received, async () => {
         await requireRight(db, source, request);
         if (staged === "later") return noteAutoMerge(context, request, input);
-        await requireReady(db, request, input.sha);
+        await requireReady(context, request, input.sha);
         return applyMerge(context, request, staged, input);
       });
       return rowOf(context, MERGE_REQUEST, found.id);

@@ -3,9 +3,8 @@ import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
 import { statement } from "../../store/texts.ts";
-import type { IssuableType, NoteableType } from "../issuables/type.ts";
+import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
 import { COMMIT } from "./noteables.ts";
 

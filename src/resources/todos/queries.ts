@@ -23,6 +23,7 @@ export const ACTIONS = [
   "approval_required",
   "unmergeable",
   "directly_addressed",
+  "review_requested",
 ] as const;
 
 /** The states of todos. */

@@ -1,0 +1,23 @@
+import { invalid } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { Json, routes } from "../../core/resource.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { askAgain } from "../reviewers/changes.ts";
+
+const { post } = routes({ source: "project", features: ["merge_requests"] });
+
+/** Asks a reviewer of a merge request again: for GraphQL. */
+export const rereview = post("/merge_requests/:merge_request_iid/rereview", {
+  summary: "Ask a reviewer of a merge request again",
+  input: { merge_request_iid: param.recordId(), user_id: param.recordId() },
+  handle: async (context) => {
+    const { input } = context;
+    const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+    await requireChanger(context, MERGE_REQUEST, found, "developer");
+    if (!(await askAgain(context, found.id, input.user_id))) {
+      throw invalid({ base: ["Reviewer not found"] });
+    }
+    return new Json({ id: found.id });
+  },
+});
