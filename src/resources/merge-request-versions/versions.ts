@@ -6,7 +6,8 @@ import { mergeBases } from "../../git/merge-bases.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
 import { type Repository, sharePacks } from "../../git/repository.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 
 /** What a merge request has to offer at some time. */
@@ -48,6 +49,20 @@ export async function latest(db: Reader, requestId: number): Promise<Version | u
     `select id, head_sha, base_sha, start_sha, changed_files, created_at from merge_request_versions
      where merge_request_id = ? order by id desc limit 1`,
     [requestId],
+  );
+}
+
+/** The latest versions of merge requests. */
+export async function latestOf(
+  db: Reader,
+  requestIds: readonly Value[],
+): Promise<(Version & { readonly merge_request_id: number })[]> {
+  const among = placeholders(requestIds);
+  return db.all<Version & { merge_request_id: number }>(
+    `select id, merge_request_id, head_sha, base_sha, start_sha, changed_files, created_at
+     from merge_request_versions v where merge_request_id in (${among.sql}) and id =
+       (select max(id) from merge_request_versions n where n.merge_request_id = v.merge_request_id)`,
+    among.values,
   );
 }
 
