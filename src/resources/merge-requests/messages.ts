@@ -1,7 +1,7 @@
 import { titleOf } from "../../git/commits.ts";
 
 /** Somebody as messages name them. */
-export interface Named {
+interface Named {
   readonly name: string;
   readonly email: string;
 }
