@@ -297,7 +297,10 @@ const FIXTURES: Record<string, Fixture> = {
         source_branch: index === 0 ? "feature" : `feature-${index}`,
       })),
     }),
-    params: { merge_request_iid: listed("/projects/:project/merge_requests?sort=asc", "iid") },
+    params: {
+      merge_request_iid: listed("/projects/:project/merge_requests?sort=asc", "iid"),
+      version_id: listed("/projects/:project/merge_requests/:merge_request_iid/versions"),
+    },
   },
   Notes: {
     params: {

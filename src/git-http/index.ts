@@ -170,7 +170,7 @@ const gitRoutes = [
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );
         if (!push) return undefined;
-        const received = await receive(store.reader(), push, row, refs.head);
+        const received = await receive(store, push, project?.id, { row, head: refs.head });
         if (project) return { ...received, caller, project, isNew: false };
         const created = await createByPush(store, projectPath(path), { caller, now });
         return { ...received, caller, project: created, isNew: true };

@@ -157,6 +157,14 @@ export class Repository {
   }
 }
 
+/** The record of a project's repository with its code; `undefined` if it has none yet. */
+export async function findRow(db: Reader, projectId: number): Promise<RepositoryRow | undefined> {
+  return db.one<RepositoryRow>(
+    "select id, version, has_garbage from git_repositories where project_id = ? and kind = 'code'",
+    [projectId],
+  );
+}
+
 /** A repository with the packs of another one besides: for what is between the branches of both. */
 export function joined(one: Repository, other: Repository): Repository {
   const known = new Set(one.list.map(({ id }) => id));

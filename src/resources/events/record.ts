@@ -100,12 +100,16 @@ export interface Push {
   commit_title: string | null;
 }
 
-/** Records a push, updates the head of the branch's open merge requests, and returns the event's id. */
+/**
+ * Records a push, and returns the event's id. Open merge requests without code, of which the event is all that is known,
+ * get their new head.
+ */
 export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
   if (push.ref_type === "branch" && push.commit_to !== null) {
     await db.run(
       `update merge_requests set sha = ?, updated_at = ?
-       where source_project_id = ? and source_branch = ? and state = 'opened'`,
+       where source_project_id = ? and source_branch = ? and state = 'opened' and not exists
+         (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)`,
       [push.commit_to, now, push.project_id, push.ref],
     );
   }

@@ -1,8 +1,10 @@
 import { requireRole } from "../../core/access/source.ts";
 import type { Context } from "../../core/resource.ts";
+import type { Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import * as history from "./history.ts";
+import { MERGE_REQUEST } from "./merge-request.ts";
 import { type Planning, plan } from "./planning.ts";
 import * as issuables from "./queries.ts";
 import * as todos from "./todos.ts";
@@ -98,6 +100,24 @@ export async function setState(
   const { db, now } = context;
   await updateRow(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
   await afterStateChange(context, type, issuable, event);
+}
+
+/**
+ * Records that a merge request was merged: its state, event and history; the caller's todos about it are done.
+ *
+ * @param columns what else is stored of the merge
+ */
+export async function merge(
+  context: Writing,
+  request: Pick<issuables.Issuable, "id" | "iid" | "title">,
+  columns: Readonly<Record<string, Value | undefined>>,
+): Promise<void> {
+  const { db, caller, now } = context;
+  const merged = { state: "merged", merged_at: now, merged_by_id: caller.id, merge_error: null };
+  await updateRow(db, MERGE_REQUEST.table, request.id, { ...merged, ...columns }, now);
+  recordEvent(context, MERGE_REQUEST, "merged", request);
+  await history.recordState(context, MERGE_REQUEST, request.id, "merged");
+  await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
 }
 
 async function afterStateChange(

@@ -70,19 +70,23 @@ export async function planVersion(
   };
 }
 
-/** Adds a version to a merge request, unless it is the same as the latest one, or there is no code. */
+/**
+ * Adds a version to a merge request, unless it is the same as the latest one, or there is no code.
+ *
+ * @returns its id, if it was added
+ */
 export async function renewVersion(
   db: Database,
   request: VersionOwner,
   version: VersionFacts | undefined,
   now: number,
-): Promise<void> {
+): Promise<number | undefined> {
   const before = await latest(db, request.id);
   const isSame =
     version?.head_sha === before?.head_sha &&
     version?.base_sha === before?.base_sha &&
     version?.start_sha === before?.start_sha;
-  if (version && !isSame) await addVersion(db, request, version, now);
+  return version && !isSame ? addVersion(db, request, version, now) : undefined;
 }
 
 async function hasPositions(db: Reader, requestId: number): Promise<boolean> {
@@ -107,17 +111,19 @@ async function setRef(db: Database, projectId: number, name: string, oid: string
 /**
  * Adds a version to a merge request, and gives its code to the target's repository, where it stays: as
  * `refs/merge-requests/…/head`, and that of the version before as `refs/keep-around/…`.
+ *
+ * @returns its id
  */
 export async function addVersion(
   db: Database,
   request: VersionOwner,
   version: VersionFacts,
   now: number,
-): Promise<void> {
+): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
   const { head_sha, base_sha, start_sha, changed_files } = version;
   const before = await latest(db, id);
-  await insertRow(db, "merge_request_versions", {
+  const versionId = await insertRow(db, "merge_request_versions", {
     merge_request_id: id,
     head_sha,
     base_sha,
@@ -135,4 +141,5 @@ export async function addVersion(
     const task = { merge_request: id };
     await outbox.add(db, TRACER, [task], now, ({ merge_request }) => merge_request);
   }
+  return versionId;
 }

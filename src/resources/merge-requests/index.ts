@@ -7,7 +7,6 @@ import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
-import { recordState } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { mergeStateOf } from "../issuables/merge-checks.ts";
@@ -15,7 +14,6 @@ import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
-import * as todos from "../issuables/todos.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { checkCode, divergedCommits } from "./code.ts";
@@ -217,7 +215,7 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, input } = context;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         const { sha, target_branch } = await requests.branchesOf(db, found.id);
         const rights = await rightsOf(db, source, [BRANCHES + target_branch]);
@@ -234,22 +232,10 @@ export const mergeRequestResource: Resource = {
             message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
           });
         }
-        await updateRow(
-          db,
-          "merge_requests",
-          found.id,
-          {
-            state: "merged",
-            merged_at: now,
-            merged_by_id: caller.id,
-            squash: flag(input.squash),
-            remove_source_branch: flag(input.should_remove_source_branch),
-          },
-          now,
-        );
-        lifecycle.recordEvent(context, MERGE_REQUEST, "merged", found);
-        await recordState(context, MERGE_REQUEST, found.id, "merged");
-        await todos.resolve(db, MERGE_REQUEST, found.id, caller.id, now);
+        await lifecycle.merge(context, found, {
+          squash: flag(input.squash),
+          remove_source_branch: flag(input.should_remove_source_branch),
+        });
         return rowOf(context, MERGE_REQUEST, found.id);
       },
     }),

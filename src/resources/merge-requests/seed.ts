@@ -16,6 +16,7 @@ import {
   lookUpLabels,
   type SeededIssuable,
 } from "../issuables/seed.ts";
+import { SeededVersions } from "../merge-request-versions/seeded.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";
 import { storeReferences } from "./references.ts";
@@ -27,6 +28,8 @@ export interface MergeRequestSeed extends IssuableSeed {
   /** Default `"main"`. */
   target_branch?: string | undefined;
 }
+
+const codes = new WeakMap<SeededSource, SeededVersions>();
 
 /** A project's merge requests, after its pushes. @param nested what each of them has */
 export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nested) =>
@@ -43,6 +46,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
       // The head of each branch is read from the events of pushes.
       await seeding.flush();
       await lookUpLabels(seeding, requests, project);
+      codes.set(project, await SeededVersions.of(seeding, project));
     },
     async insert(
       seeding,
@@ -67,6 +71,8 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
         },
         request.created_at ?? seeding.now,
       );
+      const code = codes.get(project) as SeededVersions;
+      await code.add(inserted, request, request.created_at ?? seeding.now);
       await storeReferences(db, project, inserted.id, [title, description], undefined);
       const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);

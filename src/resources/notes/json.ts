@@ -64,9 +64,5 @@ export const note = presenter({
   confidential: field.flag("nt.internal"),
   internal: field.flag("nt.internal"),
   noteable_iid: field.integer(noteable.iid),
-  commit_id: field.onlyIf(
-    "case when nt.merge_request_id is not null and np.position is not null then 1 else 0 end",
-    field.constant(null),
-  ),
   position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
 });

@@ -11,9 +11,11 @@ import {
 } from "../../git/push.ts";
 import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
 import { create, type Repository, type RepositoryRow } from "../../git/repository.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
+import { refresh } from "../merge-request-versions/pushed.ts";
+import { planRefresh, type Refresh } from "../merge-request-versions/refresh.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
@@ -25,6 +27,8 @@ type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">
 export interface PreparedPush<P extends Push = Push> {
   readonly push: P;
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
+  /** What it means for merge requests, by its changes of branches. */
+  readonly refreshes: ReadonlyMap<CheckedChange, Refresh>;
   /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
   readonly main: (MainFacts & { readonly name: string }) | undefined;
 }
@@ -33,6 +37,14 @@ export interface PreparedPush<P extends Push = Push> {
 export interface Received<P extends Push = Push> extends PreparedPush<P> {
   readonly project: Pick<Source, "id">;
   readonly caller: Caller;
+}
+
+/** The repository that a push changes. */
+interface Target {
+  /** Its record, if it has one yet. */
+  readonly row: RepositoryRow | undefined;
+  /** The full name of the default branch, which may not exist. */
+  readonly head: string;
 }
 
 /** What is noted of a default branch, for lists of projects. */
@@ -47,19 +59,24 @@ export interface MainFacts {
  * Finds out what applying a push will take, and what its events will say: reading commits takes too long for its
  * transaction.
  *
- * @param row the repository's record, if it has one yet
- * @param head the full name of the default branch, which may not exist
+ * @param projectId the project; `undefined` if it is yet to be created
  */
 export async function receive<P extends Push>(
-  db: Reader,
+  store: Store,
   push: P,
-  row: RepositoryRow | undefined,
-  head: string,
+  projectId: number | undefined,
+  { row, head }: Target,
 ): Promise<PreparedPush<P>> {
+  const db = store.reader();
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main);
-  return { push, events, main: await mainOf(push, head, isEmpty) };
+  const refreshes = new Map<CheckedChange, Refresh>();
+  for (const [change, { ref_type }] of events) {
+    if (projectId === undefined || ref_type === "tag") continue;
+    refreshes.set(change, await planRefresh(store, projectId, push, change));
+  }
+  return { push, events, refreshes, main: await mainOf(push, head, isEmpty) };
 }
 
 /** @param main the newest commit of the default branch */
@@ -148,13 +165,14 @@ export interface Applied {
  */
 export async function apply(
   db: Database,
-  { push, caller, events, main, project: { id } }: Received,
+  { push, caller, events, refreshes, main, project: { id } }: Received,
   via: "push" | "api",
   now: number,
 ): Promise<Applied> {
   await db.lock(id);
   // A push takes its time to arrive: what counts is what the caller may do now.
-  const project = await findSource(db, "project", String(id), { caller, today: dayOf(now) });
+  const viewer = { caller, today: dayOf(now) };
+  const project = await findSource(db, "project", String(id), viewer);
   const names = push.changes.map(({ name }) => name);
   const rights = await rightsOf(db, project, names);
   const possible = push.changes.filter(({ problem }) => problem === undefined);
@@ -175,6 +193,9 @@ export async function apply(
     const event = events.get(change);
     if (!event) continue;
     await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);
+    const writing = { db, source: project, caller, viewer, now };
+    const planned = refreshes.get(change);
+    if (planned) await refresh(writing, change, planned);
   }
   return { outcomes, refusal, defaultBranch };
 }

@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import type { Source } from "../../core/access/source.ts";
 import { ApiError, Unapplied } from "../../core/errors.ts";
 import type { CodeSource, PrepareContext } from "../../core/resource.ts";
 import type { Signature } from "../../git/commits.ts";
@@ -6,7 +7,6 @@ import type { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { isOutdated, type RefChange } from "../../git/push.ts";
-import type { RepositoryRow } from "../../git/repository.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
@@ -43,19 +43,20 @@ export async function openToChange(
 /**
  * Stages new objects and changes of references, like a push of a client that sent them.
  *
- * @param target the repository's record, if it has one yet, and the full name of its default branch
+ * @param target the repository's record, if it has one yet, the full name of its default branch, and the project, if there
+ * is one yet
  * @throws ApiError 400 if an object is not valid
  */
 export async function stagePush(
   store: Store,
   draft: Draft,
   changes: readonly RefChange[],
-  { row, head }: { readonly row: RepositoryRow | undefined; readonly head: string },
+  target: Parameters<typeof receive>[3] & { readonly project?: Pick<Source, "id"> },
   now: number,
 ): Promise<PreparedPush> {
   try {
-    const push = await draft.push(changes, row?.version ?? 0, Packs.of(store), now);
-    return await receive(store.reader(), push, row, head);
+    const push = await draft.push(changes, target.row?.version ?? 0, Packs.of(store), now);
+    return await receive(store, push, target.project?.id, target);
   } catch (error) {
     throw error instanceof RefusedError ? impossible(error.message) : error;
   }
