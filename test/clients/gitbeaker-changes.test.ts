@@ -115,7 +115,8 @@ it("changed lines are discussed, in drafts, too", async () => {
 
   const drafts = gitlab.MergeRequestDraftNotes;
   const draft = await drafts.create(SITE, request.iid, "Because", {
-    inReplyToDiscussionId: begun.id,
+    // Its types say that ids of discussions are numbers.
+    inReplyToDiscussionId: begun.id as unknown as number,
     resolveDiscussion: true,
   });
   expect(await drafts.all(SITE, request.iid)).toEqual([draft]);

@@ -38,7 +38,7 @@ export const positionFields = {
 };
 
 /** The type of a row `nt` of notes with its place `np`, as SQL. */
-export const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
+const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
   when nt.thread_id is not null then 'DiscussionNote' end`;
 
 /** A note. As in GitLab, it has no votes. */
