@@ -79,3 +79,55 @@ it("a project begins with a README", async () => {
   expect(project).toMatchObject({ default_branch: "main", empty_repo: false });
   expect(project.readme_url).toMatch(/\/-\/blob\/main\/README\.md$/);
 });
+
+it("changed lines are discussed, in drafts, too", async () => {
+  const text = (line: string) => `one\n${line}\nthree\n`;
+  await gitlab.RepositoryFiles.create(SITE, "a", "main", text("two"), "First");
+  const options = { startBranch: "main" };
+  const head = await gitlab.Commits.create(
+    SITE,
+    "lines",
+    "Second",
+    [{ action: "update", filePath: "a", content: text("zwei") }],
+    options,
+  );
+  const request = await gitlab.MergeRequests.create(SITE, "lines", "main", "Lines");
+  const { base_sha, start_sha, head_sha } = request.diff_refs;
+  const position = {
+    baseSha: base_sha,
+    startSha: start_sha,
+    headSha: head_sha,
+    oldPath: "a",
+    newPath: "a",
+    positionType: "text" as const,
+    newLine: "2",
+  };
+  const shown = { head_sha: head.id, new_path: "a", new_line: 2, old_line: null };
+  const begun = await bob.MergeRequestDiscussions.create(SITE, request.iid, "Why?", { position });
+  expect(begun.notes).toMatchObject([{ type: "DiffNote", position: shown }]);
+  const wrong = { position: { ...position, newLine: "3" } };
+  expect(
+    await refusal(bob.MergeRequestDiscussions.create(SITE, request.iid, "Why?", wrong)),
+  ).toEqual([
+    400,
+    '400 Bad request - Note {:line_code=>["can\'t be blank", "must be a valid line code"]}',
+  ]);
+
+  const drafts = gitlab.MergeRequestDraftNotes;
+  const draft = await drafts.create(SITE, request.iid, "Because", {
+    // Its types say that ids of discussions are numbers.
+    inReplyToDiscussionId: begun.id as unknown as number,
+    resolveDiscussion: true,
+  });
+  expect(await drafts.all(SITE, request.iid)).toEqual([draft]);
+  expect(await bob.MergeRequestDraftNotes.all(SITE, request.iid)).toEqual([]);
+  await drafts.publishBulk(SITE, request.iid);
+  const found = await gitlab.MergeRequestDiscussions.show(SITE, request.iid, begun.id);
+  expect(found.notes).toMatchObject([{ resolved: true }, { body: "Because", type: "DiffNote" }]);
+
+  const onCommit = await bob.CommitDiscussions.create(SITE, head.id, "Here?", { position });
+  expect(onCommit.notes).toMatchObject([{ noteable_type: "Commit", position: shown }]);
+  await gitlab.CommitDiscussions.addNote(SITE, head.id, onCommit.id, "Here");
+  const listed = await bob.CommitDiscussions.all(SITE, head.id);
+  expect(listed).toMatchObject([{ notes: [{ body: "Here?" }, { body: "Here" }] }]);
+});

@@ -349,6 +349,7 @@ describe("the extension for VS Code", () => {
         resolvable: true,
         notes: { nodes: [{ body: "Why?", position: null }, { body: "Because." }] },
       },
+      { resolvable: false, notes: { nodes: [{ system: true, body: "resolved all threads" }] } },
     ]);
   });
 

@@ -170,10 +170,16 @@ export async function placeOf(repository: Repository, sent: SentPosition): Promi
   return place;
 }
 
-/** Finds a position in its diff; `undefined` if the diff does not have it. */
+/**
+ * Finds a position in its diff.
+ *
+ * @param mapOf compares the lines of a file
+ * @returns `undefined` if the diff does not have the position
+ */
 export async function findPlace(
   repository: Repository,
   sent: SentPosition,
+  mapOf = (change: FileChange) => mapLines(new StoredObjects(repository), change),
 ): Promise<FoundPlace | undefined> {
   const { base_sha, start_sha, head_sha, position_type, image, range } = sent;
   const change = await changeAt(repository, sent, sent);
@@ -184,7 +190,7 @@ export async function findPlace(
   if (position_type !== "text") {
     return { ...file, position: JSON.stringify({ ...position, ...image }) };
   }
-  const map = await mapLines(new StoredObjects(repository), change);
+  const map = await mapOf(change);
   const lineAt = ({ before, after }: SentLine) => {
     const line = map && locate(map, before, after);
     return line && endOf(new_path, line);

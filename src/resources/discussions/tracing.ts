@@ -77,7 +77,8 @@ export class Tracer {
     const { line_range } = position;
     const [start, end] = [line_range?.start, line_range?.end].map((one) => one && follow(one));
     const range = start && end ? { start, end } : undefined;
-    return findPlace(this.#repository, { ...place, line, range, image: undefined });
+    const found = { ...place, line, range, image: undefined };
+    return findPlace(this.#repository, found, (one) => this.#mapOf(one));
   }
 
   #follow(from: string, to: string, path: string): Promise<Followed | undefined> {

@@ -1,3 +1,4 @@
+import { Pace } from "../../git/pace.ts";
 import { startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { latest, TRACER } from "../merge-request-versions/versions.ts";
@@ -47,11 +48,13 @@ async function movesOf(store: Store, db: Reader, id: number): Promise<Move[]> {
   );
   const { row } = await findRecord(db, request.project_id);
   const tracer = new Tracer(await openRecord(store, row), refsOf(version));
+  const pace = new Pace();
   const moves: Move[] = [];
   for (const [text] of found) {
     const position = JSON.parse(text as string) as Position;
     const place = tracer.isThere(position) ? undefined : await tracer.trace(position);
     if (place) moves.push([text as string, place]);
+    if (pace.isDue) await pace.pause();
   }
   return moves;
 }

@@ -38,7 +38,7 @@ export const positionFields = {
 };
 
 /** The type of a row `nt` of notes with its place `np`, as SQL. */
-export const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
+const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
   when nt.thread_id is not null then 'DiscussionNote' end`;
 
 /** A note. As in GitLab, it has no votes. */
@@ -64,9 +64,5 @@ export const note = presenter({
   confidential: field.flag("nt.internal"),
   internal: field.flag("nt.internal"),
   noteable_iid: field.integer(noteable.iid),
-  commit_id: field.onlyIf(
-    "case when nt.merge_request_id is not null and np.position is not null then 1 else 0 end",
-    field.constant(null),
-  ),
   position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
 });
