@@ -89,6 +89,7 @@ const steps = [
   `20261122-93-wiki-page-subscriptions`,
   `20261122-95-merge-request-versions`,
   `20261122-98-approvals`,
+  `20261122-98-code-owners`,
   `20261122-98-reviewers`,
 ];
 
@@ -1016,7 +1017,7 @@ const statements = [
   allow_force_push integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-)`,
+, code_owner_approval_required integer not null default 0)`,
   `CREATE UNIQUE INDEX protected_branches_by_name on protected_branches (project_id, name)`,
   `CREATE INDEX protected_branches_with_wildcards on protected_branches (project_id, is_wildcard)`,
   `CREATE TABLE protected_tags (
@@ -1155,7 +1156,7 @@ const statements = [
   all_protected_branches integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-)`,
+, section text, is_optional integer not null default 0, roles text)`,
   `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
   `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
   `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
@@ -1177,6 +1178,12 @@ const statements = [
   primary key (rule_id, branch_id)
 )`,
   `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
+  `CREATE TABLE merge_request_committers (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX merge_request_committers_by_user on merge_request_committers (user_id)`,
   `CREATE TABLE merge_request_reviewers (
   merge_request_id integer not null references merge_requests (id) on delete cascade,
   user_id integer not null references users (id) on delete cascade,

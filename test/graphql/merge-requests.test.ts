@@ -303,7 +303,9 @@ describe("mutations", () => {
     }
     expect(shown).toEqual([["reporter"], ["owner", "reporter"], ["owner"]]);
     expect((await review([], "REPLACE", "guest")).errors?.[0].message).toBe(NOT_AVAILABLE);
-    await app.call("POST /projects/acme%2Fteam%2Fcore/merge_requests/1/approve", { as: "maintainer" });
+    await app.call("POST /projects/acme%2Fteam%2Fcore/merge_requests/1/approve", {
+      as: "maintainer",
+    });
     const ids = await app.store.rows(
       "select id from users where username in ('owner', 'reporter') order by username",
     );

@@ -122,6 +122,7 @@ const FROZEN: Record<string, string> = {
   "20261122-91-merge-request-states":
     "a2f45f1fe5a1d3c9030bbb915e31cd3e1e1fed3364b3a9db431e0380a5dcda38",
   "20261122-91-todos-by-action": "24fb93a777448ca214f38bfa1bb7a10bc9345b4bf3e1e45f0a3ade29c82c5294",
+  "20261122-98-code-owners": "4be5d8e750e011747d48ea28029a8ffa74852a37c747fdf75c291b8e1d7524dc",
   "20261122-98-reviewers": "0f30cdf274424958126cb1dc71e8b17c4038d0b0da2cc12d8cbee6291c59e902",
   "20261122-98-approvals": "a6031ee0981aec05aa6cd21929a2565222d4c54d2adfc07cdc8a909f36daf441",
 };

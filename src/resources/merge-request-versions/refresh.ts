@@ -16,7 +16,7 @@ import {
 } from "../../git/repository.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
-import { planVersion, type VersionFacts, type VersionOwner } from "./versions.ts";
+import { type NewVersion, planVersion, type VersionOwner } from "./versions.ts";
 
 /** Commits that a note about a push lists at most. */
 const MOST_LISTED = 100;
@@ -38,7 +38,7 @@ export interface AddedCommits {
 
 /** The code that a merge request will have. */
 export interface PlannedVersion {
-  readonly facts: VersionFacts;
+  readonly facts: NewVersion;
   readonly added: AddedCommits;
 }
 

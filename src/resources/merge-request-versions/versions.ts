@@ -6,6 +6,8 @@ import { type Repository, sharePacks } from "../../git/repository.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { type ReviewFacts, readReview } from "../approval-state/review.ts";
+import { resetApprovals, storeReview } from "../approval-state/store.ts";
 
 /** What a merge request has to offer at some time. */
 export interface VersionFacts {
@@ -17,6 +19,12 @@ export interface VersionFacts {
   readonly start_sha: string;
   /** How many files differ between base and head, as far as they are counted. */
   readonly changed_files: number;
+}
+
+/** A version that is about to be added. */
+export interface NewVersion extends VersionFacts {
+  /** What its code says about approvals. */
+  readonly review: ReviewFacts;
 }
 
 /** A version of a merge request. */
@@ -54,7 +62,7 @@ export async function planVersion(
   repository: Repository,
   head: string,
   start: string,
-): Promise<VersionFacts> {
+): Promise<NewVersion> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
   const [base] = mergeBases(repository.graph, to, [from]);
   const changes = base === undefined ? [] : await changesBetween(repository, base, to);
@@ -63,6 +71,7 @@ export async function planVersion(
     base_sha: base === undefined ? null : commitId(repository, base),
     start_sha: start,
     changed_files: changes.length,
+    review: await readReview(repository, to, from, changes),
   };
 }
 
@@ -74,7 +83,7 @@ export async function planVersion(
 export async function renewVersion(
   db: Database,
   request: VersionOwner,
-  version: VersionFacts | undefined,
+  version: NewVersion | undefined,
   now: number,
 ): Promise<number | undefined> {
   const before = await latest(db, request.id);
@@ -104,7 +113,7 @@ async function setRef(db: Database, projectId: number, name: string, oid: string
 export async function addVersion(
   db: Database,
   request: VersionOwner,
-  version: VersionFacts,
+  version: NewVersion,
   now: number,
 ): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
@@ -119,6 +128,8 @@ export async function addVersion(
     created_at: now,
   });
   await updateRow(db, "merge_requests", id, { sha: head_sha }, now);
+  await storeReview(db, request, version.review, now);
+  if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {
     await sharePacks(db, source_project_id, project_id);
   }

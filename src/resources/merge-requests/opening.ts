@@ -10,7 +10,7 @@ import { joined } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import { planVersion, type VersionFacts } from "../merge-request-versions/versions.ts";
+import { type NewVersion, planVersion } from "../merge-request-versions/versions.ts";
 import { findRecord, openRepository } from "../repositories/open.ts";
 import { hasBranches } from "../repositories/pushes.ts";
 import * as requests from "./queries.ts";
@@ -31,7 +31,7 @@ interface Ends {
 /** A merge request that is about to be opened, or to get another target. */
 export interface Opening extends Ends {
   /** Its code as it is now; `undefined` if the projects have no repositories: then it is only a record. */
-  readonly version: VersionFacts | undefined;
+  readonly version: NewVersion | undefined;
 }
 
 /** The branches of a merge request, and the project of the target if that is another one. */
