@@ -19,7 +19,7 @@ const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
 export function mentionsIn(texts: readonly (string | null | undefined)[]): string[] {
   const names = new Set<string>();
   for (const text of texts) {
-    for (const line of linesOf(text, "@")) {
+    for (const line of linesOf(text, (part) => part.includes("@"))) {
       for (const [, name] of line.matchAll(NAME)) {
         names.add(trimmed(name as string).toLowerCase());
         if (names.size === MAX_NAMES) return [...names];
@@ -29,9 +29,16 @@ export function mentionsIn(texts: readonly (string | null | undefined)[]): strin
   return [...names];
 }
 
-/** The lines of a Markdown text that contain a character, without code, fenced or inline. */
-export function* linesOf(text: string | null | undefined, character: string): Generator<string> {
-  if (!text?.includes(character)) return;
+/**
+ * The lines of a Markdown text that are worth a look, without code, fenced or inline.
+ *
+ * @param isRelevant says of a text or a line whether it may be
+ */
+export function* linesOf(
+  text: string | null | undefined,
+  isRelevant: (part: string) => boolean,
+): Generator<string> {
+  if (!text || !isRelevant(text)) return;
   let fence: string | undefined;
   for (const line of text.split("\n")) {
     if (fence !== undefined) {
@@ -40,7 +47,7 @@ export function* linesOf(text: string | null | undefined, character: string): Ge
     }
     const [, backticks, tildes] = OPENING.exec(line) ?? [];
     fence = backticks ?? tildes;
-    if (fence === undefined && line.includes(character)) yield withoutCode(line);
+    if (fence === undefined && isRelevant(line)) yield withoutCode(line);
   }
 }
 

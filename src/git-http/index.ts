@@ -161,7 +161,7 @@ const gitRoutes = [
       requireType(preparing, path, "git-receive-pack");
       const { caller, project } = await admit(preparing, projectPath(path), "git-receive-pack");
       if (!caller) throw denied();
-      const { store, now, body } = preparing;
+      const { store, now, body, view } = preparing;
       const end = await slots.take(caller.id);
       try {
         const { row, refs } = await findRepository(preparing, project, "git-receive-pack");
@@ -170,7 +170,8 @@ const gitRoutes = [
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );
         if (!push) return undefined;
-        const received = await receive(store, push, project?.id, { row, head: refs.head });
+        const target = { row, head: refs.head, base: view.base };
+        const received = await receive(store, push, project?.id, target);
         if (project) return { ...received, caller, project, isNew: false };
         const created = await createByPush(store, projectPath(path), { caller, now });
         return { ...received, caller, project: created, isNew: true };

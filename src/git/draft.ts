@@ -37,15 +37,24 @@ export interface NewTag {
 export class Draft implements NewObjects {
   readonly repository: Repository;
   readonly #objects = new Map<string, GitObject>();
+  #bytes = 0;
 
   constructor(repository: Repository) {
     this.repository = repository;
   }
 
+  /** How many bytes the new objects have. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Adds an object, unless the repository has it, and returns its name in hex. */
   add(type: number, data: Buffer): string {
     const oid = oidOf(type, data).toString("hex");
-    if (this.repository.findHex(oid) < 0) this.#objects.set(oid, { type, data });
+    if (this.repository.findHex(oid) < 0 && !this.#objects.has(oid)) {
+      this.#objects.set(oid, { type, data });
+      this.#bytes += data.length;
+    }
     return oid;
   }
 
@@ -106,7 +115,7 @@ export class Draft implements NewObjects {
         ? undefined
         : await receivePack(new Input(packOf([...this.#objects.values()])), repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
-    const checked = await checkChanges(after, changes);
+    const checked = await checkChanges(after, changes, "server");
     return { changes: checked, staged, repository: after, version, isAtomic: true };
   }
 }

@@ -1,4 +1,5 @@
 import { commitNumber } from "./commits.ts";
+import { treeNameOf } from "./contents.ts";
 import { Draft } from "./draft.ts";
 import { Lru } from "./lru.ts";
 import { mergeCommits } from "./merge-commits.ts";
@@ -37,22 +38,28 @@ export async function findMergeability(
   source: string,
   target: string,
 ): Promise<Mergeability> {
-  const found = knownMergeability(source, target) ?? (await compute(repository, source, target));
-  known.set(keyOf(source, target), found, ENTRY);
-  return found;
+  const found = knownMergeability(source, target);
+  if (found) return found;
+  await mergeAndNote(new Draft(repository), source, target);
+  return knownMergeability(source, target) as Mergeability;
 }
 
-async function compute(
-  repository: Repository,
-  source: string,
-  target: string,
-): Promise<Mergeability> {
+/**
+ * Merges a commit into another one, and notes whether that is possible, as {@link findMergeability} does.
+ *
+ * @param draft gets the objects of the result
+ * @returns the name of the result's tree, in hex; of no use if there are conflicts
+ */
+export async function mergeAndNote(draft: Draft, source: string, target: string): Promise<string> {
+  const { repository } = draft;
   const { graph } = repository;
   const [theirs, ours] = [source, target].map((oid) => commitNumber(repository, oid));
   if (theirs === undefined || ours === undefined) throw new Error(`${source} is missing`);
   const isAhead = !graph.isAncestor(theirs, ours);
   const isBehind = !graph.isAncestor(ours, theirs);
   const merged =
-    isAhead && isBehind && (await mergeCommits(repository, new Draft(repository), ours, theirs));
-  return { isAhead, isBehind, hasConflicts: merged !== false && merged.conflicts.size > 0 };
+    isAhead && isBehind ? await mergeCommits(repository, draft, ours, theirs) : undefined;
+  const hasConflicts = merged !== undefined && merged.conflicts.size > 0;
+  known.set(keyOf(source, target), { isAhead, isBehind, hasConflicts }, ENTRY);
+  return merged?.tree ?? treeNameOf(repository, isAhead ? theirs : ours);
 }

@@ -45,26 +45,32 @@ export interface Push {
   readonly isAtomic: boolean;
 }
 
-/** Checks changes with the objects there are. */
+/**
+ * Checks changes with the objects there are.
+ *
+ * @param by some references are the server's own: clients can't change them
+ */
 export async function checkChanges(
   repository: Repository,
   changes: readonly RefChange[],
+  by: "client" | "server",
 ): Promise<Push["changes"]> {
   const checked: Push["changes"][number][] = [];
-  for (const change of changes) checked.push(await checkChange(repository, change));
+  for (const change of changes) checked.push(await checkChange(repository, change, by));
   return checked;
 }
 
 async function checkChange(
   repository: Repository,
   change: RefChange,
+  by: "client" | "server",
 ): Promise<Push["changes"][number]> {
   const { name, from, to } = change;
   const isBranch = name.startsWith(BRANCHES);
   const refused = (problem: string) => ({ ...change, peeled: null, isForced: false, problem });
   if (to === undefined) return { ...change, peeled: null, isForced: true, problem: undefined };
   if (!isRefName(name)) return refused("funny refname");
-  if (isReserved(name)) return refused("deny updating a hidden ref");
+  if (by === "client" && isReserved(name)) return refused("deny updating a hidden ref");
   const object = repository.findHex(to);
   if (object < 0) return refused("missing necessary objects");
   const type = repository.typeOf(object);

@@ -79,6 +79,9 @@ const RESERVED = [MERGE_REQUESTS, KEPT];
 /** The reference that is for the code of a merge request, by its number. */
 export const headNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/head`;
 
+/** The reference that is for the result of merging a merge request, by its number. */
+export const mergeNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/merge`;
+
 /** The reference that keeps a commit. */
 export const keptName = (oid: string) => KEPT + oid;
 

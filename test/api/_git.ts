@@ -35,6 +35,8 @@ export interface Workshop {
   importInto(where: string, history: string): Promise<void>;
   /** Imports a history, and pushes all of it to a new project of that name. Returns the project's repository. */
   pushed(name: string, history: string): Promise<Repository>;
+  /** Pushes all of a repository to a new project of that name. Returns the project's repository. */
+  pushedFrom(where: string, name: string): Promise<Repository>;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,12 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
     importing.child.stdin?.end(history);
     await importing;
   };
+  const pushedFrom: Workshop["pushedFrom"] = async (where, name) => {
+    const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
+    await git(where, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
+    const { row } = await findRecord(app.store, json.id);
+    return openRecord(app.store, row);
+  };
   return {
     folder,
     git,
@@ -80,11 +88,9 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
     importInto,
     pushed: async (name, history) => {
       await importInto(name, history);
-      const { json } = await app.call("POST /projects", { as: "owner", json: { name } });
-      await git(name, "push", "--quiet", "--mirror", url(`owner/${name}`, "owner"));
-      const { row } = await findRecord(app.store, json.id);
-      return openRecord(app.store, row);
+      return pushedFrom(name, name);
     },
+    pushedFrom,
     close: async () => {
       await server.close();
       await rm(folder, { recursive: true, force: true });

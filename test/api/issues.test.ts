@@ -710,8 +710,8 @@ it("a list takes as many queries for many issues as for one", async () => {
     expect(listed.rows).toHaveLength(size);
     return queries;
   };
-  expect(await cost(1)).toBe(5);
-  expect(await cost(29)).toBe(5);
+  expect(await cost(1)).toBe(6);
+  expect(await cost(29)).toBe(6);
   await store.close();
   await own.close();
   await drop();

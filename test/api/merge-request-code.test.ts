@@ -286,3 +286,53 @@ describe("the author", () => {
     expect(await target.open("own", {}, "owner")).toMatchObject({ first_contribution: false });
   });
 });
+
+describe("merge requests of a seed", () => {
+  it("have the code of their branches, and the commit that merged them", async () => {
+    const commits = (file: string) => [{ message: file, files: { [file]: "1\n" } }];
+    const author = "ada";
+    const seeded = await testApp({
+      seed: {
+        users: [{ username: author, tokens: [{ token: "ada", scopes: ["api"] }] }],
+        groups: [
+          {
+            path: "acme",
+            members: { [author]: "owner" },
+            projects: [
+              {
+                path: "site",
+                pushes: [
+                  { author, ref: "main", commits: commits("main.txt") },
+                  { author, ref: "done", commits: commits("done.txt") },
+                  { author, ref: "main", commits: [{ message: "Merge", merge: "done" }] },
+                  { author, ref: "open", commits: commits("open.txt") },
+                ],
+                merge_requests: [
+                  { title: "Done", author, source_branch: "done", state: "merged" },
+                  { title: "Open", author, source_branch: "open" },
+                  { title: "Record", author, source_branch: "gone", state: "closed" },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    const headers = { "private-token": "ada" };
+    const get = async (path: string) =>
+      (await seeded.call(`GET /projects/acme%2Fsite/${path}`, { headers })).json;
+    const main = await get("repository/branches/main");
+    expect(await get("merge_requests/1")).toMatchObject({
+      state: "merged",
+      changes_count: "1",
+      merge_commit_sha: main.commit.id,
+      diff_refs: { start_sha: main.commit.parent_ids[0] },
+    });
+    expect(await get("merge_requests/2/changes")).toMatchObject({
+      merge_status: "can_be_merged",
+      changes: [{ new_path: "open.txt" }],
+    });
+    expect(await get("merge_requests/3")).toMatchObject({ diff_refs: null, changes_count: null });
+    await seeded.dispose();
+  });
+});

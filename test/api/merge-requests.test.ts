@@ -72,6 +72,7 @@ describe("a merge request", () => {
       has_conflicts: false,
       sha: null,
       merge_commit_sha: null,
+      squash_commit_sha: null,
       discussion_locked: false,
       should_remove_source_branch: null,
       force_remove_source_branch: false,

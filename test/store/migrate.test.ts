@@ -125,6 +125,9 @@ const FROZEN: Record<string, string> = {
   "20261122-98-code-owners": "4be5d8e750e011747d48ea28029a8ffa74852a37c747fdf75c291b8e1d7524dc",
   "20261122-98-reviewers": "0f30cdf274424958126cb1dc71e8b17c4038d0b0da2cc12d8cbee6291c59e902",
   "20261122-98-approvals": "a6031ee0981aec05aa6cd21929a2565222d4c54d2adfc07cdc8a909f36daf441",
+  "20261122-96-merges": "5747db1d21c67b4acfce0988efc9d3d4a6af816e4ea7e11bc10962382c353ad8",
+  "20261122-96-merge-settings": "bc713ef2fd367a1fe55d34864865a7ea34d0b22f5f2123ce3997862b9f8e36dd",
+  "20261122-96-state-causes": "fcba8e8865a2c8e1e2933124c34d61ae70bdc2b1dd6e63a17439c9f23395239d",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -279,6 +279,8 @@ async function prepare(
   raw?.requireReadable();
   const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
+  const view = viewOf(settings.url ?? (incoming.base as string), now);
+  const viewer: Viewer = { caller, today: dayOf(now) };
   const preparing = {
     store,
     db: reader,
@@ -287,12 +289,13 @@ async function prepare(
     body: object ?? bytes ?? raw?.chunks(),
     source: target as Source,
     signIns,
+    tier,
+    view,
+    viewer,
     now,
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 
-  const viewer: Viewer = { caller, today: dayOf(now) };
-  const view = viewOf(settings.url ?? (incoming.base as string), now);
   const presenter =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })

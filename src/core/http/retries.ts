@@ -1,8 +1,11 @@
 import { Queue } from "../../store/queue.ts";
 import { Unapplied } from "../errors.ts";
 
-/** Attempts after the first, of a request that finds each time that others have changed what it was prepared with. */
-const ATTEMPTS = 10;
+/**
+ * Attempts after the first, of a request that finds each time that others have changed what it was prepared with. With
+ * several processes it may lose against another one at every second of them, or more often if it is slower.
+ */
+const ATTEMPTS = 50;
 
 /**
  * Repeats work that is outdated when it is done. Repetitions for one project follow each other: side by side, each of

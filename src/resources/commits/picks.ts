@@ -1,10 +1,13 @@
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
-import { type Commit, commitId, commitNumber, readCommit, titleOf } from "../../git/commits.ts";
-import { EMPTY_TREE, treeNameOf } from "../../git/contents.ts";
+import { commitId, commitNumber, readCommit, titleOf } from "../../git/commits.ts";
+import { treeNameOf } from "../../git/contents.ts";
 import { Draft } from "../../git/draft.ts";
+import { logOf } from "../../git/log.ts";
 import { mergeTrees } from "../../git/merge.ts";
+import { treeBefore } from "../../git/patch-ids.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
+import type { Reader } from "../../store/port.ts";
 import type { StagedCommit } from "../repositories/commit.ts";
 import { requireCommit } from "../repositories/open.ts";
 import { openToChange, type Place, signatureOf, stage } from "../repositories/write.ts";
@@ -53,13 +56,12 @@ export async function stagePick(
   const tree = await pickedTree(draft, pick, number, head);
   if (request.dry_run) return { place, staged: undefined };
   const signature = await signatureOf(store.reader(), caller.id, now);
-  const commit = await readCommit(repository, number);
   const oid = draft.addCommit({
     tree,
     parents: [commitId(repository, head)],
     author: signature,
     committer: signature,
-    message: request.message ?? messageOf(pick, commit),
+    message: request.message ?? (await messageOf(place, pick, number)),
   });
   const change = { name: BRANCHES + branch, from, to: oid };
   return { place, staged: { received: await stage(place, draft, [change]), oid } };
@@ -77,11 +79,6 @@ async function pickedTree(draft: Draft, pick: Pick, commit: number, head: number
   return tree;
 }
 
-function treeBefore(repository: Repository, commit: number): string {
-  const [parent] = repository.graph.parentsOf(commit);
-  return parent === undefined ? EMPTY_TREE : treeNameOf(repository, parent);
-}
-
 function impossiblePick(pick: Pick, code: "conflict" | "empty"): ApiError {
   const reason =
     "Can't perform this action automatically. It may have already been done, or a more recent commit may have updated " +
@@ -89,8 +86,44 @@ function impossiblePick(pick: Pick, code: "conflict" | "empty"): ApiError {
   return new ApiError(400, { message: `Commit ${pick} failed: ${reason}`, error_code: code });
 }
 
-function messageOf(pick: Pick, { id, message, author }: Commit): string {
-  return pick === "revert"
-    ? `Revert "${titleOf(message)}"\n\nThis reverts commit ${id}`
-    : `${message}\n\n(cherry picked from commit ${id})\n\nCo-authored-by: ${author.name} <${author.email}>`;
+/** GitLab's message for a pick. That of the merge of a merge request names the merge request, or its commits. */
+async function messageOf(place: Place, pick: Pick, number: number): Promise<string> {
+  const { repository, store } = place;
+  const { id, message, author } = await readCommit(repository, number);
+  const merged = await mergedRequest(store.reader(), place.project.id, id);
+  if (pick === "revert") {
+    const what = merged === undefined ? `commit ${id}` : `merge request !${merged}`;
+    return `Revert "${titleOf(message)}"\n\nThis reverts ${what}`;
+  }
+  const commits = merged === undefined ? "" : await listOf(repository, number);
+  return `${message}\n\n(cherry picked from commit ${id})${commits}\n\nCo-authored-by: ${author.name} <${author.email}>`;
+}
+
+/** The number of the merge request that was merged with a commit. */
+async function mergedRequest(
+  db: Reader,
+  projectId: number,
+  commit: string,
+): Promise<number | undefined> {
+  const found = await db.one<{ iid: number }>(
+    "select iid from merge_requests where project_id = ? and merge_commit_sha = ?",
+    [projectId, commit],
+  );
+  return found?.iid;
+}
+
+/** Commits of a merge that are listed in a message, the newest ones. */
+const MOST_LISTED = 100;
+
+/** The commits that a merge has brought, the oldest first. */
+async function listOf(repository: Repository, merge: number): Promise<string> {
+  const [ours, theirs] = repository.graph.parentsOf(merge);
+  if (ours === undefined || theirs === undefined) return "";
+  const log = logOf(repository, { from: [theirs], not: [ours] });
+  const lines: string[] = [];
+  for (const number of (await log.first(repository, MOST_LISTED)).slice(0, MOST_LISTED)) {
+    const { id, message } = await readCommit(repository, number);
+    lines.unshift(`${id.slice(0, 8)} ${titleOf(message)}`);
+  }
+  return `\n\n${lines.join("\n")}`;
 }

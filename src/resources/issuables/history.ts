@@ -55,17 +55,28 @@ export async function recordMilestone(
   });
 }
 
+/** What the state of an issuable was changed by, if it was not changed itself. */
+export interface Cause {
+  /** The name of a commit whose message says so, in hex. */
+  readonly commit?: string;
+  /** The id of a merge request that was merged. */
+  readonly mergeRequestId?: number;
+}
+
 /** Records that the caller changed the state of an issuable. */
 export async function recordState(
   { db, caller, now }: Recording,
   { column }: IssuableType,
   id: number,
   state: "closed" | "reopened" | "merged",
+  { commit, mergeRequestId }: Cause = {},
 ): Promise<void> {
   await insertRow(db, "resource_state_events", {
     [column]: id,
     user_id: caller.id,
     state,
+    source_commit: commit ?? null,
+    source_merge_request_id: mergeRequestId ?? null,
     created_at: now,
   });
 }

@@ -1,6 +1,14 @@
-import { visibleIssues } from "../../core/access/visibility.ts";
+import {
+  type Viewer,
+  visibleIssues,
+  visibleMergeRequests,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { all } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
@@ -25,7 +33,7 @@ const fields = {
   author: issuableFields.author,
   assignee: issuableFields.assignee,
   user_notes_count: issuableFields.user_notes_count,
-  merge_requests_count: field.constant(0),
+  merge_requests_count: field.embedded("merge_requests_count", "integer", "null"),
   upvotes: issuableFields.upvotes,
   downvotes: issuableFields.downvotes,
   due_date: field.date("i.due_date"),
@@ -78,11 +86,33 @@ export const ISSUE: IssuableType = {
     subscribed,
   }),
   place: placeLabels,
-  // The free tier has no weights.
-  readOwn:
-    async (_ids, { presenter, tier }) =>
-    (rows) => {
-      if (tier !== "free") return;
-      for (const row of rows) row[presenter.at("weight")] = HIDDEN;
-    },
+  readOwn: async (ids, { db, presenter, viewer, tier }) => {
+    const counts = await closingCounts(db, ids, viewer);
+    return (rows) => {
+      for (const row of rows) {
+        const count = counts.get(row[presenter.at("id")] as Value) ?? 0;
+        row[presenter.at("merge_requests_count")] = String(count);
+        // The free tier has no weights.
+        if (tier === "free") row[presenter.at("weight")] = HIDDEN;
+      }
+    };
+  },
 };
+
+/** How many merge requests close each of some issues, of those that the caller may read. */
+async function closingCounts(
+  db: Reader,
+  ids: readonly Value[],
+  viewer: Viewer,
+): Promise<Map<Value, number>> {
+  if (ids.length === 0) return new Map();
+  const among = placeholders(ids);
+  const readable = all([visibleProjects(viewer), visibleMergeRequests(viewer)]);
+  const found = await db.rows(
+    `select x.issue_id, count(*) from merge_request_issues x
+     join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
+     where x.issue_id in (${among.sql}) and x.closes = 1 and ${readable.sql} group by x.issue_id`,
+    [...among.values, ...readable.values],
+  );
+  return new Map(found.map(([id, count]) => [id as Value, Number(count)]));
+}

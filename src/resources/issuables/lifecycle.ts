@@ -89,17 +89,22 @@ export function stateColumns(
     : { state: "opened", closed_at: null, closed_by_id: null };
 }
 
-/** Closes or reopens an issuable, unless it is not in the state for that. */
+/**
+ * Closes or reopens an issuable, unless it is not in the state for that.
+ *
+ * @param cause what does it, if it is not the caller directly
+ */
 export async function setState(
   context: Writing,
   type: IssuableType,
   issuable: issuables.Issuable,
   event: StateEvent | undefined,
+  cause?: history.Cause,
 ): Promise<void> {
   if (!changesState(issuable, event)) return;
   const { db, now } = context;
   await updateRow(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
-  await afterStateChange(context, type, issuable, event);
+  await afterStateChange(context, type, issuable, event, cause);
 }
 
 /**
@@ -125,12 +130,13 @@ async function afterStateChange(
   type: IssuableType,
   issuable: issuables.Issuable,
   event: StateEvent,
+  cause?: history.Cause,
 ): Promise<void> {
   const { db, caller, now } = context;
   const state = event === "close" ? "closed" : "reopened";
   await type.place?.(db, [issuable.id]);
   recordEvent(context, type, state, issuable);
-  await history.recordState(context, type, issuable.id, state);
+  await history.recordState(context, type, issuable.id, state, cause);
   if (event === "close") await todos.resolve(db, type, issuable.id, caller.id, now);
 }
 

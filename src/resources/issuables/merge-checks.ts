@@ -31,6 +31,8 @@ export interface MergeCheck {
   readonly ofApprovals?: true;
   /** What merging answers: 405 `405 Method Not Allowed`, or 406 `Branch cannot be merged`. */
   readonly answer: 405 | 406;
+  /** Whether it may come to pass by itself: then a merge request can be told to be merged as soon as it does. */
+  readonly mayPass?: true;
 }
 
 /** What is checked before a merge, in GitLab's order: the first check that fails is `detailed_merge_status`. */
@@ -42,10 +44,16 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
     answer: 405,
   },
   { status: "not_open", when: "mr.state <> 'opened'", answer: 405 },
-  { status: "draft_status", when: IS_DRAFT, answer: 405 },
+  { status: "draft_status", when: IS_DRAFT, answer: 405, mayPass: true },
   { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
   { status: "commits_status", when: HAS_CODE, fails: ({ isAhead }) => !isAhead, answer: 405 },
   { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
+  {
+    status: "need_rebase",
+    when: `(p.merge_method <> 'merge' and ${HAS_CODE})`,
+    fails: ({ isBehind }) => isBehind,
+    answer: 406,
+  },
 ];
 
 /** GitLab's words for whether a branch can be merged, as far as the code is concerned. */

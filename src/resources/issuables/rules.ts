@@ -29,18 +29,35 @@ export function isLockedOut(source: Source, issuable: Pick<Issuable, "discussion
   return issuable.discussion_locked === 1 && source.level === 0;
 }
 
+/** Who changes an issuable, in which project. */
+interface Changing {
+  readonly db: Reader;
+  readonly source: Source;
+  readonly caller: Caller;
+}
+
+/** Whether the caller may change an issuable: as its author, as an assignee, or by role. */
+export async function mayChange(
+  { db, source, caller }: Changing,
+  type: IssuableType,
+  issuable: Issuable,
+  role: "reporter" | "developer",
+): Promise<boolean> {
+  if (!issuable.visible) return false;
+  if (issuable.author_id === caller.id || source.level >= ROLES[role]) return true;
+  return isAssigned(db, type, issuable.id, caller.id);
+}
+
 /**
- * Checks that the caller may change an issuable: as its author, as an assignee, or by role.
+ * Checks {@link mayChange}.
  *
  * @throws ApiError 403
  */
 export async function requireChanger(
-  { db, source, caller }: { db: Reader; source: Source; caller: Caller },
+  changing: Changing,
   type: IssuableType,
   issuable: Issuable,
   role: "reporter" | "developer",
 ): Promise<void> {
-  if (!issuable.visible) throw forbidden();
-  if (issuable.author_id === caller.id || source.level >= ROLES[role]) return;
-  if (!(await isAssigned(db, type, issuable.id, caller.id))) throw forbidden();
+  if (!(await mayChange(changing, type, issuable, role))) throw forbidden();
 }

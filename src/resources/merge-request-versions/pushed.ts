@@ -9,6 +9,7 @@ import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as notes from "../notes/queries.ts";
+import { closeReferred, storeReferences } from "./references.ts";
 import { openFrom, type PlannedVersion, planWithin, type Refresh } from "./refresh.ts";
 import { renewVersion, type VersionOwner } from "./versions.ts";
 
@@ -23,11 +24,13 @@ interface Located {
  * closed if it was deleted; those into it are merged if it has all of their commits now.
  *
  * @param writing of the project with the branch, by the user who has pushed
+ * @param base the public address: texts may refer to pages below it
  */
 export async function refresh(
   writing: Writing,
   { name, to }: CheckedChange,
   { versions, merged }: Refresh,
+  base: string | undefined,
 ): Promise<void> {
   const { db, source, now } = writing;
   const branch = name.slice(BRANCHES.length);
@@ -39,8 +42,8 @@ export async function refresh(
     if (!at) continue;
     if (to === undefined) await lifecycle.setState(at.writing, MERGE_REQUEST, at.request, "close");
     else {
-      const planned = versions.get(request.id) ?? (await planWithin(db, request, to));
-      if (planned) await addPushed(at, planned);
+      const planned = versions.get(request.id) ?? (await planWithin(db, request, to, base));
+      if (planned) await addPushed(at, planned, base);
     }
   }
   const own = new Set(from.map(({ id }) => id));
@@ -49,11 +52,13 @@ export async function refresh(
     // One from the branch itself, or one that was changed meanwhile.
     if (own.has(id) || at?.request.sha !== facts.head_sha) continue;
     await renewVersion(db, at.request, facts, now);
+    await storeReferences(db, id, writing.viewer, base);
   }
   for (const { id, sha, mergeCommit } of merged) {
     const at = known.get(id);
     if (at?.request.sha !== sha) continue;
     await lifecycle.merge(at.writing, at.request, { merge_commit_sha: mergeCommit });
+    await closeReferred(at.writing, id);
   }
 }
 
@@ -82,10 +87,13 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
 async function addPushed(
   { writing, request }: Located,
   { facts, added: { count, listed } }: PlannedVersion,
+  base: string | undefined,
 ): Promise<void> {
   const { db, source, now } = writing;
   const versionId = await renewVersion(db, request, facts, now);
-  if (versionId === undefined || count === 0) return;
+  if (versionId === undefined) return;
+  await storeReferences(db, request.id, writing.viewer, base);
+  if (count === 0) return;
   const items = listed.map(({ id, title }) => `<li>${id.slice(0, 8)} - ${escaped(title)}</li>`);
   const query = `diff_id=${versionId}${request.sha === null ? "" : `&start_sha=${request.sha}`}`;
   const link = `/${source.fullPath}/-/merge_requests/${request.iid}/diffs?${query}`;

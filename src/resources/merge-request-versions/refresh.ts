@@ -64,12 +64,14 @@ export interface Refresh {
  *
  * @param push the whole push
  * @param change one of its changes, of a branch
+ * @param base the public address: messages of commits may refer to pages below it
  */
 export async function planRefresh(
   store: Store,
   projectId: number,
   { repository, changes }: Push,
   { name, from, to, isForced }: CheckedChange,
+  base: string | undefined,
 ): Promise<Refresh> {
   const db = store.reader();
   const branch = name.slice(BRANCHES.length);
@@ -84,14 +86,14 @@ export async function planRefresh(
     const start = isOwn && pushed ? pushed.to : target?.start;
     if (start === undefined) continue;
     const whole = isOwn || !target ? repository : joined(await open(store, target.row), repository);
-    const planned = await planOf(whole, request, to, start);
+    const planned = await planOf(whole, request, to, start, base);
     if (planned) versions.set(request.id, planned);
     if (pace.isDue) await pace.pause();
   }
   if (from === undefined || from === to) return { versions, merged: [] };
   for (const request of isForced ? await openInto(db, projectId, branch) : []) {
     if (request.sha === null) continue;
-    const planned = await planOf(repository, request, request.sha, to);
+    const planned = await planOf(repository, request, request.sha, to, base);
     if (planned) versions.set(request.id, planned);
     if (pace.isDue) await pace.pause();
   }
@@ -106,6 +108,7 @@ export async function planWithin(
   db: Database,
   request: OpenRequest,
   to: string,
+  base: string | undefined,
 ): Promise<PlannedVersion | undefined> {
   const target = await startOf(db, request);
   if (!target) return undefined;
@@ -113,7 +116,7 @@ export async function planWithin(
     await sharePacks(db, request.source_project_id, request.project_id);
   }
   const repository = await load(db, Packs.within(db), target.row.id);
-  return planOf(repository, request, to, target.start);
+  return planOf(repository, request, to, target.start, base);
 }
 
 const OPEN = `select id, iid, project_id, source_project_id, target_branch, sha from merge_requests
@@ -159,6 +162,7 @@ async function planOf(
   request: OpenRequest,
   head: string,
   start: string,
+  base: string | undefined,
 ): Promise<PlannedVersion | undefined> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid));
   if (to === undefined || from === undefined) return undefined;
@@ -176,7 +180,7 @@ async function planOf(
       listed.push({ id, title: titleOf(message) });
     }
   }
-  return { facts: await planVersion(repository, head, start), added: { count, listed } };
+  return { facts: await planVersion(repository, head, start, base), added: { count, listed } };
 }
 
 /** The merge requests into a branch whose newest commits are among those that a push adds to it. */

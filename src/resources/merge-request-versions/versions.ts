@@ -1,10 +1,13 @@
-import { commitId, commitNumber } from "../../git/commits.ts";
+import { type IssueReference, issuesIn } from "../../core/references.ts";
+import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
+import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
 import { type Repository, sharePacks } from "../../git/repository.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { type ReviewFacts, readReview } from "../approval-state/review.ts";
 import { resetApprovals, storeReview } from "../approval-state/store.ts";
@@ -25,6 +28,8 @@ export interface VersionFacts {
 export interface NewVersion extends VersionFacts {
   /** What its code says about approvals. */
   readonly review: ReviewFacts;
+  /** The issues that messages of its commits refer to. */
+  readonly references: readonly IssueReference[];
 }
 
 /** A version of a merge request. */
@@ -51,28 +56,59 @@ export async function latest(db: Reader, requestId: number): Promise<Version | u
   );
 }
 
+/** The latest versions of merge requests. */
+export async function latestOf(
+  db: Reader,
+  requestIds: readonly Value[],
+): Promise<(Version & { readonly merge_request_id: number })[]> {
+  const among = placeholders(requestIds);
+  return db.all<Version & { merge_request_id: number }>(
+    `select id, merge_request_id, head_sha, base_sha, start_sha, changed_files, created_at
+     from merge_request_versions v where merge_request_id in (${among.sql}) and id =
+       (select max(id) from merge_request_versions n where n.merge_request_id = v.merge_request_id)`,
+    among.values,
+  );
+}
+
 /**
  * Finds out what a version of a merge request will say. It takes too long for a transaction.
  *
  * @param repository with both commits
  * @param head the name of the source branch's newest commit, in hex
  * @param start likewise, of the target branch
+ * @param base the public address: messages of commits may refer to pages below it
  */
 export async function planVersion(
   repository: Repository,
   head: string,
   start: string,
+  base?: string,
 ): Promise<NewVersion> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
-  const [base] = mergeBases(repository.graph, to, [from]);
-  const changes = base === undefined ? [] : await changesBetween(repository, base, to);
+  const [common] = mergeBases(repository.graph, to, [from]);
+  const changes = common === undefined ? [] : await changesBetween(repository, common, to);
   return {
     head_sha: head,
-    base_sha: base === undefined ? null : commitId(repository, base),
+    base_sha: common === undefined ? null : commitId(repository, common),
     start_sha: start,
     changed_files: changes.length,
     review: await readReview(repository, to, from, changes),
+    references: issuesIn(await messagesOf(repository, to, from), base),
   };
+}
+
+/** Commits whose messages are looked at, the newest ones. */
+const MOST_MESSAGES = 1000;
+
+/** The messages of commits that can be reached from one commit, but not from another one. */
+async function messagesOf(repository: Repository, from: number, not: number): Promise<string[]> {
+  const log = logOf(repository, { from: [from], not: [not] });
+  const numbers = await log.first(repository, MOST_MESSAGES);
+  const messages: string[] = [];
+  for (const number of numbers.slice(0, MOST_MESSAGES)) {
+    messages.push((await readCommit(repository, number)).message);
+  }
+  return messages;
 }
 
 /**
@@ -117,7 +153,7 @@ export async function addVersion(
   now: number,
 ): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
-  const { head_sha, base_sha, start_sha, changed_files } = version;
+  const { head_sha, base_sha, start_sha, changed_files, references } = version;
   const before = await latest(db, id);
   const versionId = await insertRow(db, "merge_request_versions", {
     merge_request_id: id,
@@ -125,9 +161,11 @@ export async function addVersion(
     base_sha,
     start_sha,
     changed_files,
+    issue_references: JSON.stringify(references),
     created_at: now,
   });
-  await updateRow(db, "merge_requests", id, { sha: head_sha }, now);
+  // What the user wanted to be merged was something else.
+  await updateRow(db, "merge_requests", id, { sha: head_sha, auto_merge: 0 }, now);
   await storeReview(db, request, version.review, now);
   if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {

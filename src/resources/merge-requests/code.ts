@@ -68,7 +68,7 @@ export async function checkCode(preparing: Preparing, iid: number): Promise<void
 }
 
 /** {@link checkCode} of the merge request with this id. */
-async function checkCodeOf({ db, store, source }: Preparing, id: number): Promise<void> {
+export async function checkCodeOf({ db, store, source }: Preparing, id: number): Promise<void> {
   const { unknown } = await mergeStateOf(db, id, undefined);
   if (!unknown) return;
   const opened = await openRepository({ db, store, source });

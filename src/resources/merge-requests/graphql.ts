@@ -47,10 +47,16 @@ import {
   labelNames,
   nullsLast,
 } from "../issuables/graphql.ts";
-import { IS_DRAFT } from "../issuables/merge-checks.ts";
+import {
+  detailedStatus,
+  IS_DRAFT,
+  type MergeState,
+  mergeStatesOf,
+} from "../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
+import { latestOf } from "../merge-request-versions/versions.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
 
@@ -68,9 +74,21 @@ const MERGE_STATUS = enumeration("MergeStatus", "Whether it can be merged.", [
   "UNCHECKED",
 ]);
 const DETAILED_STATUS = enumeration("DetailedMergeStatus", "Why it can or can't be merged.", [
-  "MERGEABLE",
+  "BLOCKED_STATUS",
+  "CHECKING",
+  "CI_MUST_PASS",
+  "CI_STILL_RUNNING",
+  "COMMITS_STATUS",
+  "CONFLICT",
+  "DISCUSSIONS_NOT_RESOLVED",
   "DRAFT_STATUS",
+  "MERGEABLE",
+  "NEED_REBASE",
+  "NOT_APPROVED",
   "NOT_OPEN",
+  "PREPARING",
+  "REQUESTED_CHANGES",
+  "UNCHECKED",
 ]);
 
 const SORT = sortEnum("MergeRequestSort", "The order of a list of merge requests.", "mr.id", {
@@ -84,15 +102,16 @@ const diffRefs = valueType("DiffRefs", "The commits that a diff compares.", {
   startSha: required(property("String")),
 });
 
-const taken = (
-  columns: readonly string[],
-  type: string,
-  read: (title: string, state: string) => unknown,
-) => computed(type, columns, ([title, state]) => read(String(title), String(state)));
+/** A value that depends on whether merge requests can be merged, as far as it is known. */
+const ofState = (type: string, read: (state: MergeState) => unknown) =>
+  loaded(type, async (ids, { db, tier, viewer }) => {
+    const states = await mergeStatesOf(db, ids, { tier, viewer });
+    return new Map([...states].map(([id, state]) => [id, read(state)]));
+  });
 
 // Merge requests have no pipelines yet. Clients name these fields, and one unknown field would fail
 // their whole documents.
-const detailedStatus = valueType("DetailedStatus", "The status of a job, and where its page is.", {
+const jobStatus = valueType("DetailedStatus", "The status of a job, and where its page is.", {
   detailsPath: property("String"),
 });
 
@@ -101,7 +120,7 @@ const job = valueType("CiJob", "A job of a pipeline.", {
   name: property("String"),
   status: property("String"),
   allowFailure: required(property("Boolean")),
-  detailedStatus: property(detailedStatus),
+  detailedStatus: property(jobStatus),
 });
 
 const pipeline = valueType("Pipeline", "A pipeline.", {
@@ -169,7 +188,7 @@ const mergeRequest = rowType("MergeRequest", {
     title: required(string("mr.title")),
     description: string("mr.description"),
     state: required(word(STATE, "mr.state")),
-    draft: required(taken(["mr.title"], "Boolean", isDraft)),
+    draft: required(computed("Boolean", ["mr.title"], ([title]) => isDraft(String(title)))),
     sourceBranch: required(string("mr.source_branch")),
     targetBranch: required(string("mr.target_branch")),
     sourceProject: one("Project", "mr.source_project_id"),
@@ -185,7 +204,15 @@ const mergeRequest = rowType("MergeRequest", {
     mergeUser: one("UserCore", "mr.merged_by_id"),
     mergeCommitSha: string("mr.merge_commit_sha"),
     diffHeadSha: string("mr.sha"),
-    diffRefs: absent(diffRefs),
+    diffRefs: loaded(diffRefs, async (ids, { db }) => {
+      const found = await latestOf(db, ids);
+      return new Map(
+        found.map(({ merge_request_id, base_sha, head_sha, start_sha }) => [
+          merge_request_id,
+          { baseSha: base_sha, headSha: head_sha, startSha: start_sha },
+        ]),
+      );
+    }),
     discussionLocked: required(boolean("mr.discussion_locked")),
     squash: required(boolean("mr.squash")),
     squashOnMerge: required(boolean("mr.squash")),
@@ -194,21 +221,16 @@ const mergeRequest = rowType("MergeRequest", {
     defaultSquashCommitMessage: constant("String", null),
     shouldBeRebased: constant("Boolean!", false),
     rebaseInProgress: constant("Boolean!", false),
-    shouldRemoveSourceBranch: constant("Boolean", null),
+    shouldRemoveSourceBranch: boolean("mr.should_remove_source_branch"),
     forceRemoveSourceBranch: boolean("mr.remove_source_branch"),
-    conflicts: constant("Boolean!", false),
-    mergeable: required(
-      taken(
-        ["mr.title", "mr.state"],
-        "Boolean",
-        (title, state) => state === "opened" && !isDraft(title),
-      ),
-    ),
-    mergeStatusEnum: word(MERGE_STATUS, field.constant("CAN_BE_MERGED")),
+    conflicts: required(ofState("Boolean", ({ status }) => status === "cannot_be_merged")),
+    mergeable: required(ofState("Boolean", ({ failed, unknown }) => !failed && !unknown)),
+    mergeStatusEnum: {
+      ...ofState(MERGE_STATUS.name, ({ status }) => status.toUpperCase()),
+      declares: MERGE_STATUS,
+    },
     detailedMergeStatus: {
-      ...taken(["mr.title", "mr.state"], DETAILED_STATUS.name, (title, state) =>
-        state !== "opened" ? "NOT_OPEN" : isDraft(title) ? "DRAFT_STATUS" : "MERGEABLE",
-      ),
+      ...ofState(DETAILED_STATUS.name, (state) => detailedStatus(state).toUpperCase()),
       declares: DETAILED_STATUS,
     },
     webUrl: string(
@@ -487,6 +509,8 @@ export const face: Face = {
             sha: input.sha,
             squash: input.squash,
             should_remove_source_branch: input.shouldRemoveSourceBranch,
+            merge_commit_message: input.commitMessage ?? undefined,
+            squash_commit_message: input.squashCommitMessage ?? undefined,
           }),
         ),
     }),

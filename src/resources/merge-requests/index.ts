@@ -1,8 +1,5 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { ApiError, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { BRANCHES } from "../../git/refs.ts";
 import { when } from "../../store/conditions.ts";
 import { updateRow } from "../../store/update.ts";
 import { headOf } from "../events/record.ts";
@@ -10,18 +7,18 @@ import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { mergeStateOf } from "../issuables/merge-checks.ts";
 import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
 import { checkCode, divergedCommits } from "./code.ts";
+import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
-import { closedIssues, referringRequests, storeReferences } from "./references.ts";
+import { closedIssues, referringRequests } from "./references.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 
@@ -126,7 +123,7 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: (input, preparing) => planOpening(preparing, input),
       handle: async (context) => {
-        const { db, caller, input, now, prepared: opening } = context;
+        const { db, caller, input, view, now, prepared: opening } = context;
         const { source, target, version } = opening;
         const isFork = source.id !== target.id;
         if (isFork) await db.lock(target.id);
@@ -158,7 +155,7 @@ export const mergeRequestResource: Resource = {
           input,
         );
         if (input.reviewer_ids) await assignReviewers(inTarget, created.id, input.reviewer_ids);
-        await storeReferences(db, target, created.id, [title, description], context.viewer);
+        await storeReferences(db, created.id, context.viewer, view.base);
         return rowOf(inTarget, MERGE_REQUEST, created.id);
       },
     }),
@@ -200,7 +197,7 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
-        const { db, source, viewer, input, now, prepared: opening } = context;
+        const { db, viewer, input, view, now, prepared: opening } = context;
         const { title, description, target_branch, state_event } = input;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
@@ -232,49 +229,13 @@ export const mergeRequestResource: Resource = {
         if (input.reviewer_ids !== undefined) {
           await assignReviewers(context, found.id, input.reviewer_ids);
         }
-        if (title !== undefined || description !== undefined) {
-          const { title: text = found.title, description: longText = found.description } = input;
-          await storeReferences(db, source, found.id, [text, longText], viewer);
+        if (opening || title !== undefined || description !== undefined) {
+          await storeReferences(db, found.id, viewer, view.base);
         }
         return rowOf(context, MERGE_REQUEST, found.id);
       },
     }),
-    project.put("/merge_requests/:merge_request_iid/merge", {
-      summary:
-        "Merge a merge request; 405 if it is a draft or not open, 409 if `sha` is not its head",
-      input: {
-        ...number,
-        sha: param.optional(param.anyText()),
-        squash: param.optional(param.boolean()),
-        should_remove_source_branch: param.optional(param.boolean()),
-      },
-      presenter: MERGE_REQUEST.single,
-      prepare: ({ merge_request_iid }, preparing) => checkCode(preparing, merge_request_iid),
-      handle: async (context) => {
-        const { db, source, input } = context;
-        const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-        const { sha, target_branch } = await requests.branchesOf(db, found.id);
-        const rights = await rightsOf(db, source, [BRANCHES + target_branch]);
-        // Without a repository there is nothing to protect: merge requests are only records then.
-        const mayMerge = rights.isEmpty
-          ? source.level >= ROLES.developer
-          : rights.mayMerge(target_branch);
-        if (!mayMerge) throw unauthorized();
-        const { failed } = await mergeStateOf(db, found.id, context);
-        if (failed?.answer === 405) throw new ApiError(405, { message: "405 Method Not Allowed" });
-        if (failed) throw new ApiError(406, { message: "Branch cannot be merged" });
-        if (input.sha !== undefined && input.sha !== sha) {
-          throw new ApiError(409, {
-            message: `SHA does not match HEAD of source branch: ${sha ?? "unknown"}`,
-          });
-        }
-        await lifecycle.merge(context, found, {
-          squash: flag(input.squash),
-          remove_source_branch: flag(input.should_remove_source_branch),
-        });
-        return rowOf(context, MERGE_REQUEST, found.id);
-      },
-    }),
+    ...mergeRoutes,
     project.del("/merge_requests/:merge_request_iid", {
       summary: "Delete a merge request with its notes",
       input: number,
@@ -301,7 +262,7 @@ export const mergeRequestResource: Resource = {
         summary:
           name === "closed_by"
             ? "List the merge requests that close an issue when they are merged"
-            : "List the merge requests whose titles or descriptions refer to an issue",
+            : "List the merge requests whose titles, descriptions or commits refer to an issue",
         access: "anyone",
         input: { issue_iid: param.recordId() },
         presenter: MERGE_REQUEST.listed,

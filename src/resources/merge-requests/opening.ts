@@ -16,7 +16,7 @@ import { hasBranches } from "../repositories/pushes.ts";
 import * as requests from "./queries.ts";
 
 /** What routes are prepared with. */
-type Preparing = Pick<PrepareContext, "db" | "store" | "caller" | "now"> & {
+type Preparing = Pick<PrepareContext, "db" | "store" | "caller" | "view" | "now"> & {
   readonly source: Source;
 };
 
@@ -106,7 +106,7 @@ export async function planChange(
  * @throws ApiError 422 if both ends are the same, 400 for a branch that does not exist
  */
 export async function planCode(
-  { db, store }: Pick<PrepareContext, "db" | "store">,
+  { db, store, view }: Pick<PrepareContext, "db" | "store" | "view">,
   ends: Ends,
 ): Promise<Opening> {
   const { source, source_branch, target, target_branch } = ends;
@@ -130,7 +130,7 @@ export async function planCode(
   }
   const repository = joined(to.repository, from.repository);
   await findMergeability(repository, head, start);
-  return { ...ends, version: await planVersion(repository, head, start) };
+  return { ...ends, version: await planVersion(repository, head, start, view.base) };
 }
 
 async function hasCode(db: Reader, { id }: Source): Promise<boolean> {

@@ -53,15 +53,43 @@ export interface Branches {
   source_branch: string;
   target_branch: string;
   sha: string | null;
+  /** Whether its commits become one when it is merged. */
+  squash: number;
+  /** Whether its source branch is deleted when it is merged. */
+  remove_source_branch: number;
 }
 
 /** The branches of a merge request that exists. */
 export async function branchesOf(db: Reader, id: number): Promise<Branches> {
   const found = await db.one<Branches>(
-    "select source_project_id, source_branch, target_branch, sha from merge_requests where id = ?",
+    `select source_project_id, source_branch, target_branch, sha, squash, remove_source_branch
+     from merge_requests where id = ?`,
     [id],
   );
   return found as Branches;
+}
+
+/** How a merge request is to be merged: what its project says, and who takes part. */
+interface MergeFacts {
+  merge_method: "merge" | "rebase_merge" | "ff";
+  merge_commit_template: string | null;
+  squash_commit_template: string | null;
+  author_name: string | null;
+  author_email: string | null;
+  merger_name: string;
+  merger_email: string;
+}
+
+/** How a merge request is to be merged by a user. */
+export async function mergeFactsOf(db: Reader, id: number, mergerId: number): Promise<MergeFacts> {
+  const found = await db.one<MergeFacts>(
+    `select p.merge_method, p.merge_commit_template, p.squash_commit_template,
+       u.name as author_name, u.email as author_email, m.name as merger_name, m.email as merger_email
+     from merge_requests mr join projects p on p.id = mr.project_id join users m on m.id = ?
+     left join users u on u.id = mr.author_id where mr.id = ?`,
+    [mergerId, id],
+  );
+  return found as MergeFacts;
 }
 
 /** The number of another open merge request of a project between these branches, or `undefined`. */

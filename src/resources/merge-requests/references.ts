@@ -1,66 +1,13 @@
-import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import { paginate, type RowPage } from "../../core/pagination.ts";
-import { issuesIn } from "../../core/references.ts";
 import type { Context } from "../../core/resource.ts";
 import { all, type Condition } from "../../store/conditions.ts";
-import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import { embed } from "../issuables/embed.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { issuableJoins, type Presenting } from "../issuables/type.ts";
-
-/**
- * Stores which issues the title and description of a merge request refer to, in place of those stored before.
- *
- * @param viewer whose issues count: those they may read; `undefined` for all
- */
-export async function storeReferences(
-  db: Database,
-  project: { fullPath: string },
-  id: number,
-  texts: readonly (string | null | undefined)[],
-  viewer: Viewer | undefined,
-): Promise<void> {
-  await db.run("delete from merge_request_issues where merge_request_id = ?", [id]);
-  const closes = new Map(
-    issuesIn(texts).map((found) => [
-      `${pathOf(found.project, project.fullPath).toLowerCase()}#${found.iid}`,
-      found,
-    ]),
-  );
-  if (closes.size === 0) return;
-  const keys = [...closes.keys()];
-  const paths = placeholders([...new Set(keys.map((key) => key.slice(0, key.indexOf("#"))))]);
-  const numbers = placeholders([...new Set([...closes.values()].map(({ iid }) => iid))]);
-  const readable = all(viewer ? [visibleProjects(viewer), visibleIssues(viewer)] : []);
-  const found = await db.rows(
-    `select i.id, lower(p.full_path), i.iid from projects p join issues i on i.project_id = p.id
-     where lower(p.full_path) in (${paths.sql}) and i.iid in (${numbers.sql}) and ${readable.sql}`,
-    [...paths.values, ...numbers.values, ...readable.values],
-  );
-  const rows = found.flatMap(([issueId, path, iid]) => {
-    const reference = closes.get(`${path}#${iid}`);
-    return reference ? [[issueId as number, id, Number(reference.closes)]] : [];
-  });
-  if (rows.length === 0) return;
-  await db.run(
-    `insert into merge_request_issues (issue_id, merge_request_id, closes)
-     values ${rows.map(() => "(?, ?, ?)").join(", ")}`,
-    rows.flat(),
-  );
-}
-
-/** The full path of a project as a text in another one names it: its own name stands for a neighbour. */
-function pathOf(written: string | undefined, own: string): string {
-  if (written === undefined) return own;
-  return written.includes("/") ? written : `${own.slice(0, own.lastIndexOf("/"))}/${written}`;
-}
-
-/** Merge requests close issues only when merged into the default branch; projects may have none yet. */
-const INTO_DEFAULT = "(q.default_branch is null or q.default_branch = r.target_branch)";
-const CLOSES = `x.closes = 1 and exists (select 1 from merge_requests r join projects q on q.id = r.project_id
-  where r.id = x.merge_request_id and ${INTO_DEFAULT})`;
+import { CLOSES } from "../merge-request-versions/references.ts";
 
 type Listing = Presenting & Pick<Context, "page" | "viewer"> & { db: Reader };
 

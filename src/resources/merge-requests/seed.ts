@@ -16,10 +16,10 @@ import {
   lookUpLabels,
   type SeededIssuable,
 } from "../issuables/seed.ts";
+import { storeReferences } from "../merge-request-versions/references.ts";
 import { SeededVersions } from "../merge-request-versions/seeded.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";
-import { storeReferences } from "./references.ts";
 
 /** A merge request of a seed. */
 export interface MergeRequestSeed extends IssuableSeed {
@@ -73,7 +73,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
       );
       const code = codes.get(project) as SeededVersions;
       await code.add(inserted, request, request.created_at ?? seeding.now);
-      await storeReferences(db, project, inserted.id, [title, description], undefined);
+      await storeReferences(db, inserted.id, undefined);
       const kind = MERGE_REQUEST;
       await complete(seeding, kind, request, inserted, project, insertNested);
     },

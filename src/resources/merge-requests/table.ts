@@ -129,4 +129,15 @@ create index merge_requests_by_push on merge_requests (source_project_id, source
 create index merge_requests_by_head on merge_requests (project_id, sha) where state = 'opened';
 `,
   },
+  {
+    id: "20261122-96-merges",
+    sql: `
+alter table merge_requests add column squash_commit_sha $text;
+alter table merge_requests add column should_remove_source_branch $int;
+alter table merge_requests add column auto_merge $int not null default 0;
+create index merge_requests_by_merge_commit on merge_requests (project_id, merge_commit_sha)
+  where merge_commit_sha is not null;
+alter table merge_request_versions add column issue_references $text not null default '[]';
+`,
+  },
 ];

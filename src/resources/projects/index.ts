@@ -41,17 +41,23 @@ const FLAGS = [
   "public_jobs",
   "only_allow_merge_if_pipeline_succeeds",
   "only_allow_merge_if_all_discussions_are_resolved",
+  "autoclose_referenced_issues",
 ] as const;
 
 const flags = Object.fromEntries(
   FLAGS.map((name) => [name, param.optional(param.boolean())]),
 ) as Record<(typeof FLAGS)[number], ReturnType<typeof param.optional<boolean>>>;
 
+/** The longest template of a commit's message, as in GitLab. */
+const MAX_TEMPLATE = 500;
+
 const attributes = {
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   default_branch: param.clearable(param.text({ max: 1024 })),
   merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
+  merge_commit_template: param.clearable(param.anyText({ max: MAX_TEMPLATE })),
+  squash_commit_template: param.clearable(param.anyText({ max: MAX_TEMPLATE })),
   topics: param.optional(param.commaSeparated()),
   tag_list: param.optional(param.commaSeparated()),
   ...flags,
@@ -64,6 +70,8 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
     description: input.description,
     default_branch: input.default_branch,
     merge_method: input.merge_method,
+    merge_commit_template: input.merge_commit_template,
+    squash_commit_template: input.squash_commit_template,
     visibility: input.visibility && VISIBILITIES[input.visibility],
     topics: topics && JSON.stringify(topics),
     ...Object.fromEntries(

@@ -99,6 +99,9 @@ const fullFields = {
   only_allow_merge_if_all_discussions_are_resolved: field.flag(
     "p.only_allow_merge_if_all_discussions_are_resolved",
   ),
+  autoclose_referenced_issues: field.flag("p.autoclose_referenced_issues"),
+  merge_commit_template: field.text("p.merge_commit_template"),
+  squash_commit_template: field.text("p.squash_commit_template"),
 };
 
 /** A project in responses to anonymous callers, and to `simple=true`. */

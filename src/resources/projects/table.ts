@@ -75,4 +75,12 @@ create index projects_of_fork_source on projects (forked_from_project_id, create
   where forked_from_project_id is not null;
 `,
   },
+  {
+    id: "20261122-96-merge-settings",
+    sql: `
+alter table projects add column autoclose_referenced_issues $int not null default 1;
+alter table projects add column merge_commit_template $text;
+alter table projects add column squash_commit_template $text;
+`,
+  },
 ];

@@ -18,6 +18,12 @@ interface WantedChange {
   readonly isMerged?: boolean;
 }
 
+/**
+ * What a change is made with: a push with Git; the API, which can create and delete some protected branches that a push
+ * can't; or the merge of a merge request, for which the right to merge is enough.
+ */
+export type Via = "push" | "api" | "merge";
+
 /** The default branch of a project that has none yet. */
 const DEFAULT_BRANCH = "main";
 
@@ -102,9 +108,9 @@ export class RefRights {
   /**
    * Why the caller may not change a reference, in the words that Git shows; `undefined` if they may.
    *
-   * @param via what they use: a push can't create or delete some protected branches that the API can
+   * @param via what they use
    */
-  refusalOf(change: WantedChange, via: "push" | "api"): string | undefined {
+  refusalOf(change: WantedChange, via: Via): string | undefined {
     const { name } = change;
     if (!this.#mayWrite) {
       return this.#project.archived
@@ -119,7 +125,7 @@ export class RefRights {
       : undefined;
   }
 
-  #branchRefusal(branch: string, change: WantedChange, via: "push" | "api"): string | undefined {
+  #branchRefusal(branch: string, change: WantedChange, via: Via): string | undefined {
     const { from, to, isForced } = change;
     if (to === undefined && branch === this.defaultBranch) {
       return "The default branch of a project cannot be deleted.";
@@ -139,28 +145,24 @@ export class RefRights {
     if (isForced && !this.#rules.branches(branch).some((rule) => rule.allow_force_push === 1)) {
       return "You are not allowed to force push code to a protected branch on this project.";
     }
-    return this.mayPush(branch)
+    return (via === "merge" ? this.mayMerge(branch) : this.mayPush(branch))
       ? undefined
       : "You are not allowed to push code to protected branches on this project.";
   }
 
-  #deletionRefusal(via: "push" | "api"): string | undefined {
+  #deletionRefusal(via: Via): string | undefined {
     if (!this.#reaches(ROLES.maintainer)) {
       return (
         "You are not allowed to delete protected branches from this project. " +
         "Only a project maintainer or owner can delete a protected branch."
       );
     }
-    return via === "api"
-      ? undefined
-      : "You can only delete protected branches using the web interface.";
+    return via === "push"
+      ? "You can only delete protected branches using the web interface."
+      : undefined;
   }
 
-  #creationRefusal(
-    branch: string,
-    { isMerged }: WantedChange,
-    via: "push" | "api",
-  ): string | undefined {
+  #creationRefusal(branch: string, { isMerged }: WantedChange, via: Via): string | undefined {
     if (this.mayPush(branch)) return undefined;
     if (!this.mayMerge(branch)) {
       return "You are not allowed to create protected branches on this project.";
@@ -173,7 +175,7 @@ export class RefRights {
       : "You can only use an existing protected branch ref as the basis of a new protected branch.";
   }
 
-  #tagRefusal(tag: string, { from, to }: WantedChange, via: "push" | "api"): string | undefined {
+  #tagRefusal(tag: string, { from, to }: WantedChange, via: Via): string | undefined {
     if (from === undefined && tag === this.defaultBranch) {
       return "You cannot use default branch name to create a tag";
     }

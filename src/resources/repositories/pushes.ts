@@ -1,6 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { findSource, type Source } from "../../core/access/source.ts";
+import { type IssueReference, issuesIn } from "../../core/references.ts";
 import { dayOf } from "../../core/time.ts";
+import { commitNumber, readCommit } from "../../git/commits.ts";
+import { logOf } from "../../git/log.ts";
 import { Pace } from "../../git/pace.ts";
 import {
   applyPush,
@@ -14,10 +17,12 @@ import { create, type Repository, type RepositoryRow } from "../../git/repositor
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { recordPush } from "../events/record.ts";
+import { closeIssues } from "../issues/closing.ts";
+import { findReferred } from "../issues/referred.ts";
 import { refresh } from "../merge-request-versions/pushed.ts";
 import { planRefresh, type Refresh } from "../merge-request-versions/refresh.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf, type Via } from "../protected-refs/rights.ts";
 import { readmeOf } from "./readme.ts";
 
 /** What an event says about a change, but for whose it is. */
@@ -31,6 +36,15 @@ export interface PreparedPush<P extends Push = Push> {
   readonly refreshes: ReadonlyMap<CheckedChange, Refresh>;
   /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
   readonly main: (MainFacts & { readonly name: string }) | undefined;
+  /** The issues that messages of new commits of the default branch say they close. */
+  readonly closing: readonly CommitReference[];
+  /** The public address: texts may refer to pages below it. */
+  readonly base: string | undefined;
+}
+
+/** An issue that the message of a commit refers to. */
+interface CommitReference extends IssueReference {
+  readonly commit: string;
 }
 
 /** A push, and who makes it where. */
@@ -45,6 +59,8 @@ interface Target {
   readonly row: RepositoryRow | undefined;
   /** The full name of the default branch, which may not exist. */
   readonly head: string;
+  /** The public address: messages may refer to pages below it. */
+  readonly base?: string | undefined;
 }
 
 /** What is noted of a default branch, for lists of projects. */
@@ -65,7 +81,7 @@ export async function receive<P extends Push>(
   store: Store,
   push: P,
   projectId: number | undefined,
-  { row, head }: Target,
+  { row, head, base }: Target,
 ): Promise<PreparedPush<P>> {
   const db = store.reader();
   const main = row && (await findRef(db, row.id, head))?.oid;
@@ -74,9 +90,14 @@ export async function receive<P extends Push>(
   const refreshes = new Map<CheckedChange, Refresh>();
   for (const [change, { ref_type }] of events) {
     if (projectId === undefined || ref_type === "tag") continue;
-    refreshes.set(change, await planRefresh(store, projectId, push, change));
+    refreshes.set(change, await planRefresh(store, projectId, push, change, base));
   }
-  return { push, events, refreshes, main: await mainOf(push, head, isEmpty) };
+  const known = { push, events, refreshes, base };
+  const change = mainChange(push, head, isEmpty);
+  if (change?.to === undefined) return { ...known, main: undefined, closing: [] };
+  const { name, from, to } = change;
+  const facts = { name, ...(await factsOf(push.repository, to)) };
+  return { ...known, main: facts, closing: await closedBy(push.repository, from, to, base) };
 }
 
 /** @param main the newest commit of the default branch */
@@ -128,17 +149,38 @@ async function commitsOf(
   return pushedCommits(repository, tip, known === undefined ? [] : [known]);
 }
 
-async function mainOf(
-  { changes, repository }: Push,
-  head: string,
-  isEmpty: boolean,
-): Promise<PreparedPush["main"]> {
+/** The change of the default branch, or of the one that becomes it, if it is not deleted. */
+function mainChange({ changes }: Push, head: string, isEmpty: boolean): CheckedChange | undefined {
   const branches = changes.filter(
     ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
   );
-  const main = branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
-  if (main?.to === undefined) return undefined;
-  return { name: main.name, ...(await factsOf(repository, main.to)) };
+  return branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
+}
+
+/** New commits whose messages are looked at, the newest ones. */
+const MOST_MESSAGES = 100;
+/** Issues that they close at most. */
+const MOST_CLOSED = 100;
+
+/** The issues that messages of commits say they close. */
+async function closedBy(
+  repository: Repository,
+  from: string | undefined,
+  to: string,
+  base: string | undefined,
+): Promise<CommitReference[]> {
+  const [start, end] = [from, to].map((oid) => (oid ? commitNumber(repository, oid) : undefined));
+  if (end === undefined) return [];
+  const log = logOf(repository, { from: [end], not: start === undefined ? [] : [start] });
+  const commits = (await log.first(repository, MOST_MESSAGES)).slice(0, MOST_MESSAGES);
+  const closing: CommitReference[] = [];
+  for (const number of commits) {
+    const { id, message } = await readCommit(repository, number);
+    const closed = issuesIn([message], base).filter(({ closes }) => closes);
+    closing.push(...closed.map((reference) => ({ ...reference, commit: id })));
+    if (closing.length >= MOST_CLOSED) break;
+  }
+  return closing.slice(0, MOST_CLOSED);
 }
 
 /** Finds out what is noted of a default branch. @param to its newest commit, in hex */
@@ -160,13 +202,13 @@ export interface Applied {
  * Applies a push in a transaction: its references, its events and merge requests, and the default branch if it is the
  * first.
  *
- * @param via what the caller uses: the API can do with protected branches what a client of Git can't
+ * @param via what the caller uses
  * @param now epoch milliseconds
  */
 export async function apply(
   db: Database,
-  { push, caller, events, refreshes, main, project: { id } }: Received,
-  via: "push" | "api",
+  { push, caller, events, refreshes, main, closing, base, project: { id } }: Received,
+  via: Via,
   now: number,
 ): Promise<Applied> {
   await db.lock(id);
@@ -187,7 +229,16 @@ export async function apply(
       await updateRow(db, "projects", id, { default_branch: defaultBranch }, now);
       await protectDefault(db, id, defaultBranch, now);
     }
-    if (main.name === BRANCHES + defaultBranch) await setMain(db, repositoryId, main);
+    if (main.name === BRANCHES + defaultBranch) {
+      await setMain(db, repositoryId, main);
+      const referred = await findReferred(db, project, closing, viewer);
+      const issues = referred.map(({ projectId, reference: { iid, commit } }) => ({
+        projectId,
+        iid,
+        commit,
+      }));
+      await closeIssues({ db, project, caller, viewer, now }, issues);
+    }
   }
   for (const { change } of made) {
     const event = events.get(change);
@@ -195,7 +246,7 @@ export async function apply(
     await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);
     const writing = { db, source: project, caller, viewer, now };
     const planned = refreshes.get(change);
-    if (planned) await refresh(writing, change, planned);
+    if (planned) await refresh(writing, change, planned, base);
   }
   return { outcomes, refusal, defaultBranch };
 }

@@ -1,14 +1,14 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, Unapplied } from "../../core/errors.ts";
-import type { CodeSource, PrepareContext } from "../../core/resource.ts";
+import type { PrepareContext } from "../../core/resource.ts";
 import type { Signature } from "../../git/commits.ts";
 import type { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { isOutdated, type RefChange } from "../../git/push.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
-import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
+import { type RefRights, rightsOf, type Via } from "../protected-refs/rights.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 import { apply, type PreparedPush, type Received, receive } from "./pushes.ts";
 import { impossible } from "./rules.ts";
@@ -18,6 +18,8 @@ export interface Place extends OpenRepository {
   readonly caller: Caller;
   /** What the caller may do with the branches and tags among the names it was opened with. */
   readonly rights: RefRights;
+  /** The public address. */
+  readonly base: string;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -29,15 +31,16 @@ export interface Place extends OpenRepository {
  * @param names what the request names commits by besides, as in {@link openRepository}
  */
 export async function openToChange(
-  preparing: PrepareContext<Caller | undefined> & { source: CodeSource },
+  preparing: PrepareContext<Caller | undefined> & { source: Source },
   changed: readonly string[],
   names: readonly string[] = [],
 ): Promise<Place> {
-  const { db, source, now } = preparing;
+  const { db, source, view, now } = preparing;
   // Routes that change repositories need a role.
   const caller = preparing.caller as Caller;
   const rights = await rightsOf(db, source, changed);
-  return { ...(await openRepository(preparing, [...changed, ...names])), caller, rights, now };
+  const opened = await openRepository(preparing, [...changed, ...names]);
+  return { ...opened, caller, rights, base: view.base, now };
 }
 
 /**
@@ -75,11 +78,17 @@ export async function stage(
 /**
  * Makes staged changes in a transaction, all of them or none.
  *
+ * @param via what the caller uses
  * @throws Unapplied 400 if the caller may not make one of them, a reference can't have its name, or others have changed
  * one since
  */
-export async function applyAll(db: Database, received: Received, now: number): Promise<void> {
-  const { outcomes, refusal } = await apply(db, received, "api", now);
+export async function applyAll(
+  db: Database,
+  received: Received,
+  now: number,
+  via: Via = "api",
+): Promise<void> {
+  const { outcomes, refusal } = await apply(db, received, via, now);
   const outdated = outcomes.find(isOutdated);
   const reason =
     refusal ??

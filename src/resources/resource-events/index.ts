@@ -60,8 +60,8 @@ const KINDS: readonly Kind[] = [
     summary: ({ one }) => `List when ${one} was closed, reopened or merged, oldest first`,
     presenter: presenter({
       ...common,
-      source_commit: field.constant(null),
-      source_merge_request_id: field.constant(null),
+      source_commit: field.text("re.source_commit"),
+      source_merge_request_id: field.integer("re.source_merge_request_id"),
       state: field.text("re.state"),
     }),
     joins: "",

@@ -42,4 +42,14 @@ create index ${name}_of_merge_request on ${name} (merge_request_id, id) where me
 `,
     ).join(""),
   },
+  {
+    id: "20261122-96-state-causes",
+    sql: `
+alter table resource_state_events add column source_commit $text;
+alter table resource_state_events add column source_merge_request_id
+  $int references merge_requests (id) on delete set null;
+create index resource_state_events_by_cause on resource_state_events (source_merge_request_id)
+  where source_merge_request_id is not null;
+`,
+  },
 ];

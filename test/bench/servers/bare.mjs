@@ -275,6 +275,46 @@ const ofRepository = (sql) =>
 const files = ofRepository("select * from bench_files");
 const branches = ofRepository("select * from bench_branches");
 const commits = ofRepository("select * from bench_commits");
+const request = ofRepository("select * from bench_requests");
+const changes = ofRepository("select * from bench_changes");
+
+/** Flags of merge requests and of changed files. */
+const REQUEST_FLAGS = [
+  "has_conflicts",
+  "draft",
+  "work_in_progress",
+  "merge_when_pipeline_succeeds",
+  "discussion_locked",
+  "force_remove_source_branch",
+  "squash",
+  "subscribed",
+  "first_contribution",
+];
+const CHANGE_FLAGS = [
+  "new_file",
+  "renamed_file",
+  "deleted_file",
+  "generated_file",
+  "collapsed",
+  "too_large",
+];
+/** Objects and lists of merge requests. */
+const REQUEST_PARTS = ["assignees", "author", "labels", "time_stats", "diff_refs", "user"];
+
+function withFlags(row, flags) {
+  for (const name of flags) row[name] = row[name] === 1;
+  return row;
+}
+
+function requestJson(row) {
+  for (const name of REQUEST_PARTS) row[name] = JSON.parse(row[name]);
+  return withFlags(row, REQUEST_FLAGS);
+}
+
+function changesJson() {
+  const list = changes.all().map((row) => withFlags(row, CHANGE_FLAGS));
+  return { ...requestJson(request.get()), changes: list, overflow: false };
+}
 
 function send(res, status, value) {
   const body = JSON.stringify(value);
@@ -324,6 +364,10 @@ function answerPlanned(req, res) {
 const server = createServer((req, res) => {
   const digest = createHash("sha256").update(req.headers["private-token"]).digest("hex");
   if (!userOf.get(digest)) return send(res, 401, { message: "401 Unauthorized" });
+  if (request && req.url.includes("/merge_requests/1")) {
+    const value = req.url.endsWith("/changes") ? changesJson() : requestJson(request.get());
+    return send(res, 200, value);
+  }
   if (answerPlanned(req, res)) return undefined;
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
   const [, , , kind, id, below, boardId, , listId] = req.url.split("/");

@@ -1,0 +1,349 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { type Source, sourcesById } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
+import { ApiError, Unapplied, unauthorized } from "../../core/errors.ts";
+import type { Context, PrepareContext } from "../../core/resource.ts";
+import { dayOf } from "../../core/time.ts";
+import { commitNumber, readCommit } from "../../git/commits.ts";
+import { Draft } from "../../git/draft.ts";
+import { logOf } from "../../git/log.ts";
+import { mergeAndNote } from "../../git/mergeability.ts";
+import { BRANCHES, type Ref } from "../../git/refs.ts";
+import type { Repository } from "../../git/repository.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as lifecycle from "../issuables/lifecycle.ts";
+import { type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
+import type { Writing } from "../issuables/type.ts";
+import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
+import { rightsOf } from "../protected-refs/rights.ts";
+import type { Received } from "../repositories/pushes.ts";
+import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
+import { openCode, type RequestCode } from "./code.ts";
+import {
+  DEFAULT_TEMPLATES,
+  type MessageCommit,
+  type MessageFacts,
+  MOST_MENTIONED,
+  messageOf,
+} from "./messages.ts";
+import * as requests from "./queries.ts";
+
+/** What a request to merge asks for. */
+export interface MergeInput {
+  readonly merge_request_iid: number;
+  /** What the source branch must be for. */
+  readonly sha?: string | undefined;
+  readonly squash?: boolean | undefined;
+  readonly should_remove_source_branch?: boolean | undefined;
+  readonly merge_commit_message?: string | undefined;
+  readonly squash_commit_message?: string | undefined;
+  /** Whether it is to be merged as soon as it is ready, if it is not yet. */
+  readonly merge_when_pipeline_succeeds?: boolean | undefined;
+  /** What newer clients call the same. */
+  readonly auto_merge?: boolean | undefined;
+}
+
+/** What routes of one merge request are prepared with. */
+type Preparing = PrepareContext<Caller, "parsed", Source>;
+
+/** Commits of a merge request that are looked at for its messages, besides those they mention. */
+const MOST_COMMITS = 10_000;
+
+/** A merge that was staged. */
+export interface StagedMerge {
+  /** The change of the target branch; without one, the merge request is only a record. */
+  readonly received: Received | undefined;
+  /** The deletion of the source branch, if it is in another project. */
+  readonly removal: Received | undefined;
+  /** The commit of the source branch. */
+  readonly sha: string | null;
+  readonly mergeCommit: string | null;
+  readonly squashCommit: string | null;
+}
+
+/**
+ * Stages the merge of a merge request.
+ *
+ * @returns `"later"` if it is not ready, but is to be merged as soon as it is
+ * @throws ApiError 404 if there is none; see {@link requireRight} and {@link requireReady}
+ */
+export async function stageMerge(
+  preparing: Preparing,
+  input: MergeInput,
+): Promise<StagedMerge | "later"> {
+  const { db, store, source, caller, view, now } = preparing;
+  const code = await openCode(preparing, input.merge_request_iid);
+  const { request, opened, target, version } = code;
+  await requireRight(db, source, request);
+  const draft = new Draft(opened.repository);
+  const hasCode = version && target && request.sha !== null;
+  // Whether that is possible is noted, and said by what follows.
+  const tree =
+    hasCode && request.state === "opened"
+      ? await mergeAndNote(draft, request.sha as string, target.oid)
+      : "";
+  if (await canWait(db, request, input)) return "later";
+  await requireReady(preparing, request, input.sha);
+  if (!hasCode) {
+    const none = { received: undefined, removal: undefined, mergeCommit: null, squashCommit: null };
+    return { ...none, sha: request.sha };
+  }
+  const made = await mergeInto(preparing, { ...code, target }, draft, tree, input);
+  const change = { name: BRANCHES + request.target_branch, from: target.oid, to: made.to };
+  const deletes = input.should_remove_source_branch ?? request.remove_source_branch === 1;
+  const removal = deletes ? await planRemoval(preparing, code) : undefined;
+  const isOwn = removal?.place.project.id === source.id;
+  const changes = removal && isOwn ? [change, removal.change] : [change];
+  const { row, head } = opened;
+  const place = { row, head, base: view.base, project: source };
+  return {
+    received: { ...(await stagePush(store, draft, changes, place, now)), project: source, caller },
+    removal:
+      removal && !isOwn
+        ? await stage(removal.place, new Draft(removal.place.repository), [removal.change])
+        : undefined,
+    sha: request.sha,
+    mergeCommit: made.mergeCommit,
+    squashCommit: made.squashCommit,
+  };
+}
+
+/** Checks that the caller may merge a merge request. @throws ApiError 401 */
+export async function requireRight(
+  db: Reader,
+  project: Source,
+  { target_branch }: Pick<requests.Branches, "target_branch">,
+): Promise<void> {
+  if (!(await mayMerge(db, project, target_branch))) throw unauthorized();
+}
+
+/**
+ * Checks in GitLab's order that a merge request can be merged.
+ *
+ * @param sha what its source branch must be for
+ * @throws ApiError 405 if it is not ready, 406 if the branches do not allow it, 409 if its source branch is for another
+ *   commit
+ */
+export async function requireReady(
+  context: Pick<Context, "tier" | "viewer"> & { readonly db: Reader },
+  request: Pick<requests.Branches, "sha"> & { readonly id: number },
+  sha: string | undefined,
+): Promise<void> {
+  const { failed } = await mergeStateOf(context.db, request.id, context);
+  if (failed) throw refusalOf(failed.answer);
+  if (sha !== undefined && sha !== request.sha) {
+    throw new ApiError(409, {
+      message: `SHA does not match HEAD of source branch: ${request.sha ?? "unknown"}`,
+    });
+  }
+}
+
+const refusalOf = (answer: MergeCheck["answer"]) =>
+  new ApiError(answer, {
+    message: answer === 405 ? "405 Method Not Allowed" : "Branch cannot be merged",
+  });
+
+/** Whether the caller may merge into a branch of a project. */
+export async function mayMerge(db: Reader, project: Source, branch: string): Promise<boolean> {
+  const rights = await rightsOf(db, project, [BRANCHES + branch]);
+  // Without a repository there is nothing to protect: merge requests are only records then.
+  return rights.isEmpty ? project.level >= ROLES.developer : rights.mayMerge(branch);
+}
+
+/** Whether a merge request is to be merged as soon as it is ready, which it is not yet. */
+async function canWait(
+  db: Reader,
+  { id }: { readonly id: number },
+  { auto_merge, merge_when_pipeline_succeeds: waits = auto_merge }: MergeInput,
+): Promise<boolean> {
+  return waits === true && (await mergeStateOf(db, id, undefined)).failed?.mayPass === true;
+}
+
+/**
+ * Notes that a merge request is to be merged as soon as it is ready.
+ *
+ * @throws Unapplied if it is ready by now
+ */
+export async function noteAutoMerge(
+  { db, now }: Writing,
+  request: { readonly id: number },
+  input: MergeInput,
+): Promise<void> {
+  if (!(await canWait(db, request, input))) {
+    throw new Unapplied(refusalOf(405), true, async () => {});
+  }
+  await updateRow(db, "merge_requests", request.id, { ...flagsOf(input), auto_merge: 1 }, now);
+}
+
+/** The columns that a request to merge sets. */
+const flagsOf = ({ squash, should_remove_source_branch: removes }: MergeInput) => ({
+  squash: squash === undefined ? undefined : Number(squash),
+  should_remove_source_branch: removes === undefined ? undefined : Number(removes),
+});
+
+/** What became of the target branch. */
+interface Made {
+  /** Its new commit. */
+  readonly to: string;
+  readonly mergeCommit: string | null;
+  readonly squashCommit: string | null;
+}
+
+/** Makes the commits of a merge with this tree, as the project and the request want them. */
+async function mergeInto(
+  { store, source, caller, view, now }: Preparing,
+  { request, opened, target }: RequestCode & { readonly target: Ref },
+  draft: Draft,
+  tree: string,
+  input: MergeInput,
+): Promise<Made> {
+  const { repository } = opened;
+  const db = store.reader();
+  const head = request.sha as string;
+  const start = target.oid;
+  const [theirs, ours] = [head, start].map((oid) => commitNumber(repository, oid)) as [
+    number,
+    number,
+  ];
+  const settings = await requests.mergeFactsOf(db, request.id, caller.id);
+  const isSquashed = input.squash ?? request.squash === 1;
+  if (settings.merge_method === "ff" && !isSquashed) {
+    return { to: head, mergeCommit: null, squashCommit: null };
+  }
+  const time = { time: Math.floor(now / 1000), zone: 0 };
+  const merger = { name: settings.merger_name, email: settings.merger_email, ...time };
+  const { author_name: name, author_email: email } = settings;
+  const author = name !== null && email !== null ? { name, email, ...time } : undefined;
+  const commits = await commitsOf(repository, ours, theirs);
+  const viewer = { caller, today: dayOf(now) };
+  const facts: MessageFacts = {
+    ...request,
+    ...commits,
+    project: source.fullPath,
+    url: `${view.base}/${source.fullPath}/-/merge_requests/${request.iid}`,
+    author,
+    merger,
+    reviewers: [],
+    approvers: [],
+    issues: await issueNames(db, source, request.id, viewer),
+  };
+  let tip = head;
+  if (isSquashed) {
+    const template = settings.squash_commit_template ?? DEFAULT_TEMPLATES.squash;
+    const message = input.squash_commit_message ?? messageOf(template, facts);
+    // One commit with this very message is what squashing would make.
+    const [only] = commits.count === 1 ? commits.commits : [];
+    if (only?.message.trim() !== message.trim()) {
+      const by = { author: author ?? merger, committer: merger };
+      tip = draft.addCommit({ tree, parents: [start], ...by, message });
+    }
+  }
+  const squashCommit = isSquashed ? tip : null;
+  if (settings.merge_method === "ff") return { to: tip, mergeCommit: null, squashCommit };
+  const template = settings.merge_commit_template ?? DEFAULT_TEMPLATES.merge;
+  const message = input.merge_commit_message ?? messageOf(template, facts);
+  const by = { author: merger, committer: merger };
+  const mergeCommit = draft.addCommit({ tree, parents: [start, tip], ...by, message });
+  return { to: mergeCommit, mergeCommit, squashCommit };
+}
+
+/** The commits of a merge request, as messages mention them. */
+async function commitsOf(
+  repository: Repository,
+  ours: number,
+  theirs: number,
+): Promise<Pick<MessageFacts, "commits" | "firstCommit"> & { count: number }> {
+  const log = logOf(repository, { from: [theirs], not: [ours] });
+  const numbers = await log.first(repository, MOST_COMMITS);
+  const read = async (number: number): Promise<MessageCommit> => {
+    const { message, author, parents } = await readCommit(repository, number);
+    return { message, author, isMerge: parents.length > 1 };
+  };
+  const commits: MessageCommit[] = [];
+  for (const number of numbers.slice(0, MOST_MENTIONED)) commits.push(await read(number));
+  const first = numbers.at(-1);
+  const firstCommit = first === undefined ? undefined : await read(first);
+  return { commits, firstCommit, count: numbers.length };
+}
+
+/** The issues that a merge request closes, as texts of its project refer to them. */
+async function issueNames(
+  db: Reader,
+  { fullPath }: Source,
+  id: number,
+  viewer: Viewer,
+): Promise<string[]> {
+  const namespace = fullPath.slice(0, fullPath.lastIndexOf("/") + 1);
+  return (await closingIssues(db, id, viewer)).map(({ path, iid }) => {
+    const isNeighbour = path.startsWith(namespace) && !path.slice(namespace.length).includes("/");
+    const name = path === fullPath ? "" : isNeighbour ? path.slice(namespace.length) : path;
+    return `${name}#${iid}`;
+  });
+}
+
+/**
+ * Prepares the deletion of a source branch.
+ *
+ * @returns `undefined` if it must stay: it is protected or the default branch, it is for other commits by now, or the
+ *   caller may not push to it
+ */
+async function planRemoval(preparing: Preparing, { request }: RequestCode) {
+  const { db, source, caller, now } = preparing;
+  const { source_branch, source_project_id: id } = request;
+  if (id === null) return undefined;
+  const viewer = { caller, today: dayOf(now) };
+  const project =
+    id === source.id ? source : (await sourcesById(db, "project", [id], viewer)).get(id);
+  if (!project) return undefined;
+  const name = BRANCHES + source_branch;
+  const place = await openToChange({ ...preparing, source: project }, [name]);
+  const from = place.refs.get(name)?.oid;
+  const { rights } = place;
+  const isKept =
+    source_branch === rights.defaultBranch ||
+    rights.isProtected(source_branch) ||
+    !rights.mayPush(source_branch);
+  if (isKept || from === undefined || from !== request.sha) return undefined;
+  return { place, change: { name, from, to: undefined } };
+}
+
+/** A merge request that is merged, as it is in the transaction. */
+interface Merged {
+  readonly id: number;
+  readonly iid: number;
+  readonly title: string;
+  readonly sha: string | null;
+}
+
+/**
+ * Merges a merge request as it was staged: in a transaction in which the caller's right to do so and its state were
+ * checked.
+ *
+ * @throws Unapplied if others have changed the branches since
+ */
+export async function applyMerge(
+  context: Writing,
+  found: Merged,
+  staged: StagedMerge,
+  input: MergeInput,
+): Promise<void> {
+  const { db, now } = context;
+  const { received, removal, mergeCommit, squashCommit } = staged;
+  if (found.sha !== staged.sha) {
+    const answer = new ApiError(409, { message: "The branches have changed. Please try again." });
+    throw new Unapplied(answer, true, async () => received?.push.staged?.discard());
+  }
+  // The push finds nothing more to do with what is merged already.
+  await updateRow(db, "merge_requests", found.id, { state: "merged" }, now);
+  await closeReferred(context, found.id);
+  if (received) await applyAll(db, received, now, "merge");
+  if (removal) await applyAll(db, removal, now);
+  await lifecycle.merge(context, found, {
+    ...flagsOf(input),
+    merge_commit_sha: mergeCommit,
+    squash_commit_sha: squashCommit,
+    auto_merge: 0,
+  });
+}

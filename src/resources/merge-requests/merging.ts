@@ -1,0 +1,96 @@
+import { codeRole } from "../../core/access/visibility.ts";
+import { unauthorized } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { Json, type Route, routes } from "../../core/resource.ts";
+import { updateRow } from "../../store/update.ts";
+import { rowOf } from "../issuables/embed.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { findIssuable } from "../issuables/rules.ts";
+import { orDiscard } from "../repositories/write.ts";
+import {
+  applyMerge,
+  mayMerge,
+  noteAutoMerge,
+  requireReady,
+  requireRight,
+  stageMerge,
+} from "./merge.ts";
+import { storeMergeRef } from "./merge-ref.ts";
+import * as requests from "./queries.ts";
+import { applyRebase, stageRebase } from "./rebase.ts";
+
+const number = { merge_request_iid: param.recordId() };
+
+const message = param.optional(param.text({ max: param.LONG_TEXT }));
+
+const { get, post, put } = routes({
+  source: "project",
+  path: "/merge_requests/:merge_request_iid",
+  features: ["merge_requests"],
+});
+
+/** Merging merge requests, and what prepares it. */
+export const mergeRoutes: readonly Route[] = [
+  put("/merge", {
+    summary:
+      "Merge a merge request; 405 if it is not ready, 406 for conflicts, 409 if `sha` is not its head",
+    input: {
+      ...number,
+      sha: param.optional(param.anyText()),
+      squash: param.optional(param.boolean()),
+      should_remove_source_branch: param.optional(param.boolean()),
+      merge_commit_message: message,
+      squash_commit_message: message,
+      merge_when_pipeline_succeeds: param.optional(param.boolean()),
+      auto_merge: param.optional(param.boolean()),
+    },
+    presenter: MERGE_REQUEST.single,
+    prepare: (input, preparing) => stageMerge(preparing, input),
+    handle: async (context) => {
+      const { db, source, input, prepared: staged } = context;
+      const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+      const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
+      await orDiscard(staged === "later" ? undefined : staged.received, async () => {
+        await requireRight(db, source, request);
+        if (staged === "later") return noteAutoMerge(context, request, input);
+        await requireReady(context, request, input.sha);
+        return applyMerge(context, request, staged, input);
+      });
+      return rowOf(context, MERGE_REQUEST, found.id);
+    },
+  }),
+  post("/cancel_merge_when_pipeline_succeeds", {
+    summary: "No longer merge a merge request as soon as it is ready",
+    input: number,
+    examples: [{ status: "success" }],
+    handle: async (context) => {
+      const { db, source, caller, input, now } = context;
+      const { id, author_id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+      const { target_branch } = await requests.branchesOf(db, id);
+      if (author_id !== caller.id && !(await mayMerge(db, source, target_branch))) {
+        throw unauthorized();
+      }
+      await updateRow(db, "merge_requests", id, { auto_merge: 0 }, now);
+      return new Json({ status: "success" });
+    },
+  }),
+  put("/rebase", {
+    summary: "Rebase the source branch of a merge request onto its target branch",
+    input: { ...number, skip_ci: param.optional(param.boolean()) },
+    status: 202,
+    examples: [{ rebase_in_progress: true }],
+    prepare: ({ merge_request_iid }, preparing) => stageRebase(preparing, merge_request_iid),
+    role: ({ viewer, source }) => codeRole(viewer, source),
+    handle: async ({ db, prepared: staged, now }) => {
+      await orDiscard(staged.received, () => applyRebase(db, staged, now));
+      return new Json({ rebase_in_progress: true });
+    },
+  }),
+  get("/merge_ref", {
+    summary: "Get the commit that merging would make, kept as `refs/merge-requests/…/merge`",
+    input: number,
+    examples: [{ commit_id: "6104942438c14ec7bd21c6cd5bd995272b3faff6" }],
+    prepare: ({ merge_request_iid }, preparing) => storeMergeRef(preparing, merge_request_iid),
+    handle: ({ prepared: commit_id }) => new Json({ commit_id }),
+  }),
+];
