@@ -89,6 +89,7 @@ export interface PrepareContext<
   readonly caller: C;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
+  readonly tier: Tier;
   /** What presenters need besides their rows, such as the public address. */
   readonly view: View;
   readonly viewer: Viewer;

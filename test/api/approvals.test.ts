@@ -8,6 +8,7 @@ import {
   type TestApp,
   testApp,
 } from "../helpers.ts";
+import { newCodeProject } from "./_merge-requests.ts";
 
 let app: TestApp;
 let free: TestApp;
@@ -287,6 +288,8 @@ describe("rules of a project", () => {
     expect((await get(path, "owner")).groups).toHaveLength(1);
     await put(path, "maintainer", { group_ids: [], remove_hidden_groups: true });
     expect((await get(path, "owner")).groups).toEqual([]);
+    const member = { user_id: await idOf("maintainer"), access_level: 40 };
+    expect((await post("/groups/secret/members", "owner", member)).status).toBe(201);
     await reset();
   });
 
@@ -479,12 +482,110 @@ describe("a project's settings", () => {
       selective_code_owner_removals: true,
     });
     expect(refused.status).toBe(400);
-    const changes = { reset_approvals_on_push: false, selective_code_owner_removals: true };
+    const changes = { reset_approvals_on_push: false, merge_requests_author_approval: true };
     const changed = await post(`${SITE}/approvals`, "maintainer", changes);
     expect([changed.status, changed.json]).toEqual([201, { ...defaults, ...changes }]);
-    await post(`${SITE}/approvals`, "maintainer", { selective_code_owner_removals: false });
     await reset();
     const logged = await get("/audit_events", "admin");
     expect(JSON.stringify(logged)).toContain("approval settings changed");
+  });
+});
+
+describe("with code", () => {
+  it("approvals are taken back by pushes, unless the project keeps them", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("work", { "b.txt": "b\n" }, { from: "main" });
+    const { iid } = await project.open("work");
+    const approvers = async () =>
+      (await project.get(`/merge_requests/${iid}/approvals`)).json.approved_by.length;
+    const approveIt = () => project.send("POST", `/merge_requests/${iid}/approve`, {}, "owner");
+    expect((await approveIt()).status).toBe(201);
+    await project.commit("work", { "b.txt": "c\n" });
+    expect(await approvers()).toBe(0);
+    await project.send("POST", "/approvals", { reset_approvals_on_push: false }, "owner");
+    const sha = (await project.get(`/merge_requests/${iid}`)).json.sha;
+    const right = await project.send("POST", `/merge_requests/${iid}/approve`, { sha }, "owner");
+    expect(right.status).toBe(201);
+    await project.commit("work", { "b.txt": "d\n" });
+    expect(await approvers()).toBe(1);
+  });
+
+  it("those who committed to it can't approve it, if the project says so", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("work", { "b.txt": "b\n" }, { from: "main", as: "maintainer" });
+    const { iid } = await project.open("work");
+    const settings = { merge_requests_disable_committers_approval: true };
+    await project.send("POST", "/approvals", settings, "owner");
+    const approveAs = async (as: Person) =>
+      (await project.send("POST", `/merge_requests/${iid}/approve`, {}, as)).status;
+    expect([await approveAs("maintainer"), await approveAs("owner")]).toEqual([401, 201]);
+  });
+
+  const OWNERS = `
+* @secret
+[Docs][2] @owner @maintainer @reporter
+/docs/
+!/docs/drafts/
+^[Optional]
+*.md @owner
+[Roles]
+/roles/ @@developers nobody@example.com @stranger
+`;
+
+  it("code owners must approve changes of their files", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("main", { ".gitlab/CODEOWNERS": OWNERS });
+    const added = { "docs/a.md": "a\n", "docs/drafts/b": "b\n", "roles/c": "c\n" };
+    await project.commit("work", added, { from: "main", as: "developer" });
+    const { json: person } = await app.call("GET /users?username=guest", { as: "owner" });
+    const member = { user_id: person[0].id, access_level: 30 };
+    await project.send("POST", "/members", member, "owner");
+    const { iid } = await project.open("work");
+    const state = async () =>
+      (await project.get(`/merge_requests/${iid}/approval_state`)).json.rules.map(
+        (rule: Record<string, unknown>) => [
+          rule["section"],
+          rule["name"],
+          names(rule["eligible_approvers"] as never).sort(),
+          rule["approved"],
+        ],
+      );
+    const members = ["guest", "maintainer", "owner", "reporter"];
+    // Without a protected branch that asks for them, code owners are only named.
+    expect(await state()).toEqual([
+      ["codeowners", "*", members, true],
+      ["Docs", "/docs/", ["maintainer", "owner", "reporter"], true],
+      ["Optional", "*.md", ["owner"], true],
+      ["Roles", "/roles/", ["guest"], true],
+    ]);
+    const asking = { name: "main", code_owner_approval_required: true };
+    const { json: rule } = await project.send("POST", "/protected_branches", asking, "owner");
+    expect(rule.code_owner_approval_required).toBe(true);
+    const left = async () => {
+      const { json } = await project.get(`/merge_requests/${iid}/approvals`);
+      return [json.approvals_required, json.approvals_left];
+    };
+    expect(await left()).toEqual([4, 4]);
+    expect((await state()).map(([, , , approved]: unknown[]) => approved)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+    await project.send("POST", `/merge_requests/${iid}/approve`, {}, "owner");
+    expect(await left()).toEqual([4, 2]);
+    const { json: found } = await project.get(`/merge_requests/${iid}`);
+    expect(found.detailed_merge_status).toBe("not_approved");
+    const { json: listed } = await project.get(`/merge_requests/${iid}/approval_rules`);
+    expect(listed.map((one: never) => one["rule_type"])).toEqual(Array(4).fill("code_owner"));
+    const path = `/merge_requests/${iid}/approval_rules/${listed[0].id}`;
+    expect((await project.send("DELETE", path, {}, "owner")).status).toBe(403);
+    await project.send(
+      "PATCH",
+      "/protected_branches/main",
+      { code_owner_approval_required: false },
+      "owner",
+    );
+    expect(await left()).toEqual([0, 0]);
   });
 });

@@ -26,6 +26,7 @@ describe("protected branches", () => {
       push_access_levels: level(40, "Maintainers"),
       merge_access_levels: level(40, "Maintainers"),
       allow_force_push: false,
+      code_owner_approval_required: false,
     };
     expect([made.status, made.json]).toEqual([201, rule]);
     expect((await app.call(`GET ${BRANCHES}/main`, { as: "reporter" })).json).toEqual(rule);

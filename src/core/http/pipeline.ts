@@ -289,6 +289,7 @@ async function prepare(
     body: object ?? bytes ?? raw?.chunks(),
     source: target as Source,
     signIns,
+    tier,
     view,
     viewer,
     now,

@@ -33,8 +33,11 @@ export interface RuleState {
   readonly isInvalid: boolean;
 }
 
-/** Any member can approve for `any_approver`; only the approvers of the rule for `regular`. */
-export type RuleType = "any_approver" | "regular";
+/** Any member can approve for `any_approver`; only the approvers of the rule for the others. */
+export type RuleType = "any_approver" | "regular" | "code_owner";
+
+/** Whether a tier has rules about the approvals of code owners. */
+export const hasCodeOwners = (tier: Tier): boolean => tier === "ultimate";
 
 /** Whether a tier has rules about approvals. */
 export function hasRules(tier: Tier): boolean {
@@ -42,7 +45,7 @@ export function hasRules(tier: Tier): boolean {
 }
 
 /** SQL that says whether anybody must approve a merge request `mr`, as far as any rule of its project or of its own says. */
-export const HAS_RULES = `exists (select 1 from approval_rules ar where ar.approvals_required > 0
+export const HAS_RULES = `exists (select 1 from approval_rules ar where (ar.approvals_required > 0 or ar.rule_type = 'code_owner')
   and (ar.merge_request_id = mr.id or (ar.project_id = mr.project_id and ar.merge_request_id is null)))`;
 
 interface Request {
@@ -51,6 +54,7 @@ interface Request {
   author_id: number | null;
   target_branch: string;
   author_may_approve: number;
+  committers_may_approve: number;
   may_override: number;
 }
 
@@ -62,6 +66,7 @@ interface Rule {
   rule_type: RuleType;
   approvals_required: number;
   all_protected_branches: number;
+  is_optional: number;
 }
 
 /**
@@ -82,22 +87,31 @@ export async function statesOf(
     return new Map(ids.map((id) => [id, stateOf(approvals.get(id) ?? [], [], [], false)]));
   }
   const requests = await requestsOf(db, ids);
-  const rules = await rulesOf(db, requests);
-  const applies = await branchTest(db, requests, rules);
+  const rules = (await rulesOf(db, requests)).filter(
+    ({ rule_type }) => rule_type !== "code_owner" || hasCodeOwners(tier),
+  );
+  const committers = await committersOf(db, requests);
+  const branches = await branchTests(db, requests, rules);
   const ruled = requests.map((request) => {
-    const own = rules.filter(({ merge_request_id }) => merge_request_id === request.id);
+    const { id, project_id, author_id, target_branch } = request;
+    const all = rules.filter(({ merge_request_id }) => merge_request_id === id);
+    const own = all.filter(({ rule_type }) => rule_type !== "code_owner");
     const isOverwritten = request.may_override === 1 && own.length > 0;
-    const counting = isOverwritten
+    const defined = isOverwritten
       ? own
       : rules.filter(
           (rule) =>
             rule.merge_request_id === null &&
-            rule.project_id === request.project_id &&
-            applies(rule, request.target_branch),
+            rule.project_id === project_id &&
+            branches.applies(rule, target_branch),
         );
-    const excluded =
-      request.author_may_approve === 0 && request.author_id !== null ? [request.author_id] : [];
-    return { request, isOverwritten, counting, excluded };
+    const owned = all.filter(({ rule_type }) => rule_type === "code_owner");
+    const excluded = [
+      ...(request.author_may_approve === 0 && author_id !== null ? [author_id] : []),
+      ...(committers.get(id) ?? []),
+    ];
+    const isOwned = branches.asksOwners(project_id, target_branch);
+    return { request, isOverwritten, isOwned, counting: [...defined, ...owned], excluded };
   });
   const ruleIds = [...new Set(ruled.flatMap(({ counting }) => counting.map(({ id }) => id)))];
   const people = new Set([
@@ -106,9 +120,9 @@ export async function statesOf(
   ]);
   const able = await approversAmong(db, ruleIds, [...people], today);
   return new Map(
-    ruled.map(({ request, isOverwritten, counting, excluded }) => {
+    ruled.map(({ request, isOverwritten, isOwned, counting, excluded }) => {
       const given = approvals.get(request.id) ?? [];
-      const states = counting.map((rule) => ruleState(rule, given, excluded, able));
+      const states = counting.map((rule) => ruleState(rule, given, excluded, able, isOwned));
       return [request.id, stateOf(given, states, excluded, isOverwritten)];
     }),
   );
@@ -132,10 +146,12 @@ function stateOf(
   excluded: readonly number[],
   isOverwritten: boolean,
 ): ApprovalState {
-  const sum = (type: RuleType, of: "required" | "left") =>
-    rules.filter((rule) => rule.rule_type === type).reduce((total, rule) => total + rule[of], 0);
+  const sum = (isAny: boolean, of: "required" | "left") =>
+    rules
+      .filter(({ rule_type }) => (rule_type === "any_approver") === isAny)
+      .reduce((total, rule) => total + rule[of], 0);
   // One approval counts both for a rule of its approver and for the rule about any.
-  const most = (of: "required" | "left") => Math.max(sum("regular", of), sum("any_approver", of));
+  const most = (of: "required" | "left") => Math.max(sum(true, of), sum(false, of));
   return {
     approvals,
     isOverwritten,
@@ -152,18 +168,46 @@ function ruleState(
   approvals: Approvals,
   excluded: readonly number[],
   able: Approvers,
+  isOwned: boolean,
 ): RuleState {
-  const { id, name, rule_type, approvals_required: required } = rule;
+  const { id, name, rule_type } = rule;
   const isAny = rule_type === "any_approver";
   const known = able.get(id) ?? { count: 0, among: new Set<number>() };
   const approvedBy = approvals
     .map(({ userId }) => userId)
     .filter((userId) => !excluded.includes(userId) && (isAny || known.among.has(userId)));
-  const remaining = known.count - excluded.filter((userId) => known.among.has(userId)).length;
+  const barred = new Set(excluded.filter((userId) => known.among.has(userId)));
+  const remaining = known.count - barred.size;
+  const required = requiredBy(rule, isOwned, remaining);
   const left = Math.max(0, required - approvedBy.length);
   const isInvalid = !isAny && required > remaining;
   const isApproved = left === 0 || isInvalid;
   return { id, name, rule_type, required, left, approvedBy, isApproved, isInvalid };
+}
+
+/** How many approvals a rule asks for. Those of code owners are asked for by some protected branches only. */
+function requiredBy(
+  { rule_type, approvals_required: required, is_optional }: Rule,
+  isOwned: boolean,
+  approvers: number,
+): number {
+  if (rule_type !== "code_owner") return required;
+  return isOwned && is_optional === 0 && approvers > 0 ? Math.max(1, required) : 0;
+}
+
+/** Users whose approvals of merge requests don't count since they have committed to them, where projects say so. */
+async function committersOf(
+  db: Reader,
+  requests: readonly Request[],
+): Promise<Map<number, number[]>> {
+  const strict = requests.filter((request) => request.committers_may_approve === 0);
+  if (strict.length === 0) return new Map();
+  const ids = placeholders(strict.map(({ id }) => id));
+  const found = await db.rows(
+    `select merge_request_id, user_id from merge_request_committers where merge_request_id in (${ids.sql})`,
+    ids.values,
+  );
+  return gathered(found, ([, userId]) => userId as number);
 }
 
 async function approvalsOf(
@@ -199,6 +243,7 @@ async function requestsOf(db: Reader, ids: readonly number[]): Promise<Request[]
   return db.all<Request>(
     `select mr.id, mr.project_id, mr.author_id, mr.target_branch,
        p.merge_requests_author_approval as author_may_approve,
+       1 - p.merge_requests_disable_committers_approval as committers_may_approve,
        1 - p.disable_overriding_approvers_per_merge_request as may_override
      from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})`,
     among.values,
@@ -210,23 +255,30 @@ async function rulesOf(db: Reader, requests: readonly Request[]): Promise<Rule[]
   if (requests.length === 0) return [];
   const projects = placeholders([...new Set(requests.map(({ project_id }) => project_id))]);
   const ids = placeholders(requests.map(({ id }) => id));
-  const columns =
-    "id, project_id, merge_request_id, name, rule_type, approvals_required, all_protected_branches";
+  const columns = `id, project_id, merge_request_id, name, rule_type, approvals_required, all_protected_branches, is_optional,
+      case rule_type when 'any_approver' then 0 when 'regular' then 1 else 2 end as place`;
   return db.all<Rule>(
     `select ${columns} from approval_rules where project_id in (${projects.sql}) and merge_request_id is null
      union all select ${columns} from approval_rules where merge_request_id in (${ids.sql})
-     order by rule_type, id`,
+     order by place, id`,
     [...projects.values, ...ids.values],
   );
 }
 
-/** Loads the branches that rules are for. @returns whether a rule applies to merge requests into a branch */
-async function branchTest(
+/** What rules and protected branches say about the targets of merge requests. */
+interface BranchTests {
+  /** Whether a rule applies to merge requests into a branch. */
+  applies(rule: Rule, branch: string): boolean;
+  /** Whether a branch asks for approvals of code owners. */
+  asksOwners(projectId: number, branch: string): boolean;
+}
+
+async function branchTests(
   db: Reader,
   requests: readonly Request[],
   rules: readonly Rule[],
-): Promise<(rule: Rule, branch: string) => boolean> {
-  if (rules.length === 0) return () => true;
+): Promise<BranchTests> {
+  if (rules.length === 0) return { applies: () => true, asksOwners: () => false };
   const ids = placeholders(rules.map(({ id }) => id));
   const named = gathered(
     await db.rows(
@@ -236,24 +288,31 @@ async function branchTest(
     ),
     ([, name]) => name as string,
   );
-  const everywhere = rules.filter((rule) => rule.all_protected_branches === 1);
-  const isProtected = gathered(
-    everywhere.length === 0 ? [] : await protectionsOf(db, requests, everywhere),
-    ([, name]) => name as string,
+  const needed = rules.some(
+    (rule) => rule.all_protected_branches === 1 || rule.rule_type === "code_owner",
   );
-  return ({ id, project_id, all_protected_branches }, branch) => {
-    const names =
-      all_protected_branches === 1 ? (isProtected.get(project_id) ?? []) : named.get(id);
-    return names === undefined || names.some((name) => fits(name, branch));
+  const protections = gathered(
+    needed ? await protectionsOf(db, requests) : [],
+    ([, name, asks]) => ({ name: name as string, asks: asks === 1 }),
+  );
+  const fitting = (projectId: number, branch: string) =>
+    (protections.get(projectId) ?? []).filter(({ name }) => fits(name, branch));
+  return {
+    applies: ({ id, project_id, all_protected_branches }, branch) => {
+      if (all_protected_branches === 1) return fitting(project_id, branch).length > 0;
+      const names = named.get(id);
+      return names === undefined || names.some((name) => fits(name, branch));
+    },
+    asksOwners: (projectId, branch) => fitting(projectId, branch).some(({ asks }) => asks),
   };
 }
 
 /** The rules about protected branches that may fit the targets of merge requests, by project. */
-function protectionsOf(db: Reader, requests: readonly Request[], rules: readonly Rule[]) {
-  const projects = placeholders([...new Set(rules.map(({ project_id }) => project_id))]);
+function protectionsOf(db: Reader, requests: readonly Request[]) {
+  const projects = placeholders([...new Set(requests.map(({ project_id }) => project_id))]);
   const targets = placeholders([...new Set(requests.map(({ target_branch }) => target_branch))]);
   return db.rows(
-    `select pr.project_id, pr.name from protected_branches pr
+    `select pr.project_id, pr.name, pr.code_owner_approval_required from protected_branches pr
      where pr.project_id in (${projects.sql}) and (pr.is_wildcard = 1 or pr.name in (${targets.sql}))`,
     [...projects.values, ...targets.values],
   );

@@ -89,9 +89,24 @@ async function ruleRow(
 }
 
 /** @throws ApiError 404 */
-async function findRule(db: Reader, ruled: rules.Ruled, id: number): Promise<rules.Rule> {
-  const found = await rules.find(db, ruled, id);
+async function findRule(
+  { db, tier }: Pick<Context, "tier"> & { db: Reader },
+  ruled: rules.Ruled,
+  id: number,
+): Promise<rules.Rule> {
+  const found = await rules.find(db, ruled, id, tier);
   if (!found) throw notFound();
+  return found;
+}
+
+/** @throws ApiError 404; 403 for a rule about code owners, which follows from their file */
+async function ruleToChange(
+  context: Parameters<typeof findRule>[0],
+  ruled: rules.Ruled,
+  id: number,
+): Promise<rules.Rule> {
+  const found = await findRule(context, ruled, id);
+  if (found.rule_type === "code_owner") throw forbidden();
   return found;
 }
 
@@ -204,7 +219,7 @@ export const approvalResource: Resource = {
         const any = names.find(({ rule_type }) => rule_type === "any_approver");
         const { approvals_required } = input;
         if (any) {
-          const rule = await findRule(db, ruled, any.id);
+          const rule = await findRule(context, ruled, any.id);
           await changes.changeRule(context, ruled.requestId, rule, { approvals_required });
         } else await changes.addRule(context, ruled.requestId, { approvals_required });
         return new Json(await approvalsOf(context, found));
@@ -259,10 +274,10 @@ export const approvalResource: Resource = {
       input: number,
       presenter: requestRule,
       handle: async (context) => {
-        const { db, presenter: shown, page, source } = context;
+        const { db, presenter: shown, page, source, tier } = context;
         const { id } = await requestOf(context);
         const ruled = { projectId: source.id, requestId: id };
-        const listed = await rules.list(db, shown, page, ruled);
+        const listed = await rules.list(db, shown, page, ruled, tier);
         await embed(context, shown, listed.rows);
         return listed;
       },
@@ -276,7 +291,7 @@ export const approvalResource: Resource = {
       handle: async (context) => {
         const { id } = await requestOf(context);
         const ruled = { projectId: context.source.id, requestId: id };
-        const rule = await findRule(context.db, ruled, context.input.approval_rule_id);
+        const rule = await findRule(context, ruled, context.input.approval_rule_id);
         return ruleRow(context, rule.id);
       },
     }),
@@ -292,11 +307,11 @@ export const approvalResource: Resource = {
       },
       presenter: requestRule,
       handle: async (context) => {
-        const { db, input } = context;
+        const { db, input, tier } = context;
         const { requestId } = await ruledRequest(context);
         const { approval_project_rule_id: from } = input;
         const copied =
-          from === undefined ? undefined : await rules.find(db, ofProject(context), from);
+          from === undefined ? undefined : await rules.find(db, ofProject(context), from, tier);
         return ruleRow(context, await changes.addRule(context, requestId, input, copied));
       },
     }),
@@ -306,9 +321,9 @@ export const approvalResource: Resource = {
       input: { ...number, ...ruleId, ...changedRule },
       presenter: requestRule,
       handle: async (context) => {
-        const { db, input } = context;
+        const { input } = context;
         const ruled = await ruledRequest(context);
-        const rule = await findRule(db, ruled, input.approval_rule_id);
+        const rule = await ruleToChange(context, ruled, input.approval_rule_id);
         await changes.changeRule(context, ruled.requestId, rule, input);
         return ruleRow(context, rule.id);
       },
@@ -320,7 +335,7 @@ export const approvalResource: Resource = {
       handle: async (context) => {
         const { db, input } = context;
         const ruled = await ruledRequest(context);
-        const rule = await findRule(db, ruled, input.approval_rule_id);
+        const rule = await ruleToChange(context, ruled, input.approval_rule_id);
         context.requireUnmodified(rule.updated_at);
         await rules.remove(db, rule.id);
         return undefined;
@@ -342,19 +357,12 @@ export const approvalResource: Resource = {
       presenter: settings,
       handle: async (context) => {
         const { db, source, input, now } = context;
+        if (input.selective_code_owner_removals) {
+          throw invalid({ selective_code_owner_removals: ["is not supported"] });
+        }
         const numbers = Object.entries(input).map(([one, value]) => [one, Number(value)]);
         await updateRow(db, "projects", source.id, Object.fromEntries(numbers), now);
         const row = await settingsOf(context);
-        const [resets, selects] = (
-          ["reset_approvals_on_push", "selective_code_owner_removals"] as const
-        ).map((flag) => row[settings.at(flag)] === 1);
-        if (resets && selects) {
-          throw invalid({
-            base: [
-              "selective_code_owner_removals can only be enabled when reset_approvals_on_push is disabled",
-            ],
-          });
-        }
         await audit.log(context, "approval settings changed", { target: source.fullPath });
         return row;
       },
@@ -365,8 +373,8 @@ export const approvalResource: Resource = {
       role: ({ source, viewer }) => codeRole(viewer, source),
       presenter: projectRule,
       handle: async (context) => {
-        const { db, presenter: shown, page } = context;
-        const listed = await rules.list(db, shown, page, ofProject(context));
+        const { db, presenter: shown, page, tier } = context;
+        const listed = await rules.list(db, shown, page, ofProject(context), tier);
         await embed(context, shown, listed.rows);
         return listed;
       },
@@ -378,7 +386,7 @@ export const approvalResource: Resource = {
       input: ruleId,
       presenter: projectRule,
       handle: async (context) => {
-        const rule = await findRule(context.db, ofProject(context), context.input.approval_rule_id);
+        const rule = await findRule(context, ofProject(context), context.input.approval_rule_id);
         return ruleRow(context, rule.id);
       },
     }),
@@ -407,8 +415,8 @@ export const approvalResource: Resource = {
       input: { ...ruleId, ...changedRule, ...changes.branchInput },
       presenter: projectRule,
       handle: async (context) => {
-        const { db, input } = context;
-        const rule = await findRule(db, ofProject(context), input.approval_rule_id);
+        const { input } = context;
+        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
         await changes.changeRule(context, null, rule, input);
         await audit.log(context, "approval rule changed", targetOf(context, rule.name));
         return ruleRow(context, rule.id);
@@ -421,7 +429,7 @@ export const approvalResource: Resource = {
       input: ruleId,
       handle: async (context) => {
         const { db, input } = context;
-        const rule = await findRule(db, ofProject(context), input.approval_rule_id);
+        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
         context.requireUnmodified(rule.updated_at);
         await rules.remove(db, rule.id);
         await audit.log(context, "approval rule removed", targetOf(context, rule.name));

@@ -46,7 +46,7 @@ const OVERRIDDEN = `case when sr.id is not null and (sr.name <> ar.name or sr.ap
 
 const requestRuleFields = {
   ...ruleFields,
-  section: field.constant(null),
+  section: field.text("ar.section"),
   source_rule: field.nested({ approvals_required: field.integer("sr.approvals_required") }),
   overridden: field.flag(OVERRIDDEN),
 };
@@ -57,7 +57,7 @@ export const requestRule = presenter(requestRuleFields);
 /** A rule that counts for a merge request, and how far it is. */
 export const stateRule = presenter({
   ...requestRuleFields,
-  code_owner: field.constant(false),
+  code_owner: field.flag("case when ar.rule_type = 'code_owner' then 1 else 0 end"),
   approved_by: field.embedded("approved_by", "array of User", "[]", people),
   approved: field.embedded("approved", "boolean", "null"),
 });

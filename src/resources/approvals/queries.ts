@@ -2,10 +2,11 @@ import type { Source } from "../../core/access/source.ts";
 import { memberProjects, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { among, any } from "../../store/conditions.ts";
+import type { Tier } from "../../core/resource.ts";
+import { all, among, any, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import type { RuleType } from "../approval-state/state.ts";
+import { hasCodeOwners, type RuleType } from "../approval-state/state.ts";
 import { RULES } from "./json.ts";
 
 /** What has rules: a project, or one of its merge requests. */
@@ -28,8 +29,14 @@ const ofRuled = ({ projectId, requestId }: Ruled, alias = "ar") =>
     : { sql: `${alias}.merge_request_id = ?`, values: [requestId] };
 
 /** A page of rules. Those about any approver come first. */
-export function list(db: Reader, presenter: Presenter, page: Page, ruled: Ruled): Promise<RowPage> {
-  const { sql, values } = ofRuled(ruled);
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  ruled: Ruled,
+  tier: Tier,
+): Promise<RowPage> {
+  const { sql, values } = all([ofRuled(ruled), shownIn(tier)]);
   return paginate(db, presenter, page, {
     from: `${RULES} where ${sql}`,
     values,
@@ -50,22 +57,34 @@ export function rowsOf(
   );
 }
 
+/** The rules that a tier has: those about code owners only with them. */
+const shownIn = (tier: Tier): Condition | undefined =>
+  hasCodeOwners(tier) ? undefined : { sql: "ar.rule_type <> 'code_owner'", values: [] };
+
 /** A rule of a project or merge request, or `undefined`. */
-export function find(db: Reader, ruled: Ruled, id: number): Awaitable<Rule | undefined> {
-  const { sql, values } = ofRuled(ruled);
+export function find(
+  db: Reader,
+  ruled: Ruled,
+  id: number,
+  tier: Tier,
+): Awaitable<Rule | undefined> {
+  const { sql, values } = all([ofRuled(ruled), shownIn(tier)]);
   return db.one<Rule>(
     `select ar.id, ar.name, ar.rule_type, ar.updated_at from approval_rules ar where ${sql} and ar.id = ?`,
     [...values, id],
   );
 }
 
-/** The rules of a project or merge request: their names and types. */
+/** The rules that people gave to a project or merge request: their names and types. */
 export function namesOf(
   db: Reader,
   ruled: Ruled,
 ): Awaitable<Pick<Rule, "id" | "name" | "rule_type">[]> {
   const { sql, values } = ofRuled(ruled);
-  return db.all(`select ar.id, ar.name, ar.rule_type from approval_rules ar where ${sql}`, values);
+  return db.all(
+    `select ar.id, ar.name, ar.rule_type from approval_rules ar where ${sql} and ar.rule_type <> 'code_owner'`,
+    values,
+  );
 }
 
 /** Adds a rule without approvers. @returns its id */

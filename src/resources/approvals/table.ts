@@ -3,7 +3,8 @@ import type { Migration } from "../../store/migrate.ts";
 /**
  * Who approved merge requests, and who must. A rule of a merge request has `merge_request_id`; if it was made from a
  * project's rule, `source_id` is that one. The approvers of a rule are its users and the direct members of its groups.
- * Rules with branches count for merge requests into these only.
+ * Rules with branches count for merge requests into these only. Rules about code owners are made from the target branch's
+ * CODEOWNERS file: `roles` are access levels, whose direct members of the project are approvers, too.
  */
 export const migrations: Migration[] = [
   {
@@ -56,6 +57,21 @@ alter table projects add column disable_overriding_approvers_per_merge_request $
 alter table projects add column merge_requests_author_approval $int not null default 0;
 alter table projects add column merge_requests_disable_committers_approval $int not null default 0;
 alter table projects add column require_password_to_approve $int not null default 0;
+`,
+  },
+  {
+    id: "20261122-98-code-owners",
+    sql: `
+alter table approval_rules add column section $text;
+alter table approval_rules add column is_optional $int not null default 0;
+alter table approval_rules add column roles $text;
+alter table protected_branches add column code_owner_approval_required $int not null default 0;
+create table merge_request_committers (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  user_id $int not null references users (id) on delete cascade,
+  primary key (merge_request_id, user_id)
+);
+create index merge_request_committers_by_user on merge_request_committers (user_id);
 `,
   },
 ];

@@ -10,6 +10,8 @@ import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { type ReviewFacts, readReview } from "../approval-state/review.ts";
+import { resetApprovals, storeReview } from "../approval-state/store.ts";
 
 /** The worker that follows notes on lines into new versions. */
 export const TRACER = "positions";
@@ -28,6 +30,8 @@ export interface VersionFacts {
 
 /** A version that is about to be added. */
 export interface NewVersion extends VersionFacts {
+  /** What its code says about approvals. */
+  readonly review: ReviewFacts;
   /** The issues that messages of its commits refer to. */
   readonly references: readonly IssueReference[];
 }
@@ -92,6 +96,7 @@ export async function planVersion(
     base_sha: common === undefined ? null : commitId(repository, common),
     start_sha: start,
     changed_files: changes.length,
+    review: await readReview(repository, to, from, changes),
     references: issuesIn(await messagesOf(repository, to, from), base),
   };
 }
@@ -174,6 +179,8 @@ export async function addVersion(
   });
   // What the user wanted to be merged was something else.
   await updateRow(db, "merge_requests", id, { sha: head_sha, auto_merge: 0 }, now);
+  await storeReview(db, request, version.review, now);
+  if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {
     await sharePacks(db, source_project_id, project_id);
   }

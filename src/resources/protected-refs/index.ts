@@ -80,6 +80,7 @@ export const protectedBranchResource: Resource = {
         push_access_level: level,
         merge_access_level: level,
         allow_force_push: param.optional(param.boolean()),
+        code_owner_approval_required: param.optional(param.boolean()),
       },
       presenter: protectedBranch,
       handle: async (context) => {
@@ -93,6 +94,7 @@ export const protectedBranchResource: Resource = {
           push_level: input.push_access_level ?? ROLES.maintainer,
           merge_level: input.merge_access_level ?? ROLES.maintainer,
           allow_force_push: Number(input.allow_force_push ?? false),
+          code_owner_approval_required: Number(input.code_owner_approval_required ?? false),
         };
         const id = await rules.insert(db, "protected_branches", source.id, rule, now);
         await audit.log(context, "branch protected", targetOf(context));
@@ -102,15 +104,19 @@ export const protectedBranchResource: Resource = {
     branches.patch("/:name", {
       summary: "Change a protected branch",
       role: "maintainer",
-      input: { ...name, allow_force_push: param.optional(param.boolean()) },
+      input: {
+        ...name,
+        allow_force_push: param.optional(param.boolean()),
+        code_owner_approval_required: param.optional(param.boolean()),
+      },
       presenter: protectedBranch,
       handle: async (context) => {
         const { db, input, presenter, now } = context;
         const { id } = await ruleOf(context, "protected_branches");
-        const { allow_force_push: isAllowed } = input;
-        const changes = {
-          allow_force_push: isAllowed === undefined ? undefined : Number(isAllowed),
-        };
+        const { name: _, ...flags } = input;
+        const changes = Object.fromEntries(
+          Object.entries(flags).map(([flag, isSet]) => [flag, Number(isSet)]),
+        );
         await updateRow(db, "protected_branches", id, changes, now);
         await audit.log(context, "branch protection changed", targetOf(context));
         return rules.row(db, presenter, "protected_branches", id);

@@ -35,6 +35,7 @@ export const protectedBranch = presenter({
   push_access_levels: levels("pr.push_level"),
   merge_access_levels: levels("pr.merge_level"),
   allow_force_push: field.flag("pr.allow_force_push"),
+  code_owner_approval_required: field.flag("pr.code_owner_approval_required"),
 });
 
 /** A protected tag. */
