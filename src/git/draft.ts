@@ -1,22 +1,14 @@
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { deflate, deflateSync } from "node:zlib";
 import type { Signature } from "./commits.ts";
 import type { NewObjects } from "./contents.ts";
+import { deflated } from "./deflate.ts";
 import { writeHeader } from "./entries.ts";
-import { adler32 } from "./inflate.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
 import type { Packs } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
 import { checkChanges, type Push, type RefChange } from "./push.ts";
 import { receivePack } from "./receive.ts";
 import type { Repository } from "./repository.ts";
-
-const compress = promisify(deflate);
-/** Larger objects, in bytes, are compressed in another thread. */
-const LARGE = 64 * 1024;
-/** Smaller ones are stored as they are: compressing would save some dozens of bytes, and take as long as all the rest. */
-const SMALL = 512;
 
 /** A commit to be written. */
 export interface NewCommit {
@@ -130,28 +122,11 @@ async function* packOf(objects: readonly GitObject[]): AsyncGenerator<Buffer> {
   const hash = createHash("sha1").update(head);
   yield head;
   for (const { type, data } of objects) {
-    const compressed =
-      data.length > LARGE
-        ? await compress(data)
-        : data.length < SMALL
-          ? stored(data)
-          : deflateSync(data);
-    const entry = Buffer.concat([writeHeader(type, data.length), compressed]);
+    const entry = Buffer.concat([writeHeader(type, data.length), await deflated(data)]);
     hash.update(entry);
     yield entry;
   }
   yield hash.digest();
-}
-
-/** A zlib stream that is not compressed (RFC 1950, RFC 1951 §3.2.4). */
-function stored(data: Buffer): Buffer {
-  const stream = Buffer.allocUnsafe(data.length + 11);
-  stream.writeUInt32BE(0x78_01_01_00);
-  stream.writeUInt16LE(data.length, 3);
-  stream.writeUInt16LE(0xffff - data.length, 5);
-  stream.set(data, 7);
-  stream.writeUInt32BE(adler32(data), data.length + 7);
-  return stream;
 }
 
 /** A signature as objects have it. What would end a name or an address is left out, as in Git. */

@@ -6,6 +6,9 @@ export const OFS_DELTA = 6;
 /** The type of a pack's entry that is a delta of the object with a name. */
 export const REF_DELTA = 7;
 
+/** No entry's header is longer, in bytes. */
+export const MAX_HEADER = 32;
+
 /** The beginning of a pack's entry: its type and size, and for deltas where their base is. */
 export interface EntryHeader {
   readonly type: number;

@@ -1,4 +1,6 @@
-import { inflateSync } from "node:zlib";
+import { pipeline, Readable } from "node:stream";
+import { promisify } from "node:util";
+import { createInflate, inflate as inflateBeside, inflateSync } from "node:zlib";
 import { RefusedError } from "./errors.ts";
 
 /**
@@ -9,6 +11,14 @@ const SMALL = 1200;
 /** No DEFLATE stream expands by more. */
 const MAX_RATIO = 1032;
 const MEBIBYTE = 1024 * 1024;
+/** Bytes of a part of a large object's content. */
+const PART = 64 * 1024;
+
+/**
+ * Larger objects, in bytes, are decompressed beside the event loop: all others would wait meanwhile. If they are no
+ * deltas, they are never in memory as a whole.
+ */
+export const LARGE = 8 * MEBIBYTE;
 
 /** A decompressed stream. */
 export interface Inflated {
@@ -36,6 +46,85 @@ export function inflate(source: Buffer, start: number, size: number): Inflated |
   return { data, end };
 }
 
+/**
+ * Decompresses a zlib stream that was checked.
+ *
+ * @param size that of its content
+ */
+export async function inflateChecked(
+  source: Buffer,
+  start: number,
+  size: number,
+): Promise<Buffer | undefined> {
+  if (size <= LARGE) return inflate(source, start, size)?.data;
+  const whole = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateBeside);
+  return whole(source.subarray(start), { maxOutputLength: size });
+}
+
+/** Decompresses a zlib stream that was checked, part by part. */
+export async function* inflateParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const engine = createInflate({ chunkSize: PART });
+  // An error of the source reaches the reader of the engine.
+  pipeline(Readable.from(source), engine, () => {});
+  yield* engine as AsyncIterable<Buffer>;
+}
+
+/** A zlib stream (RFC 1950) that is decompressed beside the event loop while it arrives. */
+export class ArrivingStream {
+  readonly #engine = createInflate({ chunkSize: PART });
+  #hasEnded = false;
+  /** Why it is not valid. */
+  #error: unknown;
+  /** Ends the waiting of {@link write}. */
+  #settle: () => void = () => undefined;
+
+  /** @param take gets each part of its content, and may throw */
+  constructor(take: (part: Buffer) => void) {
+    this.#engine.on("data", (part: Buffer) => {
+      try {
+        take(part);
+      } catch (error) {
+        this.#engine.destroy(error as Error);
+      }
+    });
+    this.#engine.on("error", (error) => {
+      this.#error = error instanceof RefusedError ? error : invalid();
+      this.#settle();
+    });
+    this.#engine.on("end", () => {
+      this.#hasEnded = true;
+      this.#settle();
+    });
+  }
+
+  /** Whether all of it has arrived and was taken. This shows when more bytes are written than it has. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /**
+   * Adds bytes that have arrived.
+   *
+   * @returns how many of them belong to it
+   * @throws RefusedError if they are not valid
+   */
+  async write(bytes: Buffer): Promise<number> {
+    const before = this.#engine.bytesWritten;
+    await new Promise<void>((resolve) => {
+      this.#settle = resolve;
+      this.#engine.write(bytes, () => resolve());
+    });
+    // Parts are taken later than they are made, so this may be about earlier bytes.
+    if (this.#error) throw this.#error;
+    return this.#engine.bytesWritten - before;
+  }
+
+  /** Frees its memory. */
+  close(): void {
+    this.#engine.destroy();
+  }
+}
+
 function large(source: Buffer, start: number, size: number): Inflated | undefined {
   try {
     const { buffer, engine } = inflateSync(source.subarray(start), {
@@ -51,7 +140,9 @@ function large(source: Buffer, start: number, size: number): Inflated | undefine
   }
 }
 
-const invalid = () => new RefusedError("an object is not valid zlib data of its announced size");
+/** An object that is no valid zlib data, or of another size. */
+export const invalid = () =>
+  new RefusedError("an object is not valid zlib data of its announced size");
 
 // What follows is DEFLATE (RFC 1951), for small streams. Its functions return codes instead of throwing, and keep their
 // state in variables of the module: V8 gives up optimizing functions that throw, and objects would cost more than the

@@ -25,8 +25,8 @@ export interface Member {
   readonly mode: number;
   /** Its object, in hex; `undefined` for the folder of all files. */
   readonly oid: string | undefined;
-  /** The content of a file, or the target of a link. */
-  readonly data: Buffer | undefined;
+  /** The number of a file's object, or of a link's, whose content is the target; `undefined` for folders. */
+  readonly object: number | undefined;
 }
 
 /** All of an archive: each folder before what is in it. */
@@ -34,7 +34,7 @@ export async function* membersOf(
   { repository, tree, path, folder }: Archived,
   pace: Pace,
 ): AsyncGenerator<Member> {
-  const none = { oid: undefined, data: undefined };
+  const none = { oid: undefined, object: undefined };
   yield { path: `${folder}/`, mode: FOLDER, ...none };
   let above = `${folder}/`;
   for (const name of path === "" ? [] : path.split("/")) {
@@ -55,8 +55,8 @@ export async function* membersOf(
     const at = last.path + name;
     const object = mode === SUBMODULE ? -1 : repository.findHex(oid);
     if (mode === FOLDER || mode === SUBMODULE) {
-      yield { path: `${at}/`, mode, oid, data: undefined };
-    } else yield { path: at, mode, oid, data: (await repository.read(object)).data };
+      yield { path: `${at}/`, mode, oid, object: undefined };
+    } else yield { path: at, mode, oid, object };
     if (mode === FOLDER) {
       open.push({ entries: await entriesOf(repository, object), at: 0, path: `${at}/` });
     }

@@ -34,13 +34,17 @@ const scratch = Buffer.alloc(16 * 1024);
 /** The longest beginning of an object, such as `commit 100000000` with its NUL. */
 const MAX_START = 32;
 
+/** The hash that becomes an object's name, once its content was added. */
+export function hashOf(type: number, size: number): crypto.Hash {
+  return crypto.createHash("sha1").update(`${NAMES[type]} ${size}\0`);
+}
+
 /** The name of an object. */
 export function oidOf(type: number, data: Uint8Array): Buffer {
-  const start = `${NAMES[type]} ${data.length}\0`;
   if (!hashOnce || data.length > scratch.length - MAX_START) {
-    return crypto.createHash("sha1").update(start).update(data).digest();
+    return hashOf(type, data.length).update(data).digest();
   }
-  const length = scratch.write(start, "latin1");
+  const length = scratch.write(`${NAMES[type]} ${data.length}\0`, "latin1");
   scratch.set(data, length);
   // Half as expensive as "buffer".
   return Buffer.from(

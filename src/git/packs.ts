@@ -1,6 +1,6 @@
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
-import { applyDelta, OFS_DELTA, REF_DELTA, readHeader } from "./entries.ts";
-import { inflate } from "./inflate.ts";
+import { applyDelta, MAX_HEADER, OFS_DELTA, REF_DELTA, readHeader } from "./entries.ts";
+import { inflateChecked, inflateParts, LARGE } from "./inflate.ts";
 import { Lru } from "./lru.ts";
 import type { GitObject } from "./objects.ts";
 import { Pack, type PackContents, writeIndex } from "./pack.ts";
@@ -73,7 +73,7 @@ export class PackReader {
       const from = pack.offsets[at] as number;
       const raw = await this.range(pack.id, from, pack.offsets[at + 1] as number);
       const header = readHeader(raw, 0);
-      const content = header && inflate(raw, header.end, header.size)?.data;
+      const content = header && (await inflateChecked(raw, header.end, header.size));
       if (!content) throw new Error(`pack ${pack.id} is damaged at ${from}`);
       if (header.type === OFS_DELTA || header.type === REF_DELTA) {
         deltas.push({ entry: at, delta: content });
@@ -89,6 +89,23 @@ export class PackReader {
       found = this.#keepObject(first + next.entry, found.type, data);
     }
     return found;
+  }
+
+  /** The content of an object, part by part. A large one is not in memory as a whole, unless it is a delta. */
+  async *stream(pack: Pack, entry: number): AsyncGenerator<Buffer> {
+    if ((pack.sizes[entry] as number) > LARGE) {
+      const from = pack.offsets[entry] as number;
+      const to = pack.offsets[entry + 1] as number;
+      const header = readHeader(
+        await this.range(pack.id, from, Math.min(to, from + MAX_HEADER)),
+        0,
+      );
+      if (header && header.type !== OFS_DELTA && header.type !== REF_DELTA) {
+        yield* inflateParts(this.parts(pack.id, from + header.end, to));
+        return;
+      }
+    }
+    yield (await this.read(pack, entry)).data;
   }
 
   #keepObject(key: number, type: number, data: Buffer): GitObject {

@@ -1,15 +1,16 @@
 import { createHash } from "node:crypto";
-import { deflateSync } from "node:zlib";
 import { Column } from "./columns.ts";
+import { deflated } from "./deflate.ts";
 import { applyDelta, type EntryHeader, OFS_DELTA, readHeader, writeHeader } from "./entries.ts";
 import { RefusedError } from "./errors.ts";
-import { inflate } from "./inflate.ts";
+import { ArrivingStream, inflate, inflateChecked, invalid, LARGE } from "./inflate.ts";
 import { LIMITS } from "./limits.ts";
 import {
   BLOB,
   COMMIT,
   checkTree,
   FOLDER,
+  hashOf,
   linksOf,
   oidOf,
   SUBMODULE,
@@ -87,6 +88,19 @@ interface Entry {
   /** How many bytes it has in the pack. */
   readonly length: number;
 }
+
+/** A large blob, as it was read: not kept, only hashed. */
+interface LargeBlob {
+  readonly size: number;
+  readonly oid: Buffer;
+  /** The SHA-256 of its content. */
+  readonly digest: Buffer;
+  /** How many bytes its entry has in the pack. */
+  readonly length: number;
+}
+
+/** Whether an entry is a blob that is read by stream. */
+const isLarge = ({ type, size }: EntryHeader) => type === BLOB && size > LARGE;
 
 /** Receives one pack. Entries are numbered in their order. */
 class Receiver {
@@ -186,10 +200,8 @@ class Receiver {
   }
 
   /** Notes an entry, and makes an object of it if its base is known. Returns what that waits for, if it does. */
-  #receiveEntry(
-    entry: number,
-    { header, content, base, length }: Entry,
-  ): Promise<void> | undefined {
+  #receiveEntry(entry: number, read: Entry | LargeBlob): Promise<void> | undefined {
+    const { length } = read;
     const offset = this.#writer.length - length;
     this.#offsets.push(offset);
     this.#lengths.push(length);
@@ -197,6 +209,8 @@ class Receiver {
     this.#sizes.push(0);
     this.#depths.push(0);
     this.#nameOf.push(-1);
+    if ("oid" in read) return this.#settleLarge(entry, read);
+    const { header, content, base } = read;
     if (base) {
       const name = this.#names.find(base);
       return name >= 0
@@ -232,31 +246,76 @@ class Receiver {
       throw new RefusedError("the pack has an entry of an unknown type");
     }
     if (header.size > LIMITS.objectBytes) throw tooLarge();
+    if (isLarge(header)) return undefined;
     const inflated = inflate(bytes, header.end, header.size);
     if (!inflated) return undefined;
     const base = header.base
       ? Buffer.from(bytes.subarray(header.base, header.base + OID_BYTES))
       : undefined;
-    this.#writer.write(bytes.subarray(position, inflated.end));
-    input.position = inflated.end;
-    if (this.#writer.length > LIMITS.packBytes) {
-      throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
-    }
+    this.#use(inflated.end - position);
     return { header, content: inflated.data, base, length: inflated.end - position };
   }
 
+  /** Writes bytes of the input to the pack. */
+  #use(length: number): void {
+    this.#writer.write(this.#input.take(length));
+    if (this.#writer.length > LIMITS.packBytes) {
+      throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
+    }
+  }
+
+  /** Waits until more of the input has arrived. */
+  async #await(least: number): Promise<void> {
+    this.#digest();
+    const before = this.#input.available;
+    await this.#input.fill(least);
+    this.#hashed = this.#input.position;
+    if (this.#input.available === before) throw cutShort();
+  }
+
   /** Reads the next entry, waiting until all of it has arrived. */
-  async #awaitEntry(): Promise<Entry> {
+  async #awaitEntry(): Promise<Entry | LargeBlob> {
     const input = this.#input;
     for (;;) {
-      this.#digest();
-      const before = input.available;
-      await input.fill(Math.max(LEAST, 2 * before));
-      this.#hashed = input.position;
-      if (input.available === before) throw cutShort();
+      const header = readHeader(input.bytes, input.position);
+      if (header && isLarge(header)) return this.#readLarge(header);
+      await this.#await(Math.max(LEAST, 2 * input.available));
       const entry = this.#readEntry();
       if (entry) return entry;
     }
+  }
+
+  /** Reads a large blob while it arrives. */
+  async #readLarge({ size, end }: EntryHeader): Promise<LargeBlob> {
+    const input = this.#input;
+    const start = this.#writer.length;
+    this.#expand(size);
+    this.#use(end - input.position);
+    const name = hashOf(BLOB, size);
+    const digest = createHash("sha256");
+    let taken = 0;
+    const stream = new ArrivingStream((part) => {
+      taken += part.length;
+      if (taken > size) throw invalid();
+      name.update(part);
+      digest.update(part);
+    });
+    try {
+      while (!stream.hasEnded) {
+        if (input.available === 0) await this.#await(1);
+        this.#use(await stream.write(input.bytes.subarray(input.position)));
+        if (this.#writer.isFull) await this.#writer.store();
+      }
+    } finally {
+      stream.close();
+    }
+    if (taken !== size) throw invalid();
+    return {
+      size,
+      oid: name.digest(),
+      digest: digest.digest(),
+      length: this.#writer.length - start,
+    };
   }
 
   /** Adds what was used of the input to the checksum. */
@@ -331,12 +390,23 @@ class Receiver {
       const { target, type: expected } = tagLinkOf(data);
       this.#refer(target, 0, expected);
     }
-    if (this.#waiting.size > 0) {
-      this.#wake(entry, entry);
-      this.#wake(oid.toString("latin1"), entry);
-    }
+    this.#wakeAll(entry, oid);
     const known = this.#repository.find(oid);
     return known < 0 ? undefined : this.#checkCollision(known, type, data);
+  }
+
+  #settleLarge(entry: number, { size, oid, digest }: LargeBlob): Promise<void> | undefined {
+    this.#name(entry, BLOB, size, oid);
+    this.#wakeAll(entry, oid);
+    const known = this.#repository.find(oid);
+    return known < 0 ? undefined : this.#checkLarge(known, digest);
+  }
+
+  /** Finds the deltas that were waiting for an object. */
+  #wakeAll(entry: number, oid: Buffer): void {
+    if (this.#waiting.size === 0) return;
+    this.#wake(entry, entry);
+    this.#wake(oid.toString("latin1"), entry);
   }
 
   #wake(base: number | string, entry: number): void {
@@ -394,20 +464,30 @@ class Receiver {
   /** Refuses another object with the name of one that is there: SHA-1 makes that possible, at a price. */
   async #checkCollision(object: number, type: number, data: Buffer): Promise<void> {
     const known = await this.#repository.read(object);
-    if (known.type !== type || !known.data.equals(data)) {
-      const oid = this.#repository.oidOf(object).toString("hex");
-      throw new RefusedError(`another object has the name ${oid}`);
-    }
+    if (known.type !== type || !known.data.equals(data)) throw this.#collision(object);
+  }
+
+  /** The same for a large blob. */
+  async #checkLarge(object: number, digest: Buffer): Promise<void> {
+    const hash = createHash("sha256");
+    for await (const part of this.#repository.stream(object)) hash.update(part);
+    const isSame = this.#repository.typeOf(object) === BLOB && hash.digest().equals(digest);
+    if (!isSame) throw this.#collision(object);
+  }
+
+  #collision(object: number): RefusedError {
+    const oid = this.#repository.oidOf(object).toString("hex");
+    return new RefusedError(`another object has the name ${oid}`);
   }
 
   async #reread(entry: number): Promise<Entry> {
     const from = this.#offsets.at(entry);
     const raw = await this.#writer.range(from, from + this.#lengths.at(entry));
     const header = readHeader(raw, 0) as EntryHeader;
-    const inflated = inflate(raw, header.end, header.size);
-    if (!inflated) throw new Error("an entry that was received can't be read");
+    const content = await inflateChecked(raw, header.end, header.size);
+    if (!content) throw new Error("an entry that was received can't be read");
     const base = header.base ? raw.subarray(header.base, header.base + OID_BYTES) : undefined;
-    return { header, content: inflated.data, base, length: raw.length };
+    return { header, content, base, length: raw.length };
   }
 
   /** The content of an object of the pack that is no longer in memory. */
@@ -453,7 +533,7 @@ class Receiver {
     const entry = this.#offsets.length;
     const offset = this.#writer.length;
     this.#writer.write(writeHeader(type, data.length));
-    this.#writer.write(deflateSync(data));
+    this.#writer.write(await deflated(data));
     this.#offsets.push(offset);
     this.#lengths.push(this.#writer.length - offset);
     this.#types.push(0);

@@ -131,6 +131,12 @@ export class Repository {
     return this.packs.read(this.list[place] as Pack, object - this.startOf(place));
   }
 
+  /** The content of an object, part by part: a large blob is not in memory as a whole. */
+  stream(object: number): AsyncGenerator<Buffer> {
+    const place = this.#placeOf(object);
+    return this.packs.stream(this.list[place] as Pack, object - this.startOf(place));
+  }
+
   /** What a tag stands for in the end; other objects stand for themselves. */
   async peel(object: number): Promise<number> {
     let at = object;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
 import {
   type EntryHeader,
+  MAX_HEADER,
   OFS_DELTA,
   REF_DELTA,
   readHeader,
@@ -19,8 +20,6 @@ const CHUNK = 128 * 1024;
 const LARGE = 1024 * 1024;
 /** The longest chain of deltas that is sent. */
 const MAX_CHAIN = 60;
-/** No entry's header is longer. */
-const MAX_HEADER = 32;
 
 /** What a client understands of packs. */
 export interface PackOptions {

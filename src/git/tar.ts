@@ -1,3 +1,4 @@
+import { LARGE } from "./inflate.ts";
 import type { Archived, Member } from "./members.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
 
@@ -15,7 +16,7 @@ const LINK = 0o120000;
 /** Writes a tar archive (POSIX pax) as git-archive(1) does, so that those of one commit are always the same. */
 export async function* tarOf(
   members: AsyncIterable<Member>,
-  { commit, time }: Archived,
+  { repository, commit, time }: Archived,
 ): AsyncGenerator<Buffer> {
   let written = 0;
   const counted = (parts: readonly Buffer[]) => {
@@ -26,7 +27,24 @@ export async function* tarOf(
   const comment = Buffer.from(`52 comment=${commit}\n`);
   const about = { name: "pax_global_header", mode: 0o666, size: comment.length, time, type: "g" };
   yield counted([headerOf(about), padded(comment)]);
-  for await (const member of members) yield counted(partsOf(member, time));
+  for await (const member of members) {
+    const { object, mode } = member;
+    if (object === undefined) yield counted([beginningOf(member, time, 0, "")]);
+    else if (mode === LINK) {
+      const target = (await repository.read(object)).data.toString("latin1");
+      yield counted([beginningOf(member, time, 0, target)]);
+    } else {
+      const size = repository.sizeOf(object);
+      const beginning = beginningOf(member, time, size, "");
+      if (size <= LARGE) {
+        yield counted([beginning, padded((await repository.read(object)).data)]);
+        continue;
+      }
+      yield counted([beginning]);
+      for await (const part of repository.stream(object)) yield counted([part]);
+      yield counted([Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)]);
+    }
+  }
   const rest = RECORD - (written % RECORD);
   yield Buffer.alloc(rest < 2 * BLOCK ? rest + RECORD : rest);
 }
@@ -42,31 +60,39 @@ interface Header {
   readonly target?: string;
 }
 
-function partsOf({ path, mode, oid, data }: Member, time: number): Buffer[] {
+/**
+ * What comes before the content of a member.
+ *
+ * @param size that of the content of a file
+ * @param target that of a link
+ */
+function beginningOf(
+  { path, mode, oid }: Member,
+  time: number,
+  size: number,
+  target: string,
+): Buffer {
   const isFolder = mode === FOLDER || mode === SUBMODULE;
   const isLink = mode === LINK;
   const id = oid ?? "0".repeat(40);
   const records: string[] = [];
   const place = placed(path);
   if (!place) records.push(recordOf("path", path));
-  const target = isLink && data ? data.toString("latin1") : "";
   const isLong = target.length > NAME;
   if (isLong) records.push(recordOf("linkpath", target, "latin1"));
   const extended = Buffer.from(records.join(""), "latin1");
-  const content = isLink || !data ? Buffer.alloc(0) : data;
   const more = { name: `${id}.paxheader`, mode: 0o666, size: extended.length, time, type: "x" };
-  return [
+  return Buffer.concat([
     ...(extended.length > 0 ? [headerOf(more), padded(extended)] : []),
     headerOf({
       ...(place ?? { name: `${id}.data` }),
       mode: isLink ? 0o777 : isFolder || mode & EXECUTABLE ? 0o775 : 0o664,
-      size: content.length,
+      size,
       time,
       type: isFolder ? "5" : isLink ? "2" : "0",
       target: isLong ? `see ${id}.paxheader` : target,
     }),
-    padded(content),
-  ];
+  ]);
 }
 
 /** Divides a path between the two places that a header has for it; `undefined` if there is too little room. */

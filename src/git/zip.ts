@@ -22,13 +22,14 @@ const DIRECTORY = 0x10;
 /** Writes a ZIP archive. What was written of each file is remembered until the end, where the directory is. */
 export async function* zipOf(
   members: AsyncIterable<Member>,
-  { commit, time }: Archived,
+  { repository, commit, time }: Archived,
 ): AsyncGenerator<Buffer> {
   const directory: Buffer[] = [];
   let at = 0;
   for await (const member of members) {
     const name = Buffer.from(member.path);
-    const data = member.data ?? Buffer.alloc(0);
+    const data =
+      member.object === undefined ? Buffer.alloc(0) : (await repository.read(member.object)).data;
     const small = data.length > SMALL ? await deflate(data) : deflateRawSync(data);
     const isSmaller = member.mode !== LINK && small.length < data.length;
     const content = isSmaller ? small : data;

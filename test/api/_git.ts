@@ -3,11 +3,12 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { findRecord, openRecord } from "../../src/resources/repositories/open.ts";
 import { newFolder } from "../folder.ts";
-import { type Person, type TestApp, tokenOf } from "../helpers.ts";
+import { type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
 
 const run = promisify(execFile);
 
@@ -96,6 +97,38 @@ export async function openWorkshop(app: TestApp): Promise<Workshop> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What the tests of a file share. */
+interface Opened {
+  readonly app: TestApp;
+  readonly workshop: Workshop;
+  readonly git: Workshop["git"];
+}
+
+/**
+ * Opens an application and a workshop before the tests of a file, and closes them afterwards. No errors may have been
+ * reported then.
+ *
+ * @param take gets them, and may prepare them further
+ */
+export function shareWorkshop(
+  take: (opened: Opened) => void | Promise<void>,
+  options: Parameters<typeof testApp>[0] = {},
+): void {
+  const failures: unknown[] = [];
+  let opened: Opened | undefined;
+  beforeAll(async () => {
+    const app = await testApp({ onError: (error) => failures.push(error), ...options });
+    const workshop = await openWorkshop(app);
+    opened = { app, workshop, git: workshop.git };
+    await take(opened);
+  });
+  afterAll(async () => {
+    await opened?.workshop.close();
+    await opened?.app.dispose();
+    expect(failures).toEqual([]);
+  });
 }
 
 /** Numbers that look random, and are the same for each seed. */

@@ -1,21 +1,13 @@
 // Creating and deleting branches and tags over the REST API. Git's own client, which must be installed, looks at them.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { openWorkshop, type Workshop } from "./_git.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Person, TestApp } from "../helpers.ts";
+import { shareWorkshop, type Workshop } from "./_git.ts";
 
 let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-const failures: unknown[] = [];
-beforeAll(async () => {
-  app = await testApp({ onError: (error) => failures.push(error) });
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
-  expect(failures).toEqual([]);
+shareWorkshop((opened) => {
+  ({ app, workshop, git } = opened);
 });
 
 const call = (request: string, as: Person, json?: object, headers?: Record<string, string>) =>

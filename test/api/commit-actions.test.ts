@@ -1,23 +1,15 @@
 // Commits of several changes over the REST API, compared with what Git makes of the same changes.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Person, TestApp } from "../helpers.ts";
+import { randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
 let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-const failures: unknown[] = [];
-beforeAll(async () => {
-  app = await testApp({ onError: (error) => failures.push(error) });
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
-  expect(failures).toEqual([]);
+shareWorkshop((opened) => {
+  ({ app, workshop, git } = opened);
 });
 
 let counter = 0;

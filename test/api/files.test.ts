@@ -1,22 +1,14 @@
 // Files of repositories over the REST API. Git's own client, which must be installed, judges what was written.
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
-import { openWorkshop, type Workshop } from "./_git.ts";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallOptions, Person, TestApp } from "../helpers.ts";
+import { shareWorkshop, type Workshop } from "./_git.ts";
 
 let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-const failures: unknown[] = [];
-beforeAll(async () => {
-  app = await testApp({ onError: (error) => failures.push(error) });
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
-  expect(failures).toEqual([]);
+shareWorkshop((opened) => {
+  ({ app, workshop, git } = opened);
 });
 
 const encoded = (path: string) => encodeURIComponent(path);

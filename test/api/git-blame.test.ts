@@ -1,10 +1,10 @@
 // Lines are blamed on the commits that Git's own `git blame` names; it must be installed.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { blame } from "../../src/git/blame.ts";
 import { commitId } from "../../src/git/commits.ts";
-import { type TestApp, testApp } from "../helpers.ts";
+import type { TestApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
-import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
+import { randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
 // For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-blame.test.ts
 const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
@@ -15,14 +15,8 @@ const FILES = 12;
 let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-beforeAll(async () => {
-  app = await testApp();
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
+shareWorkshop((opened) => {
+  ({ app, workshop, git } = opened);
 });
 
 describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {

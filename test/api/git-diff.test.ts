@@ -1,29 +1,21 @@
 // Differences between trees and files are those that Git's own `git diff` shows; it must be installed.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { compareTrees } from "../../src/git/changes.ts";
 import { StoredObjects, treeNameOf } from "../../src/git/contents.ts";
 import { patchOf, shownChanges } from "../../src/git/patches.ts";
 import { withRenames } from "../../src/git/renames.ts";
 import type { Repository } from "../../src/git/repository.ts";
-import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory, longFilesHistory } from "./_changing-history.ts";
-import { openWorkshop, type Workshop } from "./_git.ts";
+import { shareWorkshop, type Workshop } from "./_git.ts";
 
 // For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-diff.test.ts
 const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
 const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 
-let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-beforeAll(async () => {
-  app = await testApp();
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
+shareWorkshop((opened) => {
+  ({ workshop, git } = opened);
 });
 
 /** Our changes of a commit against its first parent, each as its paths, modes and patch. */

@@ -179,7 +179,7 @@ describe("a pack", () => {
     ["of another version", pack(entries, 3, 9), "format is unknown"],
     ["with a smaller object than announced", pack([sized(700), ...others]), "not valid zlib"],
     ["with a larger object than announced", pack([sized(3), ...others]), "not valid zlib"],
-    ["with 90 MB announced", pack([sized(90 * MEGABYTE), ...others]), "cut short"],
+    ["with 90 MB announced", pack([sized(90 * MEGABYTE), ...others]), "not valid zlib"],
     ["with 2^50 bytes announced", pack([sized(2 ** 50), ...others]), "malformed size"],
     ["with an object twice", pack([first, ...entries]), "in the pack twice"],
     ["with an unknown type", pack([changed(first, 0)]), ""],

@@ -1,10 +1,9 @@
 // Trees are merged as Git's own `git merge-tree` does; it must be installed.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Draft } from "../../src/git/draft.ts";
 import { mergeCommits } from "../../src/git/merge-commits.ts";
-import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
-import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
+import { randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
 // For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-merge.test.ts
 const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
@@ -12,17 +11,10 @@ const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 const COMMITS = 40;
 const PAIRS = 25;
 
-let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-beforeAll(async () => {
-  app = await testApp();
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
+shareWorkshop((opened) => {
+  ({ workshop, git } = opened);
 });
 
 const CONFLICT = "conflict";

@@ -2,22 +2,15 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
-import { openWorkshop, randomHistory, randomOf, type Workshop } from "./_git.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { TestApp } from "../helpers.ts";
+import { randomHistory, randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
 let app: TestApp;
 let workshop: Workshop;
 let git: Workshop["git"];
-const failures: unknown[] = [];
-beforeAll(async () => {
-  app = await testApp({ onError: (error) => failures.push(error) });
-  workshop = await openWorkshop(app);
-  ({ git } = workshop);
-});
-afterAll(async () => {
-  await workshop.close();
-  await app.dispose();
+shareWorkshop((opened) => {
+  ({ app, workshop, git } = opened);
 });
 
 /** A new private project, as the address of its repository. */
@@ -323,7 +316,3 @@ async function emptyPack(): Promise<Buffer> {
   const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
   return Buffer.concat([head, new Uint8Array(await crypto.subtle.digest("SHA-1", head))]);
 }
-
-it("nothing failed on the server", () => {
-  expect(failures).toEqual([]);
-});

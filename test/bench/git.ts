@@ -8,7 +8,7 @@ import { median } from "./report.ts";
 
 const run = promisify(execFile);
 const TOKEN = "git-bench";
-/** Small pushes, one after the other. */
+/** Small pushes, one after the other; and as many files and commits over the REST API. */
 const SMALL_PUSHES = 200;
 
 /** Seconds of CPU time that a server needed. */
@@ -19,11 +19,20 @@ interface Work {
   small: number;
 }
 
+/** Seconds of CPU time that the application needed for changes over the REST API. */
+interface Written {
+  /** A file that is created. */
+  file: number;
+  /** A commit that changes three files. */
+  commit: number;
+}
+
 /** This application beside `git http-backend`, on one repository. */
 export interface GitFigures {
   commits: number;
   ours: Work;
   gits: Work;
+  written: Written;
   /** The application's memory after all that, in bytes. */
   memory: number;
   /** Its memory after the first push, in bytes. */
@@ -75,6 +84,7 @@ export async function measureGit(
   }
   const ours: Work[] = [];
   const gits: Work[] = [];
+  const written: Written[] = [];
   const server = await startServer([scripts.app, database]);
   const rival = await startServer([scripts.git, root]);
   let pushed = 0;
@@ -86,13 +96,63 @@ export async function measureGit(
       pushed ||= server.resident();
     };
     ours.push(await workOf(server, at(server.url), source, `${clone}ours`, note));
+    written.push(await writtenTo(server, `p${round}`));
     gits.push(await workOf(rival, at(rival.url), source, `${clone}gits`, () => undefined));
   }
   const memory = server.resident();
   await server.stop();
   await rival.stop();
   const commits = Number(await git(source, "rev-list", "--count", "HEAD"));
-  return { commits, ours: mediansOf(ours), gits: mediansOf(gits), memory, pushed };
+  return {
+    commits,
+    ours: mediansOf(ours),
+    gits: mediansOf(gits),
+    written: {
+      file: median(written.map(({ file }) => file)),
+      commit: median(written.map(({ commit }) => commit)),
+    },
+    memory,
+    pushed,
+  };
+}
+
+const spent = async (server: Server, work: () => Promise<unknown>): Promise<number> => {
+  const before = await server.cpu();
+  await work();
+  return ((await server.cpu()) - before) / 1e6;
+};
+
+/** Changes files of a project that was pushed to, one after the other. */
+async function writtenTo(server: Server, project: string): Promise<Written> {
+  const post = async (path: string, body: object) => {
+    const address = `${server.url}/api/v4/projects/bench%2F${project}/repository/${path}`;
+    const response = await fetch(address, {
+      method: "POST",
+      headers: { "private-token": TOKEN, "content-type": "application/json" },
+      body: JSON.stringify({ branch: "main", commit_message: "Change files", ...body }),
+    });
+    if (response.status !== 201) throw new Error(`${path}: ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  const each = async (work: (count: number) => Promise<void>) => {
+    const seconds = await spent(server, async () => {
+      for (let count = 0; count < SMALL_PUSHES; count += 1) await work(count);
+    });
+    return seconds / SMALL_PUSHES;
+  };
+  const file = await each((count) =>
+    post(`files/bench%2F${count % 10}%2Ffile-${count}.ts`, { content: `${count}\n` }),
+  );
+  const commit = await each((count) =>
+    post("commits", {
+      actions: [0, 1, 2].map((folder) => ({
+        action: "update",
+        file_path: `bench/${folder}/file-${folder}.ts`,
+        content: `${count}\n`,
+      })),
+    }),
+  );
+  return { file, commit };
 }
 
 async function workOf(
@@ -102,15 +162,12 @@ async function workOf(
   clone: string,
   onPushed: () => void,
 ): Promise<Work> {
-  const spent = async (work: () => Promise<unknown>) => {
-    const before = await server.cpu();
-    await work();
-    return ((await server.cpu()) - before) / 1e6;
-  };
-  const push = await spent(() => git(source, "push", "--quiet", url, "HEAD:refs/heads/main"));
+  const push = await spent(server, () =>
+    git(source, "push", "--quiet", url, "HEAD:refs/heads/main"),
+  );
   onPushed();
-  const cloning = await spent(() => git(".", "clone", "--quiet", url, clone));
-  const small = await spent(async () => {
+  const cloning = await spent(server, () => git(".", "clone", "--quiet", url, clone));
+  const small = await spent(server, async () => {
     for (let count = 0; count < SMALL_PUSHES; count += 1) {
       appendFileSync(join(clone, "bench.txt"), `${count}\n`);
       await git(clone, "add", "bench.txt");

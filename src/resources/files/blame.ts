@@ -43,12 +43,12 @@ export function readRange(sent: Parameter | undefined): Range | undefined {
 export async function blamedLines(
   repository: Repository,
   commit: number,
-  { path, content }: { readonly path: string; readonly content: Buffer },
+  { path, object }: { readonly path: string; readonly object: number },
   range: Range | undefined,
 ): Promise<object[]> {
   const tooLarge = () => badRequest("The file or its history is too large to be blamed");
-  if (content.length > MOST_BLAMED) throw tooLarge();
-  const lines = linesOf(content);
+  if (repository.sizeOf(object) > MOST_BLAMED) throw tooLarge();
+  const lines = linesOf((await repository.read(object)).data);
   const from = (range?.start ?? 1) - 1;
   const to = Math.min(range?.end ?? lines.length, lines.length);
   const parts = await blame(repository, commit, path, { from, to });

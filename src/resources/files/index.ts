@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path/posix";
 import type { Caller } from "../../core/access/caller.ts";
 import { notFound } from "../../core/errors.ts";
-import type { Bytes } from "../../core/http/incoming.ts";
 import * as param from "../../core/input.ts";
 import {
   type CodeSource,
@@ -18,6 +17,7 @@ import { BLOB } from "../../git/objects.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import { EXECUTABLE } from "../../git/work-tree.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
+import { bodyOf, jsonWithContent } from "../repositories/blobs.ts";
 import {
   type CommitRequest,
   openToCommit,
@@ -42,7 +42,8 @@ interface File {
   readonly facts: Readonly<Record<string, string | number | boolean>>;
   readonly name: string;
   readonly path: string;
-  readonly content: Buffer;
+  /** The number of its blob. */
+  readonly object: number;
 }
 
 /** Finds a file. @throws ApiError 404 if there is no such commit, or nothing at the path but a folder */
@@ -51,23 +52,25 @@ async function findFile(opened: OpenRepository, ref: string, path: string): Prom
   const commit = await requireCommit(opened, ref);
   const entry = await entryAt(repository, treeOf(repository, commit), path);
   if (!entry || typeOfMode(entry.mode) !== BLOB) throw notFound("File");
-  const { data: content } = await repository.read(repository.findHex(entry.oid));
+  const object = repository.findHex(entry.oid);
+  const digest = createHash("sha256");
+  for await (const part of repository.stream(object)) digest.update(part);
   const filePath = partsOf(path).join("/");
   const last = (await lastChange(repository, commit, filePath)) ?? commit;
   const name = basename(filePath);
   const facts = {
     file_name: name,
     file_path: filePath,
-    size: content.length,
+    size: repository.sizeOf(object),
     encoding: "base64",
-    content_sha256: createHash("sha256").update(content).digest("hex"),
+    content_sha256: digest.digest("hex"),
     ref,
     blob_id: entry.oid,
     commit_id: commitId(repository, commit),
     last_commit_id: commitId(repository, last),
     execute_filemode: entry.mode === EXECUTABLE,
   };
-  return { facts, name, path: filePath, content };
+  return { facts, name, path: filePath, object };
 }
 
 /** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
@@ -78,26 +81,6 @@ function headersOf({ facts }: File): Record<string, string> {
     String(value).replace(/[^ -~]+/gu, encodeURIComponent),
   ]);
   return Object.fromEntries(headers);
-}
-
-/** Larger files, in bytes, are not in memory as a whole as text. */
-const LARGE = 192 * 1024;
-
-/** A file with its content, as JSON. */
-function jsonOf({ facts, content }: File): string | Bytes {
-  const start = `${JSON.stringify(facts).slice(0, -1)},"content":"`;
-  const end = '"}';
-  if (content.length <= LARGE) return start + content.toString("base64") + end;
-  return {
-    length: Buffer.byteLength(start) + 4 * Math.ceil(content.length / 3) + end.length,
-    async *chunks() {
-      yield Buffer.from(start);
-      for (let at = 0; at < content.length; at += LARGE) {
-        yield Buffer.from(content.toString("base64", at, at + LARGE));
-      }
-      yield Buffer.from(end);
-    },
-  };
 }
 
 /** The name of a downloaded file (RFC 6266): for older clients in ASCII, too. */
@@ -188,7 +171,10 @@ export const fileResource: Resource = {
       handle: async ({ input, request, prepared: opened }) => {
         const file = await findFile(opened, input.ref, input.file_path);
         const headers = { ...headersOf(file), "content-type": "application/json" };
-        return new RawReply(200, headers, request.method === "HEAD" ? null : jsonOf(file));
+        if (request.method === "HEAD") return new RawReply(200, headers);
+        const { repository } = opened;
+        const body = await jsonWithContent(repository, file.object, file.facts, {});
+        return new RawReply(200, headers, body);
       },
     }),
     get("/:file_path/raw", {
@@ -206,7 +192,7 @@ export const fileResource: Resource = {
           "cache-control": UNCACHED,
           etag: `"${file.facts["blob_id"]}"`,
         };
-        return new RawReply(200, headers, file.content);
+        return new RawReply(200, headers, await bodyOf(opened.repository, file.object));
       },
     }),
     get("/:file_path/blame", {

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { ApiError, badRequest, notAcceptable, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
+import type { Bytes } from "../../core/http/incoming.ts";
 import { cancellable } from "../../core/http/streamed.ts";
 import * as param from "../../core/input.ts";
 import { type Page, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { RawReply, type Resource, routes } from "../../core/resource.ts";
 import { type ArchiveFormat, archive } from "../../git/archive.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
@@ -15,6 +16,7 @@ import { findCommit } from "../../git/revisions.ts";
 import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Value } from "../../store/port.ts";
+import { bodyOf, jsonWithContent } from "./blobs.ts";
 import { compare, comparison } from "./compare.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
@@ -276,13 +278,11 @@ export const repositoryResource: Resource = {
       prepare: (_, preparing) => openRepository(preparing),
       handle: async ({ input, prepared: opened }) => {
         const object = requireBlob(opened, input.sha);
-        const { data } = await opened.repository.read(object);
-        return new Json({
-          size: data.length,
-          encoding: "base64",
-          content: data.toString("base64"),
-          sha: input.sha.toLowerCase(),
-        });
+        const { repository } = opened;
+        const before = { size: repository.sizeOf(object), encoding: "base64" };
+        const after = { sha: input.sha.toLowerCase() };
+        const body = await jsonWithContent(repository, object, before, after);
+        return new RawReply(200, { "content-type": "application/json" }, body);
       },
     }),
     get("/blobs/:sha/raw", {
@@ -292,15 +292,14 @@ export const repositoryResource: Resource = {
       prepare: (_, preparing) => openRepository(preparing),
       handle: async ({ input, prepared: opened }) => {
         const object = requireBlob(opened, input.sha);
-        const { data } = await opened.repository.read(object);
-        return rawBlob(input.sha.toLowerCase(), data);
+        return rawBlob(input.sha.toLowerCase(), await bodyOf(opened.repository, object));
       },
     }),
   ],
 };
 
 /** A blob as it is. Browsers show it as text, whatever it is. */
-function rawBlob(oid: string, data: Buffer): RawReply {
+function rawBlob(oid: string, body: Buffer | Bytes): RawReply {
   return new RawReply(
     200,
     {
@@ -309,7 +308,7 @@ function rawBlob(oid: string, data: Buffer): RawReply {
       "content-security-policy": "sandbox",
       etag: `W/"${oid}"`,
     },
-    data,
+    body,
   );
 }
 

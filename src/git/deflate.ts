@@ -1,0 +1,26 @@
+import { promisify } from "node:util";
+import { deflate, deflateSync } from "node:zlib";
+import { adler32 } from "./inflate.ts";
+
+const deflateBeside = promisify<Buffer, Buffer>(deflate);
+/** Larger objects, in bytes, are compressed beside the event loop. */
+const LARGE = 64 * 1024;
+/** Smaller ones are stored as they are: compressing them would save some dozens of bytes, and take longer than the rest. */
+const SMALL = 512;
+
+/** Compresses the content of an object (RFC 1950). */
+export function deflated(data: Buffer): Buffer | Promise<Buffer> {
+  if (data.length > LARGE) return deflateBeside(data);
+  return data.length < SMALL ? stored(data) : deflateSync(data);
+}
+
+/** A zlib stream that is not compressed (RFC 1951 §3.2.4). */
+function stored(data: Buffer): Buffer {
+  const stream = Buffer.allocUnsafe(data.length + 11);
+  stream.writeUInt32BE(0x78_01_01_00);
+  stream.writeUInt16LE(data.length, 3);
+  stream.writeUInt16LE(0xffff - data.length, 5);
+  stream.set(data, 7);
+  stream.writeUInt32BE(adler32(data), data.length + 7);
+  return stream;
+}
