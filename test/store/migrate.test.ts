@@ -124,6 +124,19 @@ const FROZEN: Record<string, string> = {
   "20261123-03-milestones-removed":
     "cadedf2d78200dec05e9f0157c19effd595ff9eefa301d26f94bcacc866904ec",
   "20261123-03-users-removed": "40377fd1f3c6340603a024e198584759bad670a5d42718975b0fdd0305484814",
+  "20261123-03-namespace-search":
+    "5bf61c52fcf662dd229cf90d72a6f9307cda95561976c907e6dbbac55eda4142",
+  "20261123-03-label-search": "097156a3b8786ac666dfb36900b3ba6b306cd43253ed6486e70d300a643ebfc9",
+  "20261123-03-removed-labels-uncounted":
+    "81e5127cce2086f02ad8b211ee376bb4cc142a356f34b5e6a06b3127c05c170f",
+  "20261123-03-milestone-search":
+    "44c8f9c1ff3351cbf96ed51c65de6bd2a6e3dc12a3c6a0190ad65e7771b09924",
+  "20261123-03-project-search": "565675f9cfffe806edfd9c7186335b4409fbe2a2d30484f0e4bd06686856fd47",
+  "20261123-03-users-by-public-email":
+    "b81332327abf6ccb68c8d5a8491aa08519bacb9dbf19fc2110341daecd0e7ae4",
+  "20261123-03-user-search": "53885859836c9e98a6b712cc280f61a1d9ea3c7f0de361934a99477529f48cfd",
+  "20261123-03-open-issue-counts":
+    "e5874cef2e43d060feda8655182d22e3f2d6daec245051bdb174c3691a4812ed",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -406,7 +419,10 @@ async function unindexedForeignKeys(): Promise<string[]> {
             join pragma_foreign_key_list(t.name) k where t.type = 'table' order by 1`,
           indexed: `select t.name || '.' || c.name from sqlite_schema t
             join pragma_index_list(t.name) i join pragma_index_info(i.name) c
-            where t.type = 'table' and c.seqno = 0`,
+            where t.type = 'table' and c.seqno = 0
+            union all
+            select t.name || '.' || c.name from sqlite_schema t join pragma_table_info(t.name) c
+            where t.type = 'table' and c.pk = 1`,
         }
       : {
           keys: `select c.conrelid::regclass || '.' || a.attname from pg_constraint c

@@ -1,5 +1,6 @@
 import { REMOVED_ROWS, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
 import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -21,54 +22,25 @@ export async function list(
   const projects = all(projectConditions(type, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
-  const { prefix, condition, rare } = await narrowedBy(db, type, viewer, filter);
-  const among = all([condition, wanted]);
-  const narrow: Condition = {
-    sql: `${prefix.sql} ${table} ${alias} join projects p on p.id = ${alias}.project_id where ${among.sql}`,
-    values: [...prefix.values, ...among.values],
-  };
-  if (rare) return listFew(context, type, narrow, filter);
+  const narrow = await narrowedBy(db, type, viewer, filter);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
   const picked =
     filter.groupId !== undefined && most <= LOOK_AHEAD
       ? picking(db, type, projects, conditions, order, most)
       : wanted;
-  const listed = await paginate(db, presenter, page, {
-    from: `${type.from} where ${picked.sql}`,
-    values: picked.values,
-    countFrom: narrow.sql,
-    countValues: narrow.values,
+  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+    alias,
+    tables: `${table} ${alias} join projects p on p.id = ${alias}.project_id`,
+    presented: { sql: type.from, values: [] },
+    where: wanted,
+    picked,
     order,
+    // With a bare column, an index in the order of the list could be scanned.
+    sorted: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
   });
   await embed(context, type, listed.rows);
   return listed;
-}
-
-/** A page of few rows: all of their ids are sorted, which also counts them, and only the page is read. */
-async function listFew(
-  context: Presenting & { page: Page },
-  type: IssuableType,
-  few: Condition,
-  { orderBy, sort }: Filter,
-): Promise<RowPage> {
-  const { db, presenter, page } = context;
-  const { alias } = type;
-  // With a bare column, an index in the order of the list could be scanned.
-  const order = `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`;
-  const ids = await db.rows(`select ${alias}.id from ${few.sql} order by ${order}`, few.values);
-  const start = offsetOf(page);
-  const shown = ids.slice(start, start + page.size + 1).map(([id]) => id as Value);
-  const among = placeholders(shown.length > 0 ? shown : [0]);
-  const from = `${type.from} where ${alias}.id in (${among.sql})`;
-  const listed = await paginate(
-    db,
-    presenter,
-    { ...page, number: 1 },
-    { from, values: among.values, order },
-  );
-  await embed(context, type, listed.rows);
-  return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };
 }
 
 /** The first rows of a group's list, up to this one, are collected from the first rows of each project. */

@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { PROJECT_SEARCH } from "./search.ts";
 
 /** Projects and their stars. `full_path` includes the namespace's, for look-ups by path. */
 export const migrations: Migration[] = [
@@ -75,4 +77,5 @@ create index projects_of_fork_source on projects (forked_from_project_id, create
   where forked_from_project_id is not null;
 `,
   },
+  searchMigration("20261123-03-project-search", PROJECT_SEARCH),
 ];
