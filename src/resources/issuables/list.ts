@@ -1,7 +1,8 @@
 import { REMOVED_ROWS, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
+import { all, among, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
+import { countOf } from "../../store/narrowing.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -26,8 +27,9 @@ export async function list(
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
   const picked =
-    filter.groupId !== undefined && most <= LOOK_AHEAD
-      ? picking(db, type, projects, conditions, order, most)
+    filter.groupId !== undefined && most <= LOOK_AHEAD && !narrow.rare
+      ? ((await amongFirst(db, type, filter, wanted, order, most)) ??
+        picking(db, type, projects, conditions, order, most))
       : wanted;
   const listed = await paginateNarrowed(db, presenter, page, narrow, {
     alias,
@@ -45,6 +47,39 @@ export async function list(
 
 /** The first rows of a group's list, up to this one, are collected from the first rows of each project. */
 const LOOK_AHEAD = 250;
+
+/** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
+const FEW_PROJECTS = 200;
+const LOOKED_AT = 1000;
+
+/**
+ * The first `most` rows of a group with many projects, if they are among the first of all groups: then they are found
+ * without asking each project. `undefined` if they are not, or if the group has few projects.
+ */
+async function amongFirst(
+  db: Reader,
+  { alias, table }: IssuableType,
+  { groupId, orderBy, sort }: Filter,
+  wanted: Condition,
+  order: string,
+  most: number,
+): Promise<Condition | undefined> {
+  if (groupId === undefined || orderBy === "relative_position") return undefined;
+  const below = belowGroup("namespace_id", groupId);
+  const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
+  if ((await countOf(db, projects, below.values)) <= FEW_PROJECTS) return undefined;
+  const found = await db.rows(
+    `select ${alias}.id from (select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ${LOOKED_AT}) as first
+     cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
+     where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ?`,
+    [...wanted.values, most],
+  );
+  if (found.length < most) return undefined;
+  return among(
+    `${alias}.id`,
+    found.map(([id]) => id as Value),
+  );
+}
 
 /**
  * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects
