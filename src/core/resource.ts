@@ -95,7 +95,6 @@ export interface PrepareContext<
   readonly viewer: Viewer;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
-  readonly tier: Tier;
 }
 
 /** What a page knows about its visitor. */

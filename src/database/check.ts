@@ -1,6 +1,12 @@
+import { REMOVED_ROWS } from "../core/access/visibility.ts";
 import { verifyRepositories } from "../git/verify.ts";
+import { GROUP_SEARCH } from "../resources/groups/search.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
+import { LABEL_SEARCH } from "../resources/labels/search.ts";
 import { COUNTED } from "../resources/labels/table.ts";
+import { MILESTONE_SEARCH } from "../resources/milestones/search.ts";
+import { PROJECT_SEARCH } from "../resources/projects/search.ts";
+import { USER_SEARCH } from "../resources/users/search.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { searchProblems } from "../store/search.ts";
@@ -12,6 +18,11 @@ export interface Check {
   /** The problems found, each a sentence; empty if there are none. */
   problems: string[];
 }
+
+const SEARCHES = [
+  ...ISSUABLE_TYPES.map(({ search }) => search),
+  ...[PROJECT_SEARCH, GROUP_SEARCH, USER_SEARCH, LABEL_SEARCH, MILESTONE_SEARCH],
+];
 
 /** Maximum problems reported by one check. */
 const MAX_PROBLEMS = 20;
@@ -109,7 +120,20 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
         .join(" union all ")}) as t
       full join (select label_id, project_id, kind, sum(count) as counted from label_counts group by 1, 2, 3) as c
         on c.label_id = t.label_id and c.project_id = t.project_id and c.kind = t.kind
-      where coalesce(t.found, 0) <> coalesce(c.counted, 0)`,
+      where coalesce(t.found, 0) <> coalesce(c.counted, 0)
+        and coalesce(t.label_id, c.label_id) not in (${REMOVED_ROWS.labels})
+        and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
+  },
+  {
+    name: "counts of open issues",
+    sql: `select 'project ' || coalesce(t.project_id, c.project_id) || ': counted ' || coalesce(c.counted, 0)
+        || ', there are ' || coalesce(t.found, 0)
+      from (select project_id, count(*) as found from issues where state = 'opened' and confidential = 0
+        group by project_id) as t
+      full join (select project_id, sum(count) as counted from open_issue_counts group by project_id) as c
+        on c.project_id = t.project_id
+      where coalesce(t.found, 0) <> coalesce(c.counted, 0)
+        and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
   },
   {
     name: "numbers",
@@ -144,9 +168,9 @@ export async function check(store: Store): Promise<Check[]> {
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     const git = await verifyRepositories(db, MAX_PROBLEMS);
     checks.push({ name: "repositories", problems: git });
-    const searches = ISSUABLE_TYPES.map(({ many, search }) => ({
-      name: `search in ${many}`,
-      sql: searchProblems(search),
+    const searches = SEARCHES.map((index) => ({
+      name: `search in ${index.table.replace("_", " ")}`,
+      sql: searchProblems(index),
     }));
     for (const { name, sql } of [...INVARIANTS, ...(store.dialect === "sqlite" ? searches : [])]) {
       const found = await db.rows(`${sql} limit ${MAX_PROBLEMS}`);

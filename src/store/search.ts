@@ -1,4 +1,4 @@
-import type { Condition } from "./conditions.ts";
+import { any, type Condition } from "./conditions.ts";
 import type { Migration } from "./migrate.ts";
 import { countOf, isRare, MAX_RARE, type Narrowing, NOT_NARROWED } from "./narrowing.ts";
 import { casesOf } from "./patterns.ts";
@@ -17,8 +17,16 @@ export interface SearchIndex {
   readonly table: string;
   /** The searched columns. */
   readonly columns: readonly string[];
-  /** The column with the project that a row always belongs to, if searches may be within one. */
-  readonly owner?: "project_id";
+  /** The columns with what a row always belongs to, if searches may be within it: each row has one of them. */
+  readonly owners?: readonly OwnerColumn[];
+}
+
+type OwnerColumn = "project_id" | "namespace_id";
+
+/** What rows belong to that a search is limited to. */
+interface SearchOwner {
+  readonly column: OwnerColumn;
+  readonly id: number;
 }
 
 /** Rows that wait on SQLite: each commit of its own would cost the full-text table as much as all of these together. */
@@ -31,21 +39,33 @@ const MAX_PIECE = 12;
 const SAMPLE = 1000;
 const COMMON = 20;
 
-/** The migration that creates an index and fills it with the rows there are. */
-export function searchMigration(id: string, index: SearchIndex): Migration {
-  return { id, sql: { sqlite: sqliteSchema(index), postgres: postgresSchema(index) } };
+/** How SQLite merges parts of an index: not after deletions, which would take half a second at once. */
+const MERGES: Readonly<Record<string, number>> = { automerge: 8, deletemerge: 0 };
+
+/**
+ * The migration that creates an index and fills it with the rows there are.
+ *
+ * @param merges settings of SQLite's full-text tables for merging parts of the index
+ */
+export function searchMigration(id: string, index: SearchIndex, merges = MERGES): Migration {
+  return { id, sql: { sqlite: sqliteSchema(index, merges), postgres: postgresSchema(index) } };
 }
 
-function sqliteSchema({ name, table, columns, owner }: SearchIndex): string {
+function sqliteSchema(
+  { name, table, columns, owners }: SearchIndex,
+  merges: typeof MERGES,
+): string {
   const wait = (row: "old" | "new") =>
     `begin insert or ignore into ${name}_waiting (id) values (${row}.id); end`;
   const changed = columns.map((column) => `new.${column} is not old.${column}`).join(" or ");
-  const select = `select t.id, ${owner ? ownerSql(`t.${owner}`) : "''"}, ${textOf("t", columns)} from`;
+  const select = `select t.id, ${owners ? ownerSql(owners) : "''"}, ${textOf("t", columns)} from`;
   const waiting = `select id from ${name}_waiting`;
   return `
 create virtual table ${name} using fts5 (owner, text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
 create virtual table ${name}_terms using fts5vocab ('${name}', 'instance');
-insert into ${name} (${name}, rank) values ('automerge', 8);
+${Object.entries(merges)
+  .map(([setting, value]) => `insert into ${name} (${name}, rank) values ('${setting}', ${value});`)
+  .join("\n")}
 create table ${name}_waiting (id integer primary key);
 insert into ${name} (rowid, owner, text) ${select} ${table} t;
 create trigger ${name}_added after insert on ${table} ${wait("new")};
@@ -75,10 +95,10 @@ do $do$ begin create extension if not exists pg_trgm; execute (select format('cr
  * A query for what is wrong with an index on SQLite, as texts: rows that it lacks or still has, and those whose text had
  * another length when it was read.
  */
-export function searchProblems({ name, table, columns, owner }: SearchIndex): string {
+export function searchProblems({ name, table, columns, owners }: SearchIndex): string {
   const waiting = `select id from ${name}_waiting`;
   const length = `length(${textOf("t", columns)}) - 2`;
-  const start = owner ? "01" : "00";
+  const start = owners ? "01" : "00";
   // The index keeps the number of trigrams of each column as SQLite's variable-length integers.
   const size = `case when n < 128 then printf('${start}%02X', n)
     when n < 16384 then printf('${start}%02X%02X', 128 | (n >> 7), n & 127)
@@ -101,22 +121,35 @@ function postgresText(alias: string, columns: readonly string[]): string {
   return `(search_fold(${texts.join(" || chr(10) || ")}))`;
 }
 
-/** An owner is found by three characters of private use, which are one trigram. */
+/** An owner is found by three characters of private use, which are one trigram; each kind has a plane of its own. */
 const OWNER_BASE = 65_000;
-const FIRST_OWNER = 0xf0000;
+const FIRST_OWNER = { project_id: 0xf0000, namespace_id: 0x100000 } as const;
 const OWNER_PLACES = [OWNER_BASE ** 2, OWNER_BASE, 1];
 
-function ownerSql(column: string): string {
-  const digits = OWNER_PLACES.map(
-    (place) => `${FIRST_OWNER} + ${column} / ${place} % ${OWNER_BASE}`,
-  );
-  return `char(${digits.join(", ")})`;
+function ownerSql(columns: readonly OwnerColumn[]): string {
+  const terms = columns.map((column) => {
+    const digits = OWNER_PLACES.map(
+      (place) => `${FIRST_OWNER[column]} + t.${column} / ${place} % ${OWNER_BASE}`,
+    );
+    return { column, term: `char(${digits.join(", ")})` };
+  });
+  if (terms.length === 1) return (terms[0] as (typeof terms)[0]).term;
+  const cases = terms.map(({ column, term }) => `when t.${column} is not null then ${term}`);
+  return `case ${cases.join(" ")} end`;
 }
 
-function ownerTerm(id: number): string {
+function ownerTerm({ column, id }: SearchOwner): string {
   return String.fromCodePoint(
-    ...OWNER_PLACES.map((place) => FIRST_OWNER + (Math.floor(id / place) % OWNER_BASE)),
+    ...OWNER_PLACES.map((place) => FIRST_OWNER[column] + (Math.floor(id / place) % OWNER_BASE)),
   );
+}
+
+/** What a search is limited to, and what else it finds. */
+interface SearchScope {
+  /** All rows belong to one of these. */
+  owners?: readonly SearchOwner[] | undefined;
+  /** A query for the ids of further rows that a search may find. */
+  also?: Condition | undefined;
 }
 
 /**
@@ -124,49 +157,71 @@ function ownerTerm(id: number): string {
  *
  * @param alias of the searched table in the query to narrow down
  * @param text what the rows contain, by `contains`, if there is a search
- * @param ownerId if all rows belong to this owner
  */
 export async function narrowing(
   db: Reader,
   index: SearchIndex,
   alias: string,
   text: string | undefined,
-  ownerId?: number,
+  scope: SearchScope = {},
 ): Promise<Narrowing> {
   const pieces = piecesOf(text ?? "");
-  if (pieces.length === 0) return NOT_NARROWED;
+  if (pieces.length === 0 || (await haveFewRows(db, index, scope.owners))) return NOT_NARROWED;
   return db.dialect === "sqlite"
-    ? ofSqlite(db, index, alias, pieces, ownerId)
-    : ofPostgres(db, index, alias, pieces, ownerId);
+    ? ofSqlite(db, index, alias, pieces, scope)
+    : ofPostgres(db, index, alias, pieces, scope);
+}
+
+/** Rows that are compared one by one: looking them up would not be faster. */
+const FEW_ROWS = 1000;
+
+async function haveFewRows(
+  db: Reader,
+  { table }: SearchIndex,
+  owners: SearchScope["owners"],
+): Promise<boolean> {
+  if (!owners) return false;
+  const { sql, values } = ownedBy(owners);
+  const found = `(select 1 from ${table} where ${sql} limit ${FEW_ROWS + 1}) as found`;
+  return (await countOf(db, found, values)) <= FEW_ROWS;
+}
+
+function ownedBy(owners: readonly SearchOwner[]): Condition {
+  return any(owners.map(({ column, id }) => ({ sql: `${column} = ?`, values: [id] })));
 }
 
 async function ofSqlite(
   db: Reader,
-  { name, owner }: SearchIndex,
+  { name }: SearchIndex,
   alias: string,
   pieces: readonly Piece[],
-  ownerId: number | undefined,
+  { owners, also }: SearchScope,
 ): Promise<Narrowing> {
   const trigrams = spread(pieces.flatMap(trigramsOf));
-  const within = owner && ownerId !== undefined ? [ownerTerm(ownerId)] : [];
+  const within = owners
+    ? [`(${owners.map((owner) => quoted(ownerTerm(owner))).join(" OR ")})`]
+    : [];
   const short = longest(pieces).join("");
   const found: Condition =
     trigrams.length > 0
       ? {
           sql: `select rowid as id from ${name} where ${name} match ?`,
-          values: [[...within, ...trigrams].map(quoted).join(" AND ")],
+          values: [[...within, ...trigrams.map(quoted)].join(" AND ")],
         }
       : {
           sql: `select distinct doc as id from ${name}_terms where term >= ? and term <= ?`,
           values: [short, `${short}${LAST.repeat(3)}`],
         };
   const rare = await isRare(db, `(${found.sql} limit ${MAX_RARE + 1}) as found`, found.values);
+  // Such a search knows no owner: it would come across all the rows of others.
+  if (!rare && trigrams.length === 0 && owners) return NOT_NARROWED;
+  const further = also ? ` union ${also.sql}` : "";
   return {
     rare,
     prefix: {
       sql: `(select id from (${found.sql}) where id not in (select id from ${name}_waiting)
-        union all select id from ${name}_waiting) as found cross join`,
-      values: found.values,
+        union all select id from ${name}_waiting${further}) as found cross join`,
+      values: [...found.values, ...(also?.values ?? [])],
     },
     condition: { sql: `${alias}.id = found.id`, values: [] },
   };
@@ -174,10 +229,10 @@ async function ofSqlite(
 
 async function ofPostgres(
   db: Reader,
-  { table, columns, owner }: SearchIndex,
+  { table, columns }: SearchIndex,
   alias: string,
   pieces: readonly Piece[],
-  ownerId: number | undefined,
+  { owners, also }: SearchScope,
 ): Promise<Narrowing> {
   const piece = longest(pieces).slice(0, MAX_PIECE);
   if (piece.length < 3) return NOT_NARROWED;
@@ -186,22 +241,31 @@ async function ofPostgres(
     sql: `${postgresText(of, columns)} like '%' || search_fold(cast(? as text)) || '%'`,
     values: [pattern],
   });
-  const within = owner && ownerId !== undefined;
-  const where = within ? `${owner} = ?` : "1 = 1";
-  const [condition, own] = [like(""), within ? [ownerId] : []];
-  const order = within ? "created_at desc, id desc" : "id desc";
-  const newest = `(select ${columns.join(", ")} from ${table} where ${where} order by ${order} limit ${SAMPLE})`;
+  const own = owners ? ownedBy(owners) : { sql: "1 = 1", values: [] };
+  const condition = like("");
+  const order = owners ? "created_at desc, id desc" : "id desc";
+  const newest = `(select ${columns.join(", ")} from ${table} where ${own.sql} order by ${order} limit ${SAMPLE})`;
+  const found = {
+    sql: `select id from ${table} where ${condition.sql} and ${own.sql}`,
+    values: [...condition.values, ...own.values],
+  };
   const rare =
     (await countOf(db, `${newest} as newest where ${condition.sql}`, [
-      ...own,
+      ...own.values,
       ...condition.values,
     ])) < COMMON &&
-    (await isRare(
-      db,
-      `(select id from ${table} where ${condition.sql} and ${where} limit ${MAX_RARE + 1}) as found`,
-      [...condition.values, ...own],
-    ));
-  return { rare, prefix: NOT_NARROWED.prefix, condition: like(`${alias}.`) };
+    (await isRare(db, `(${found.sql} limit ${MAX_RARE + 1}) as found`, found.values));
+  const { prefix } = NOT_NARROWED;
+  if (!also) return { rare, prefix, condition: like(`${alias}.`) };
+  if (!rare) return NOT_NARROWED;
+  return {
+    rare,
+    prefix,
+    condition: {
+      sql: `${alias}.id in (${found.sql} union ${also.sql})`,
+      values: [...found.values, ...also.values],
+    },
+  };
 }
 
 /** The last character there is: no text sorts behind a prefix with three of them. */

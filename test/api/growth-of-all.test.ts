@@ -24,7 +24,7 @@ const allowed = (pages: number) => 2 * pages + (isPostgres ? 2000 : 100);
  * Statements that read up to 10,000 rows, however many there are: those that count them, and those that sort the few rows
  * that a filter finds.
  */
-const BOUNDED = /^\s*select (count\(\*\) as (total|found)|(i|mr)\.id) from/;
+const BOUNDED = /^\s*select (count\(\*\) as (total|found)|(i|mr|p|n|u|l|m)\.id) from/;
 
 /**
  * What still grows, with the reason: a path, and a parameter unless the whole route does. docs/performance.md has what
@@ -48,9 +48,8 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
-  [/\/(projects|forks|groups|subgroups)$/, /search=/, "with all of them, whose texts are compared"],
-  [/^\/users$/, /search=|blocked=|external=|created_/, "with all users, who are looked through"],
-  [/\/(labels|milestones)$/, /search=|state=/, "with those of the owner, which are looked through"],
+  [/^\/users$/, /blocked=|external=|created_/, "with all users, who are looked through"],
+  [/\/milestones$/, /state=/, "with those of the owner, which are looked through"],
   [
     /\/(projects|forks|subgroups)$/,
     /order_by=(id|path|name|updated_at|last_activity_at)/,

@@ -39,6 +39,15 @@ beforeAll(async () => {
     `Issue ${index} ${FRAGMENTS[index % FRAGMENTS.length]}`,
     index % 3 === 0 ? null : `${FRAGMENTS[(index * 7) % FRAGMENTS.length]} described ${index}`,
   ]);
+  // So many that searches of the project use the index.
+  await app.store.transaction(async (db) => {
+    await db.run(
+      `insert into issues (iid, project_id, title, relative_position, created_at, updated_at)
+       with recursive n(x) as (select cast(1 as bigint) union all select x + 1 from n where x < 1000)
+       select 50000 + x, ${site}, '§§§ ' || x, (50000 + x) * 1048576, x, x from n`,
+    );
+    await db.run(`update projects set issue_count = 51000 where id = ${site}`);
+  });
 });
 afterAll(() => app.dispose());
 
@@ -174,6 +183,157 @@ describe("a search by index", () => {
       expect(await first("search=word%207&page=557", list)).toEqual([[], "1111"]);
       expect(await first("search=word&confidential=true", list)).toEqual([[], "0"]);
     }
+  });
+});
+
+/** A record's texts for the {@link FRAGMENTS}: short and unique. */
+const textOf = (index: number) => `${FRAGMENTS[index % FRAGMENTS.length]} no. ${index}`;
+
+describe("searches of other lists by index", () => {
+  /** So many that searches within an owner use the index. */
+  const MANY = 1040;
+  let acme: number;
+
+  beforeAll(async () => {
+    acme = (await app.call("GET /groups/acme", { as: "admin" })).json.id;
+    await app.store.transaction(
+      async (db) => {
+        for (let index = 0; index < MANY; index += 1) {
+          const [text, other] = [textOf(index), textOf(index * 7 + 3)];
+          const at = "0, 0";
+          await db.run(
+            `insert into projects (namespace_id, name, path, full_path, description, created_at, updated_at, last_activity_at)
+             values (?, ?, ?, ?, ?, ?, 0, 0)`,
+            [acme, text, `p${index}`, `acme/p${index}`, index % 3 === 0 ? null : other, index],
+          );
+          await db.run(
+            `insert into namespaces (kind, name, path, full_name, full_path, visibility, created_at, updated_at)
+             values ('group', ?, ?, ?, ?, 20, ${at})`,
+            [text, `g${index}`, text, `g${index}`],
+          );
+          await db.run(
+            `insert into users (username, name, email, public_email, created_at, updated_at)
+             values (?, ?, ?, ?, ${at})`,
+            [
+              `u${index}`,
+              text,
+              `u${index}@hidden.test`,
+              index % 5 === 0 ? `Open${index}@shown.test` : null,
+            ],
+          );
+          const [column, owner] = index % 2 === 0 ? ["project_id", site] : ["namespace_id", acme];
+          for (const [table, named, added] of [
+            ["labels", "name", "color"],
+            ["milestones", "title", "iid"],
+          ]) {
+            await db.run(
+              `insert into ${table} (${column}, ${named}, description, ${added}, created_at, updated_at)
+               values (?, ?, ?, ?, ${at})`,
+              [
+                owner,
+                text,
+                index % 3 === 0 ? null : other,
+                added === "iid" ? 100 + index : "#ff0000",
+              ],
+            );
+          }
+        }
+        // As many of others.
+        const others =
+          "with recursive n(x) as (select 1 union all select x + 1 from n where x < 1100)";
+        await db.run(
+          `insert into labels (project_id, name, color, created_at, updated_at)
+           ${others} select ${site} , '§§§ other ' || x, '', 0, 0 from n`,
+        );
+        await db.run(
+          `insert into milestones (project_id, title, iid, created_at, updated_at)
+           ${others} select ${site}, '§§§ other ' || x, 10000 + x, 0, 0 from n`,
+        );
+      },
+      { unlimited: true },
+    );
+  });
+
+  /** The ids that a list shows, on all of its pages. */
+  async function shown(list: string, text: string): Promise<number[]> {
+    const ids: number[] = [];
+    for (let page = "1"; page !== ""; ) {
+      const query = new URLSearchParams({
+        search: text,
+        all_available: "true",
+        per_page: "100",
+        page,
+      });
+      const { json, headers } = await app.call(`GET ${list}?${query}`, { as: "admin" });
+      ids.push(...json.map(({ id }: { id: number }) => id));
+      page = headers.get("x-next-page") ?? "";
+      if (page === "") expect(headers.get("x-total")).toBe(String(ids.length));
+    }
+    return ids.sort((one, other) => one - other);
+  }
+
+  const owned = () => `(project_id = ${site} or namespace_id = ${acme})`;
+  const LISTS = [
+    ["/projects", "project_search", "projects", ["name", "path", "description"], () => "1 = 1"],
+    ["/groups", "namespace_search", "namespaces", ["name", "path"], () => "kind = 'group'"],
+    ["/users", "user_search", "users", ["name", "username"], () => "1 = 1"],
+    ["/projects/acme%2Fsite/labels", "label_search", "labels", ["name", "description"], owned],
+    [
+      "/projects/acme%2Fsite/milestones",
+      "milestone_search",
+      "milestones",
+      ["title", "description"],
+      () => `project_id = ${site}`,
+    ],
+  ] as const;
+
+  it.each(LISTS)(
+    "%s finds what comparing every row finds",
+    async (list, index, table, columns, where) => {
+      app.statements.length = 0;
+      const some = searches().filter((_, place) => place % 3 === 0);
+      for (const text of [
+        ...some,
+        "zq",
+        "école",
+        "no. 7",
+        "NO. 1039",
+        "§ other 10",
+        "p77",
+        "u10",
+      ]) {
+        const { sql, values } = contains(columns, text);
+        const rows = await app.store.rows(
+          `select id from ${table} where ${where()} and ${sql} order by id`,
+          values,
+        );
+        expect([text, await shown(list, text)]).toEqual([text, rows.map(([id]) => id)]);
+      }
+      const used = app.store.dialect === "sqlite" ? index : "search_fold";
+      expect(app.statements.some((sql) => sql.includes(used))).toBe(true);
+      const problems = (await checkDatabase(app.database)).flatMap((check) => check.problems);
+      expect(problems.filter((problem) => problem.includes("index"))).toEqual([]);
+    },
+  );
+
+  it("users are found by their whole e-mail addresses", async () => {
+    const names = async (search: string, as: "admin" | "owner" | "developer") => {
+      const { json } = await app.call(`GET /users?search=${encodeURIComponent(search)}`, { as });
+      return json.map(({ username }: { username: string }) => username);
+    };
+    expect(await names("U77@hidden.test", "admin")).toEqual(["u77"]);
+    expect(await names("u77@hidden.test", "owner")).toEqual([]);
+    expect(await names("open75@SHOWN.test", "owner")).toEqual(["u75"]);
+    expect(await names("open75", "owner")).toEqual([]);
+    expect(await names("developer@example.com", "developer")).toEqual(["developer"]);
+  });
+
+  it("names are found as they are now", async () => {
+    const path = "/projects/acme%2Fp5";
+    await app.call(`PUT ${path}`, { as: "admin", json: { name: "Renamed Ōsaka" } });
+    expect(await shown("/projects", "ŌSAKA")).toHaveLength(1);
+    await app.call(`DELETE ${path}`, { as: "admin" });
+    expect(await shown("/projects", "ŌSAKA")).toEqual([]);
   });
 });
 

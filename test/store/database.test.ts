@@ -304,6 +304,11 @@ describe("a check", () => {
     ["event totals", "update event_counts set events = events + 1", /counted 2, there are 1$/],
     ["event totals", "delete from event_counts", /counted 0, there are 1$/],
     ["event totals", "delete from events", /counted 1, there are 0$/],
+    [
+      "counts of open issues",
+      "insert into open_issue_counts (project_id, count) select min(id), 3 from projects",
+      /^project \d+: counted 3, there are 0$/,
+    ],
     ["stars", "update projects set star_count = 9", /counted 9, there are \d$/],
     [
       "time spent",

@@ -132,11 +132,22 @@ const FROZEN: Record<string, string> = {
     "cadedf2d78200dec05e9f0157c19effd595ff9eefa301d26f94bcacc866904ec",
   "20261123-03-users-removed": "40377fd1f3c6340603a024e198584759bad670a5d42718975b0fdd0305484814",
   "20261122-98-code-owners": "4be5d8e750e011747d48ea28029a8ffa74852a37c747fdf75c291b8e1d7524dc",
-  "20261122-98-reviewers": "0f30cdf274424958126cb1dc71e8b17c4038d0b0da2cc12d8cbee6291c59e902",
-  "20261122-98-approvals": "a6031ee0981aec05aa6cd21929a2565222d4c54d2adfc07cdc8a909f36daf441",
   "20261122-96-merges": "5747db1d21c67b4acfce0988efc9d3d4a6af816e4ea7e11bc10962382c353ad8",
   "20261122-96-merge-settings": "bc713ef2fd367a1fe55d34864865a7ea34d0b22f5f2123ce3997862b9f8e36dd",
   "20261122-96-state-causes": "fcba8e8865a2c8e1e2933124c34d61ae70bdc2b1dd6e63a17439c9f23395239d",
+  "20261123-03-namespace-search":
+    "5bf61c52fcf662dd229cf90d72a6f9307cda95561976c907e6dbbac55eda4142",
+  "20261123-03-label-search": "097156a3b8786ac666dfb36900b3ba6b306cd43253ed6486e70d300a643ebfc9",
+  "20261123-03-removed-labels-uncounted":
+    "81e5127cce2086f02ad8b211ee376bb4cc142a356f34b5e6a06b3127c05c170f",
+  "20261123-03-milestone-search":
+    "44c8f9c1ff3351cbf96ed51c65de6bd2a6e3dc12a3c6a0190ad65e7771b09924",
+  "20261123-03-project-search": "565675f9cfffe806edfd9c7186335b4409fbe2a2d30484f0e4bd06686856fd47",
+  "20261123-03-users-by-public-email":
+    "b81332327abf6ccb68c8d5a8491aa08519bacb9dbf19fc2110341daecd0e7ae4",
+  "20261123-03-user-search": "53885859836c9e98a6b712cc280f61a1d9ea3c7f0de361934a99477529f48cfd",
+  "20261123-03-open-issue-counts":
+    "e5874cef2e43d060feda8655182d22e3f2d6daec245051bdb174c3691a4812ed",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -475,7 +486,10 @@ async function unindexedForeignKeys(): Promise<string[]> {
             join pragma_foreign_key_list(t.name) k where t.type = 'table' order by 1`,
           indexed: `select t.name || '.' || c.name from sqlite_schema t
             join pragma_index_list(t.name) i join pragma_index_info(i.name) c
-            where t.type = 'table' and c.seqno = 0`,
+            where t.type = 'table' and c.seqno = 0
+            union all
+            select t.name || '.' || c.name from sqlite_schema t join pragma_table_info(t.name) c
+            where t.type = 'table' and c.pk = 1`,
         }
       : {
           keys: `select c.conrelid::regclass || '.' || a.attname from pg_constraint c

@@ -19,6 +19,7 @@ export const REMOVED_ROWS = {
   labels: "select id from labels where removed = 1",
   milestones: "select id from milestones where removed = 1",
   users: "select id from users where state = 'removed'",
+  projects: `select id from projects where visibility = ${REMOVED}`,
 } as const;
 
 /** The condition under which a row `s` of snippets belongs to a user, not to a project. */

@@ -293,7 +293,6 @@ async function prepare(
     view,
     viewer,
     now,
-    tier,
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
 

@@ -1,11 +1,14 @@
 import type { Role } from "../../core/access/roles.ts";
 import { memberGroups, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
+import { GROUP_SEARCH } from "./search.ts";
 
 /** Filters and order of a list of groups. */
 export interface GroupFilter {
@@ -22,18 +25,20 @@ export interface GroupFilter {
 }
 
 /** The groups the caller may read. */
-export function list(
+export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
   viewer: Viewer,
   filter: GroupFilter,
 ): Promise<RowPage> {
-  const where = filtered(viewer, filter);
-  const { orderBy, sort } = filter;
-  return paginate(db, presenter, page, {
-    from: `namespaces n where ${where.sql}`,
-    values: where.values,
+  const { orderBy, sort, search } = filter;
+  const tables = "namespaces n";
+  return paginateNarrowed(db, presenter, page, await narrowing(db, GROUP_SEARCH, "n", search), {
+    alias: "n",
+    tables,
+    presented: { sql: tables, values: [] },
+    where: filtered(viewer, filter),
     order: orderBy === "id" ? `n.id ${sort}` : `n.${orderBy} ${sort}, n.id ${sort}`,
   });
 }

@@ -70,7 +70,7 @@ export const ISSUE: IssuableType = {
     name: "issue_search",
     table: "issues",
     columns: ["title", "description"],
-    owner: "project_id",
+    owners: ["project_id"],
   },
   from: `issues i join projects p on p.id = i.project_id ${issuableJoins("i")}`,
   visible: visibleIssues,

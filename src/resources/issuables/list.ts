@@ -4,12 +4,13 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
+import { all, among, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
+import { countOf } from "../../store/narrowing.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { statement } from "../../store/texts.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { narrowedBy } from "./narrow.ts";
@@ -30,58 +31,63 @@ export async function list(
   const projects = all(projectConditions(type, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
-  const { prefix, condition, rare } = await narrowedBy(db, type, viewer, filter);
-  const among = all([condition, wanted]);
-  const narrow: Condition = {
-    sql: statement`${prefix.sql} ${table} ${alias} join projects p on p.id = ${alias}.project_id where ${among.sql}`,
-    values: [...prefix.values, ...among.values],
-  };
-  if (rare) return listFew(context, type, narrow, filter);
+  const narrow = await narrowedBy(db, type, viewer, filter);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
   const picked =
-    filter.groupId !== undefined && most <= LOOK_AHEAD
-      ? picking(db, type, projects, conditions, order, most)
+    filter.groupId !== undefined && most <= LOOK_AHEAD && !narrow.rare
+      ? ((await amongFirst(db, type, filter, wanted, order, most)) ??
+        picking(db, type, projects, conditions, order, most))
       : wanted;
-  const listed = await paginate(db, presenter, page, {
-    from: statement`${type.from} where ${picked.sql}`,
-    values: picked.values,
-    countFrom: narrow.sql,
-    countValues: narrow.values,
+  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+    alias,
+    tables: `${table} ${alias} join projects p on p.id = ${alias}.project_id`,
+    presented: { sql: type.from, values: [] },
+    where: wanted,
+    picked,
     order,
+    // With a bare column, an index in the order of the list could be scanned.
+    sorted: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
   });
   await embed(context, type, listed.rows);
   return listed;
 }
 
-/** A page of few rows: all of their ids are sorted, which also counts them, and only the page is read. */
-async function listFew(
-  context: Presenting & { page: Page },
-  type: IssuableType,
-  few: Condition,
-  { orderBy, sort }: Filter,
-): Promise<RowPage> {
-  const { db, presenter, page } = context;
-  const { alias } = type;
-  // With a bare column, an index in the order of the list could be scanned.
-  const order = `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`;
-  const ids = await db.rows(`select ${alias}.id from ${few.sql} order by ${order}`, few.values);
-  const start = offsetOf(page);
-  const shown = ids.slice(start, start + page.size + 1).map(([id]) => id as Value);
-  const among = placeholders(shown.length > 0 ? shown : [0]);
-  const from = `${type.from} where ${alias}.id in (${among.sql})`;
-  const listed = await paginate(
-    db,
-    presenter,
-    { ...page, number: 1 },
-    { from, values: among.values, order },
-  );
-  await embed(context, type, listed.rows);
-  return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };
-}
-
 /** The first rows of a group's list, up to this one, are collected from the first rows of each project. */
 const LOOK_AHEAD = 250;
+
+/** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
+const FEW_PROJECTS = 200;
+const LOOKED_AT = 1000;
+
+/**
+ * The first `most` rows of a group with many projects, if they are among the first of all groups: then they are found
+ * without asking each project. `undefined` if they are not, or if the group has few projects.
+ */
+async function amongFirst(
+  db: Reader,
+  { alias, table }: IssuableType,
+  { groupId, orderBy, sort }: Filter,
+  wanted: Condition,
+  order: string,
+  most: number,
+): Promise<Condition | undefined> {
+  if (groupId === undefined || orderBy === "relative_position") return undefined;
+  const below = belowGroup("namespace_id", groupId);
+  const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
+  if ((await countOf(db, projects, below.values)) <= FEW_PROJECTS) return undefined;
+  const found = await db.rows(
+    `select ${alias}.id from (select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ${LOOKED_AT}) as first
+     cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
+     where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ?`,
+    [...wanted.values, most],
+  );
+  if (found.length < most) return undefined;
+  return among(
+    `${alias}.id`,
+    found.map(([id]) => id as Value),
+  );
+}
 
 /**
  * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects

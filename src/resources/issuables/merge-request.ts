@@ -124,7 +124,7 @@ export const MERGE_REQUEST: IssuableType = {
     name: "merge_request_search",
     table: "merge_requests",
     columns: ["title", "description"],
-    owner: "project_id",
+    owners: ["project_id"],
   },
   from: `merge_requests mr join projects p on p.id = mr.project_id ${issuableJoins("mr")}
     left join users mb on mb.id = mr.merged_by_id

@@ -18,7 +18,9 @@ export async function narrowedBy(
   filter: Filter,
 ): Promise<Narrowing> {
   const { search, projectId } = filter;
-  let counting = await narrowing(db, type.search, type.alias, search, projectId);
+  const owners =
+    projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
+  let counting = await narrowing(db, type.search, type.alias, search, { owners });
   if (counting.rare) return counting;
   for (const { ids, selective } of startsOf(type, viewer, filter)) {
     const found = await startingFrom(db, type.alias, ids);

@@ -2,6 +2,38 @@ import type { Migration } from "../../store/migrate.ts";
 import { searchMigration } from "../../store/search.ts";
 import { ISSUE } from "../issuables/issue.ts";
 
+/** How many issues of a project are open and not confidential: its `count`, summed up. Triggers keep it right. */
+const countsSql = (key: string) => `
+create table open_issue_counts (
+  project_id $int not null${key} references projects (id) on delete cascade,
+  count $int not null
+);
+insert into open_issue_counts (project_id, count)
+select project_id, count(*) from issues where state = 'opened' and confidential = 0 group by project_id;
+`;
+
+const counted = (row: "old" | "new") => `${row}.state = 'opened' and ${row}.confidential = 0`;
+
+const more =
+  "insert into open_issue_counts (project_id, count) values (new.project_id, 1) on conflict (project_id) do update set count = count + 1";
+const less = "update open_issue_counts set count = count - 1 where project_id = old.project_id";
+const changed =
+  "new.state <> old.state or new.confidential <> old.confidential or new.project_id <> old.project_id";
+const SQLITE_COUNTS = `create trigger open_issues_added after insert on issues when ${counted("new")} begin ${more}; end;
+create trigger open_issues_removed after delete on issues when ${counted("old")} begin ${less}; end;
+create trigger open_issues_left after update of state, confidential, project_id on issues when (${changed}) and ${counted("old")} begin ${less}; end;
+create trigger open_issues_came after update of state, confidential, project_id on issues when (${changed}) and ${counted("new")} begin ${more}; end;
+`;
+
+/** Increments, so that transactions do not wait for each other. They are summed up from time to time, as those of labels. */
+const POSTGRES_COUNTS = `create function open_issues_less() returns trigger language plpgsql as $do$ begin insert into open_issue_counts (project_id, count) select id, -1 from projects where id = old.project_id and visibility >= 0; return null; end $do$;
+create function open_issues_more() returns trigger language plpgsql as $do$ begin insert into open_issue_counts (project_id, count) values (new.project_id, 1); if new.id % 64 = 0 then with gone as (delete from open_issue_counts where project_id = new.project_id returning *) insert into open_issue_counts (project_id, count) select project_id, sum(count) from gone group by 1; end if; return null; end $do$;
+create trigger open_issues_added after insert on issues for each row when (${counted("new")}) execute function open_issues_more();
+create trigger open_issues_removed after delete on issues for each row when (${counted("old")}) execute function open_issues_less();
+create trigger open_issues_left after update of state, confidential, project_id on issues for each row when ((${changed}) and ${counted("old")}) execute function open_issues_less();
+create trigger open_issues_came after update of state, confidential, project_id on issues for each row when ((${changed}) and ${counted("new")}) execute function open_issues_more();
+`;
+
 /**
  * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
  * project, whose `issue_count` is the last number given. `relative_position` is an issue's place in the order that people
@@ -86,7 +118,7 @@ create index issue_labels_open on issue_labels (label_id, project_id, open_posit
   where open_position is not null;
 `,
   },
-  searchMigration("20261122-85-issue-search", ISSUE.search),
+  searchMigration("20261122-85-issue-search", ISSUE.search, { automerge: 8 }),
   {
     id: "20261122-85-issue-orders",
     sql: `
@@ -116,5 +148,13 @@ create index issues_of_milestone on issues (milestone_id, created_at, id) where 
 create index issues_by_state on issues (project_id, state, created_at, id);
 $sqlite insert into issue_search (issue_search, rank) values ('deletemerge', 0);
 `,
+  },
+  {
+    id: "20261123-03-open-issue-counts",
+    sql: {
+      sqlite: `${countsSql(" primary key")}${SQLITE_COUNTS}`,
+      postgres: `${countsSql("")}create index open_issue_counts_of_project on open_issue_counts (project_id, count);
+${POSTGRES_COUNTS}`,
+    },
   },
 ];

@@ -10,14 +10,17 @@ import {
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
+import { LABEL_SEARCH } from "./search.ts";
 
 /** The colour of labels created without one. */
 export const DEFAULT_COLOR = "#428BCA";
@@ -61,17 +64,17 @@ export async function list(
   viewer: Viewer,
   filter: { search: string | undefined; inherited: boolean },
 ): Promise<RowPage> {
-  const searched = filter.search ? contains(["l.name", "l.description"], filter.search) : undefined;
-  const where = all([within(source, filter.inherited), searched]);
+  const { search, inherited } = filter;
+  const searched = search ? contains(["l.name", "l.description"], search) : undefined;
+  const owners = await ownersOf(db, source, inherited);
   const most = offsetOf(page) + page.size + 1;
-  const picked =
-    filter.inherited && most <= LOOK_AHEAD ? await picking(db, source, searched, most) : where;
-  const { values } = idOf(viewer);
-  const listed = await paginate(db, presenter, page, {
-    from: statement`${LABELS} where ${picked.sql}`,
-    values: [...values, ...picked.values],
-    countFrom: `labels l where ${where.sql}`,
-    countValues: where.values,
+  const narrow = await narrowing(db, LABEL_SEARCH, "l", search, { owners });
+  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+    alias: "l",
+    tables: "labels l",
+    presented: { sql: LABELS, values: idOf(viewer).values },
+    where: all([within(source, inherited), searched]),
+    picked: inherited && most <= LOOK_AHEAD ? picking(owners, searched, most) : undefined,
     order: ORDER,
   });
   await embedCounts(db, listed.rows, presenter, source, viewer);
@@ -191,22 +194,26 @@ async function ownConfidential(
 const LOOK_AHEAD = 250;
 const ORDER = "l.name, l.id";
 
-/** Picks the first `most` labels of a group or project and of the groups above it, without sorting all of them. */
-async function picking(
-  db: Reader,
-  source: Source,
-  searched: Condition | undefined,
-  most: number,
-): Promise<Condition> {
-  const above = await db.rows(
+/** The group or project, and, if their labels are inherited, the groups above it. */
+async function ownersOf(db: Reader, source: Source, inherited: boolean): Promise<Owner[]> {
+  const own = { column: source.column, id: source.id };
+  if (!inherited) return [own];
+  const found = await db.rows(
     "select ancestor_id from namespace_ancestors where namespace_id = ?",
     [source.namespaceId],
   );
-  const groups = above.map(([id]) => when("l.namespace_id = ?", id));
-  const owners =
-    source.kind === "project" ? [...groups, when("l.project_id = ?", source.id)] : groups;
+  const groups = found.map(([id]): Owner => ({ column: "namespace_id", id: id as number }));
+  return source.kind === "project" ? [...groups, own] : groups;
+}
+
+/** Picks the first `most` labels of each group or project, without sorting all of them. */
+function picking(
+  owners: readonly Owner[],
+  searched: Condition | undefined,
+  most: number,
+): Condition {
   const picks = owners.map((owner, index) => {
-    const { sql, values } = all([owner, when(LIVING_LABEL), searched]);
+    const { sql, values } = all([ownedBy("l", owner), when(LIVING_LABEL), searched]);
     return {
       sql: `select id from (select l.id from labels l where ${sql} order by ${ORDER} limit ?) as owner_${index}`,
       values: [...values, most],

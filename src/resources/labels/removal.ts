@@ -4,10 +4,11 @@ import type { Database, Store } from "../../store/port.ts";
 
 /** What a label has, and is deleted with it. */
 export const LABEL_PARTS: readonly Part[] = [
+  // First: of a hidden label nothing is counted.
+  ["label_counts", "label_id", "project_id"],
   ["issue_labels", "label_id", "issue_id"],
   ["merge_request_labels", "label_id", "merge_request_id"],
   ["label_subscriptions", "label_id", "user_id"],
-  ["label_counts", "label_id", "project_id"],
   ["board_labels", "label_id", "board_id"],
   ["board_lists", "label_id", "id"],
 ];

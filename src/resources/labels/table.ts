@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { LABEL_SEARCH } from "./search.ts";
 
 /** What is counted of a label: the SQL of the kind of a row `t` of issues or merge requests. */
 export const COUNTED = {
@@ -50,14 +52,21 @@ create trigger ${counted}_labels_deleted before delete on ${counted}s begin dele
 /** How often increments are summed up: for every so many ids. */
 const SUMMED = 64;
 
+/** Counts a row of `issue_labels` or `merge_request_labels`, which a trigger knows as `row`. */
+const increment = (counted: Counted, row: "old" | "new", step: 1 | -1) =>
+  `insert into ${COUNTS} select l.id, p.id, ${COUNTED[counted]}, ${step} from ${counted}s t join projects p on p.id = t.project_id join labels l on l.id = ${row}.label_id where t.id = ${row}.${counted}_id`;
+
+/** Nothing is counted of labels and projects that a worker deletes: each row would leave an increment, of which nobody sums them up. */
+const uncounted = (counted: Counted) =>
+  `create or replace function ${counted}_labels_removed() returns trigger language plpgsql as $do$ begin ${increment(counted, "old", -1)} and l.removed = 0 and p.visibility >= 0; return null; end $do$;\n`;
+
 /**
  * Increments, so that transactions do not wait for each other to count the same label. A trigger sums them up from time
  * to time. Of a label or project that is being deleted, nothing is counted.
  */
 function postgresCounts(counted: Counted): string {
   const [columns, kind] = [COLUMNS[counted], COUNTED[counted]];
-  const add = (row: "old" | "new", step: 1 | -1) =>
-    `insert into ${COUNTS} select l.id, p.id, ${kind}, ${step} from ${counted}s t join projects p on p.id = t.project_id join labels l on l.id = ${row}.label_id where t.id = ${row}.${counted}_id;`;
+  const add = (row: "old" | "new", step: 1 | -1) => `${increment(counted, row, step)};`;
   const change = (row: "old" | "new", step: 1 | -1) =>
     `insert into ${COUNTS} select x.label_id, ${row}.project_id, ${kind.replaceAll("t.", `${row}.`)}, ${step} from ${counted}_labels x where x.${counted}_id = ${row}.id;`;
   const sum = (id: string, projects: string, labels: string) =>
@@ -151,4 +160,6 @@ alter table labels add column removed $int not null default 0;
 create index labels_removed on labels (id) where removed = 1;
 `,
   },
+  searchMigration("20261123-03-label-search", LABEL_SEARCH),
+  { id: "20261123-03-removed-labels-uncounted", sql: { sqlite: "", postgres: both(uncounted) } },
 ];

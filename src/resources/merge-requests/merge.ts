@@ -3,7 +3,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, Unapplied, unauthorized } from "../../core/errors.ts";
-import type { Context, PrepareContext } from "../../core/resource.ts";
+import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";

@@ -84,7 +84,7 @@ create table merge_request_issues (
 create index merge_request_issues_by_request on merge_request_issues (merge_request_id, issue_id);
 `,
   },
-  searchMigration("20261122-85-merge-request-search", MERGE_REQUEST.search),
+  searchMigration("20261122-85-merge-request-search", MERGE_REQUEST.search, { automerge: 8 }),
   {
     id: "20261122-85-merge-request-orders",
     sql: `

@@ -1,11 +1,14 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import { LIVING_MILESTONE } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
+import { MILESTONE_SEARCH } from "./search.ts";
 
 const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
   left join projects mp on mp.id = m.project_id`;
@@ -30,7 +33,7 @@ export interface MilestoneFilter {
 }
 
 /** The milestones of a group or project, newest first. */
-export function list(
+export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
@@ -48,9 +51,13 @@ export function list(
     numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
     search ? contains(["m.title", "m.description"], search) : undefined,
   ]);
-  return paginate(db, presenter, page, {
-    from: `${MILESTONES} where ${where.sql}`,
-    values: where.values,
+  const { column, id } = owner;
+  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
+  return paginateNarrowed(db, presenter, page, narrow, {
+    alias: "m",
+    tables: "milestones m",
+    presented: { sql: MILESTONES, values: [] },
+    where,
     order: "m.id desc",
   });
 }

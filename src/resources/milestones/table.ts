@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { MILESTONE_SEARCH } from "./search.ts";
 
 /** Milestones of groups (`namespace_id`) and of projects (`project_id`); `iid` is numbered within each. */
 export const migrations: Migration[] = [
@@ -44,4 +46,5 @@ alter table milestones add column removed $int not null default 0;
 create index milestones_removed on milestones (id) where removed = 1;
 `,
   },
+  searchMigration("20261123-03-milestone-search", MILESTONE_SEARCH),
 ];

@@ -8,6 +8,9 @@ import type { Database, Reader } from "../../store/port.ts";
  * deletes its notes, too, and that must not take long.
  */
 export const PROJECT_PARTS: readonly Part[] = [
+  // First: of a hidden project nothing is counted.
+  ["label_counts", "project_id", "label_id"],
+  ["open_issue_counts", "project_id", "project_id"],
   ["todos", "project_id", "id"],
   ["timelogs", "project_id", "id"],
   ["draft_notes", "project_id", "id"],
@@ -34,7 +37,6 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["notification_settings", "project_id", "id"],
   ["members", "project_id", "id"],
   ["project_stars", "project_id", "user_id"],
-  ["label_counts", "project_id", "label_id"],
 ];
 
 /** What a group has, besides projects and subgroups. */

@@ -81,8 +81,8 @@ export async function countOpenIssues(
 ): Promise<Map<Value, number>> {
   const among = placeholders(projects);
   const counted = await db.rows(
-    statement`select project_id, count(*) from issues
-     where project_id in (${among.sql}) and state = 'opened' and confidential = 0 group by project_id`,
+    statement`select project_id, cast(sum(count) as bigint) from open_issue_counts
+     where project_id in (${among.sql}) group by project_id`,
     among.values,
   );
   return new Map(counted.map(([id, count]) => [id as Value, count as number]));

@@ -5,11 +5,11 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
 import {
   type KeysetPage,
   type ListQuery,
   type Page,
-  paginate,
   paginateByKey,
   type RowPage,
 } from "../../core/pagination.ts";
@@ -17,8 +17,10 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
 import { embed } from "./embed.ts";
+import { PROJECT_SEARCH } from "./search.ts";
 
 /** Projects joined with their namespace, and with its owner if it is personal. */
 const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
@@ -61,7 +63,14 @@ export async function list(
   { orderBy, sort }: ProjectOrder,
 ): Promise<RowPage> {
   const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
-  const listed = await paginate(db, presenter, page, { ...filtered(viewer, filter), order });
+  const narrow = await narrowing(db, PROJECT_SEARCH, "p", filter.search);
+  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+    alias: "p",
+    tables: "projects p",
+    presented: { sql: PROJECTS, values: [] },
+    where: conditionOf(viewer, filter),
+    order,
+  });
   await embed(db, listed.rows, presenter, viewer);
   return listed;
 }
@@ -81,8 +90,11 @@ export async function listByKey(
   return listed;
 }
 
+const conditionOf = (viewer: Viewer, filter: ProjectFilter): Condition =>
+  all([membership(viewer, filter), ...columnConditions(viewer, filter)]);
+
 function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order"> {
-  const where = all([membership(viewer, filter), ...columnConditions(viewer, filter)]);
+  const where = conditionOf(viewer, filter);
   return {
     from: `${PROJECTS} where ${where.sql}`,
     countFrom: `projects p where ${where.sql}`,

@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { PROJECT_SEARCH } from "./search.ts";
 
 /** Projects and their stars. `full_path` includes the namespace's, for look-ups by path. */
 export const migrations: Migration[] = [
@@ -83,4 +85,5 @@ alter table projects add column merge_commit_template $text;
 alter table projects add column squash_commit_template $text;
 `,
   },
+  searchMigration("20261123-03-project-search", PROJECT_SEARCH),
 ];

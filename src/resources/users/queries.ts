@@ -1,14 +1,17 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
 import { LIVING_USER } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { USER_SEARCH } from "./search.ts";
 
 /** A user as stored. */
 export interface User {
@@ -55,7 +58,7 @@ export interface UserFilter {
 }
 
 /** The users that match a filter. */
-export function list(
+export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
@@ -77,11 +80,23 @@ export function list(
     when("u.created_at < ?", filter.createdBefore),
   ]);
   const { orderBy, sort } = filter;
-  return paginate(db, presenter, page, {
-    from: `users u where ${where.sql}`,
-    values: where.values,
+  const narrow = await narrowing(db, USER_SEARCH, "u", search, { also: withAddress(search ?? "") });
+  return paginateNarrowed(db, presenter, page, narrow, {
+    alias: "u",
+    tables: "users u",
+    presented: { sql: "users u", values: [] },
+    where,
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
   });
+}
+
+/** A query for the users with an e-mail address. */
+function withAddress(email: string): Condition {
+  return {
+    sql: `select id from users where lower(email) = lower(?)
+      union all select id from users where public_email is not null and lower(public_email) = lower(?)`,
+    values: [email, email],
+  };
 }
 
 /**

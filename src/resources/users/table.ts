@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { USER_SEARCH } from "./search.ts";
 
 /** Users. E-mail addresses and user names are unique, ignoring case. */
 export const migrations: Migration[] = [
@@ -85,4 +87,9 @@ create index users_by_username on users (username, id);
     id: "20261123-03-users-removed",
     sql: "create index users_removed on users (id) where state = 'removed';\n",
   },
+  {
+    id: "20261123-03-users-by-public-email",
+    sql: "create index users_by_public_email on users (lower(public_email)) where public_email is not null;\n",
+  },
+  searchMigration("20261123-03-user-search", USER_SEARCH),
 ];

@@ -1,0 +1,69 @@
+import { all, type Condition } from "../store/conditions.ts";
+import type { Narrowing } from "../store/narrowing.ts";
+import { placeholders } from "../store/placeholders.ts";
+import type { Reader, Value } from "../store/port.ts";
+import { statement } from "../store/texts.ts";
+import { offsetOf, type Page, paginate, type RowPage } from "./pagination.ts";
+import type { Presenter } from "./presenter.ts";
+
+/** A list of the rows of a table, of which an index may know where to look. */
+export interface NarrowedQuery {
+  /** The alias of the listed table. */
+  alias: string;
+  /** The listed table with its alias, and what conditions and order need beside it. */
+  tables: string;
+  /** All tables that presenting needs, with their joins. */
+  presented: Condition;
+  where: Condition;
+  /** The condition that finds the page in the order of the list, if it is not `where`. */
+  picked?: Condition | undefined;
+  order: string;
+  /** The order, written so that no index has it: for tables on which PostgreSQL may expect too few or many rows. */
+  sorted?: string;
+}
+
+/**
+ * Runs a list query for one page. Few rows are found by the index, and sorted, which also counts them; only the page is
+ * presented. Many are come across soon in the order of the list, and only counting starts from the index.
+ */
+export async function paginateNarrowed(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  { prefix, condition, rare }: Narrowing,
+  query: NarrowedQuery,
+): Promise<RowPage> {
+  const { alias, tables, presented, where, picked = where, order, sorted = order } = query;
+  const among = all([condition, where]);
+  const narrow: Condition = {
+    sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
+    values: [...prefix.values, ...among.values],
+  };
+  if (!rare) {
+    return paginate(db, presenter, page, {
+      from: statement`${presented.sql} where ${picked.sql}`,
+      values: [...presented.values, ...picked.values],
+      countFrom: narrow.sql,
+      countValues: narrow.values,
+      order,
+    });
+  }
+  const ids = await db.rows(
+    statement`select ${alias}.id from ${narrow.sql} order by ${sorted}`,
+    narrow.values,
+  );
+  const start = offsetOf(page);
+  const shown = ids.slice(start, start + page.size + 1).map(([id]) => id as Value);
+  const { sql, values } = placeholders(shown.length > 0 ? shown : [0]);
+  const listed = await paginate(
+    db,
+    presenter,
+    { ...page, number: 1 },
+    {
+      from: statement`${presented.sql} where ${alias}.id in (${sql})`,
+      values: [...presented.values, ...values],
+      order: sorted,
+    },
+  );
+  return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };
+}

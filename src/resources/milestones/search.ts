@@ -1,0 +1,9 @@
+import type { SearchIndex } from "../../store/search.ts";
+
+/** The index of titles and descriptions of milestones. */
+export const MILESTONE_SEARCH: SearchIndex = {
+  name: "milestone_search",
+  table: "milestones",
+  columns: ["title", "description"],
+  owners: ["project_id", "namespace_id"],
+};

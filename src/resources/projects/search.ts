@@ -1,0 +1,8 @@
+import type { SearchIndex } from "../../store/search.ts";
+
+/** The index of names, paths and descriptions of projects. */
+export const PROJECT_SEARCH: SearchIndex = {
+  name: "project_search",
+  table: "projects",
+  columns: ["name", "path", "description"],
+};
