@@ -15,7 +15,7 @@ export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
 const HAS_CODE = "exists (select 1 from merge_request_versions v where v.merge_request_id = mr.id)";
 
 /** Something that a merge request must not be to be merged. */
-export interface MergeCheck {
+interface MergeCheck {
   /** What `detailed_merge_status` then is. */
   readonly status: string;
   /**
@@ -38,12 +38,10 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
 ];
 
-/** GitLab's words for whether a branch can be merged, as far as the code is concerned. */
-export const MERGE_STATUSES = ["unchecked", "can_be_merged", "cannot_be_merged"] as const;
-
 /** Whether a merge request can be merged. */
 export interface MergeState {
-  readonly status: (typeof MERGE_STATUSES)[number];
+  /** As far as the code is concerned. */
+  readonly status: "unchecked" | "can_be_merged" | "cannot_be_merged";
   /** The check that fails first. `undefined` if none does, or if it is not known yet whether one of the code fails. */
   readonly failed: MergeCheck | undefined;
   /** The newest commits of the branches, if their code still has to be looked at: see `findMergeability`. */
