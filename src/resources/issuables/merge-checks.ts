@@ -52,8 +52,9 @@ export interface MergeState {
 export const detailedStatus = ({ failed, unknown }: MergeState): string =>
   failed?.status ?? (unknown ? "unchecked" : "mergeable");
 
-const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE} then 1 else 0 end,
-    ${MERGE_CHECKS.map(({ when }) => `case when ${when} then 1 else 0 end`).join(", ")}
+const FACTS = `select mr.id as id, mr.state as state, mr.sha as sha, target.oid as target,
+    case when ${HAS_CODE} then 1 else 0 end as has_code,
+    ${MERGE_CHECKS.map(({ when }, at) => `case when ${when} then 1 else 0 end as applies_${at}`).join(", ")}
   from merge_requests mr join projects p on p.id = mr.project_id
   left join git_repositories gr on gr.project_id = mr.project_id and gr.kind = 'code'
   left join git_refs target
@@ -70,14 +71,20 @@ export async function mergeStatesOf(
   ids: readonly Value[],
 ): Promise<Map<Value, MergeState>> {
   if (ids.length === 0) return new Map();
+  const [first] = ids;
+  if (ids.length === 1) return new Map([[first as Value, await mergeStateOf(db, Number(first))]]);
   const among = placeholders(ids);
   const rows = await db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
   return new Map(rows.map((row) => [row[0] as Value, stateOf(row)]));
 }
 
+const FACTS_OF_ONE = `${FACTS} where mr.id = ?`;
+
 /** Whether one merge request can be merged: see {@link mergeStatesOf}. */
 export async function mergeStateOf(db: Reader, id: number): Promise<MergeState> {
-  return (await mergeStatesOf(db, [id])).get(id) as MergeState;
+  // A single row may come from a cache, which answers the second time that a request asks.
+  const row = await db.one<Record<string, Value>>(FACTS_OF_ONE, [id]);
+  return stateOf(Object.values(row as Record<string, Value>));
 }
 
 /** @param row of {@link FACTS} */
