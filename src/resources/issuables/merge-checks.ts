@@ -47,12 +47,13 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
     when: `(mr.state <> 'merged' and ${HAS_RULES})`,
     ofApprovals: true,
     answer: 405,
+    mayPass: true,
   },
   { status: "not_open", when: "mr.state <> 'opened'", answer: 405 },
   { status: "draft_status", when: IS_DRAFT, answer: 405, mayPass: true },
   { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
   { status: "commits_status", when: HAS_CODE, fails: ({ isAhead }) => !isAhead, answer: 405 },
-  { status: "discussions_not_resolved", when: IS_BLOCKED, answer: 405 },
+  { status: "discussions_not_resolved", when: IS_BLOCKED, answer: 405, mayPass: true },
   { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
   {
     status: "need_rebase",
@@ -62,12 +63,10 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   },
 ];
 
-/** GitLab's words for whether a branch can be merged, as far as the code is concerned. */
-export const MERGE_STATUSES = ["unchecked", "can_be_merged", "cannot_be_merged"] as const;
-
 /** Whether a merge request can be merged. */
 export interface MergeState {
-  readonly status: (typeof MERGE_STATUSES)[number];
+  /** As far as the code is concerned. */
+  readonly status: "unchecked" | "can_be_merged" | "cannot_be_merged";
   /** The check that fails first. `undefined` if none does, or if it is not known yet whether one of the code fails. */
   readonly failed: MergeCheck | undefined;
   /** The newest commits of the branches, if their code still has to be looked at: see `findMergeability`. */
@@ -78,8 +77,9 @@ export interface MergeState {
 export const detailedStatus = ({ failed, unknown }: MergeState): string =>
   failed?.status ?? (unknown ? "unchecked" : "mergeable");
 
-const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE} then 1 else 0 end,
-    ${MERGE_CHECKS.map(({ when }) => `case when ${when} then 1 else 0 end`).join(", ")}
+const FACTS = `select mr.id as id, mr.state as state, mr.sha as sha, target.oid as target,
+    case when ${HAS_CODE} then 1 else 0 end as has_code,
+    ${MERGE_CHECKS.map(({ when }, at) => `case when ${when} then 1 else 0 end as applies_${at}`).join(", ")}
   from merge_requests mr join projects p on p.id = mr.project_id
   left join git_repositories gr on gr.project_id = mr.project_id and gr.kind = 'code'
   left join git_refs target
@@ -103,8 +103,7 @@ export async function mergeStatesOf(
   approving: Approving | undefined,
 ): Promise<Map<Value, MergeState>> {
   if (ids.length === 0) return new Map();
-  const among = placeholders(ids);
-  const rows = await db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
+  const rows = await factsOf(db, ids);
   const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
   const approvals = approving
     ? await statesOf(
@@ -120,6 +119,18 @@ export async function mergeStatesOf(
       return [id, stateOf(row, approvals.get(id)?.isApproved ?? true)];
     }),
   );
+}
+
+const FACTS_OF_ONE = `${FACTS} where mr.id = ?`;
+
+async function factsOf(db: Reader, ids: readonly Value[]): Promise<Value[][]> {
+  if (ids.length === 1) {
+    // A single row may come from a cache, which answers the second time that a request asks.
+    const row = await db.one<Record<string, Value>>(FACTS_OF_ONE, ids);
+    return row ? [Object.values(row)] : [];
+  }
+  const among = placeholders(ids);
+  return db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
 }
 
 /** Whether one merge request can be merged: see {@link mergeStatesOf}. */
