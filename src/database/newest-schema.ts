@@ -91,6 +91,9 @@ const steps = [
   `20261122-96-merge-settings`,
   `20261122-96-merges`,
   `20261122-96-state-causes`,
+  `20261122-98-approvals`,
+  `20261122-98-code-owners`,
+  `20261122-98-reviewers`,
 ];
 
 const statements = [
@@ -180,7 +183,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, approvals_before_merge integer not null default 0, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -1018,7 +1021,7 @@ const statements = [
   allow_force_push integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-)`,
+, code_owner_approval_required integer not null default 0)`,
   `CREATE UNIQUE INDEX protected_branches_by_name on protected_branches (project_id, name)`,
   `CREATE INDEX protected_branches_with_wildcards on protected_branches (project_id, is_wildcard)`,
   `CREATE TABLE protected_tags (
@@ -1143,6 +1146,60 @@ const statements = [
   where merge_commit_sha is not null`,
   `CREATE INDEX resource_state_events_by_cause on resource_state_events (source_merge_request_id)
   where source_merge_request_id is not null`,
+  `CREATE TABLE approvals (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  created_at integer not null,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX approvals_by_user on approvals (user_id, merge_request_id)`,
+  `CREATE TABLE approval_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  merge_request_id integer references merge_requests (id) on delete cascade,
+  source_id integer references approval_rules (id) on delete set null,
+  name text not null,
+  rule_type text not null,
+  approvals_required integer not null,
+  all_protected_branches integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+, section text, is_optional integer not null default 0, roles text)`,
+  `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
+  `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
+  `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
+  `CREATE TABLE approval_rule_users (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (rule_id, user_id)
+)`,
+  `CREATE INDEX approval_rule_users_by_user on approval_rule_users (user_id)`,
+  `CREATE TABLE approval_rule_groups (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  primary key (rule_id, namespace_id)
+)`,
+  `CREATE INDEX approval_rule_groups_by_group on approval_rule_groups (namespace_id)`,
+  `CREATE TABLE approval_rule_branches (
+  rule_id integer not null references approval_rules (id) on delete cascade,
+  branch_id integer not null references protected_branches (id) on delete cascade,
+  primary key (rule_id, branch_id)
+)`,
+  `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
+  `CREATE TABLE merge_request_committers (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX merge_request_committers_by_user on merge_request_committers (user_id)`,
+  `CREATE TABLE merge_request_reviewers (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  state text not null default 'unreviewed',
+  created_at integer not null,
+  primary key (merge_request_id, user_id)
+)`,
+  `CREATE INDEX merge_request_reviewers_by_user on merge_request_reviewers (user_id, merge_request_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
