@@ -199,6 +199,10 @@ describe("branches", () => {
   it("are merged into by those who may", async () => {
     const requests = "/projects/secret%2Fvault/merge_requests";
     const merge = async (target_branch: string, as: Person) => {
+      changes += 1;
+      const actions = [{ action: "create", file_path: `change-${changes}`, content: "c" }];
+      const commit = { branch: "b", commit_message: "Change", actions };
+      await post("/projects/secret%2Fvault/repository/commits", commit, "owner");
       const json = { title: "M", source_branch: "b", target_branch };
       const { json: made } = await post(requests, json, "owner");
       const { status } = await app.call(`PUT ${requests}/${made.iid}/merge`, { as });
@@ -206,6 +210,7 @@ describe("branches", () => {
       return status;
     };
     const statuses: number[] = [];
+    let changes = 0;
     for (const target of ["main", "f/a/b"]) {
       for (const as of ["reporter", "developer", "maintainer"] as const) {
         statuses.push(await merge(target, as));
