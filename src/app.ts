@@ -25,6 +25,7 @@ import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
 import { startRemover } from "./resources/groups/removal.ts";
+import { startConverter } from "./resources/wikis/conversion.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -164,6 +165,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const inBackground = options.background ?? true;
   const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
+  const converter = inBackground ? await startConverter({ store, now, onError }) : undefined;
   const leavePasswordThreads = keepPasswordThreads();
   const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
@@ -171,6 +173,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     await running.end();
     await mailer?.stop();
     await remover?.stop();
+    await converter?.stop();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

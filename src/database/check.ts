@@ -1,6 +1,7 @@
 import { verifyRepositories } from "../git/verify.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
 import { COUNTED } from "../resources/labels/table.ts";
+import { verifyWikis } from "../resources/wikis/verify.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { searchProblems } from "../store/search.ts";
@@ -144,6 +145,7 @@ export async function check(store: Store): Promise<Check[]> {
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     const git = await verifyRepositories(db, MAX_PROBLEMS);
     checks.push({ name: "repositories", problems: git });
+    checks.push({ name: "wikis", problems: await verifyWikis(db, MAX_PROBLEMS) });
     const searches = ISSUABLE_TYPES.map(({ many, search }) => ({
       name: `search in ${many}`,
       sql: searchProblems(search),

@@ -87,6 +87,7 @@ const steps = [
   `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
+  `20261122-99-wiki-repositories`,
 ];
 
 const statements = [
@@ -973,7 +974,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, commit_count integer not null default 0, readme text)`,
+, commit_count integer not null default 0, readme text, head text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,

@@ -37,6 +37,7 @@ export interface NewTag {
 export class Draft implements NewObjects {
   readonly repository: Repository;
   readonly #objects = new Map<string, GitObject>();
+  #bytes = 0;
 
   constructor(repository: Repository) {
     this.repository = repository;
@@ -45,8 +46,16 @@ export class Draft implements NewObjects {
   /** Adds an object, unless the repository has it, and returns its name in hex. */
   add(type: number, data: Buffer): string {
     const oid = oidOf(type, data).toString("hex");
-    if (this.repository.findHex(oid) < 0) this.#objects.set(oid, { type, data });
+    if (this.repository.findHex(oid) < 0 && !this.#objects.has(oid)) {
+      this.#objects.set(oid, { type, data });
+      this.#bytes += data.length;
+    }
     return oid;
+  }
+
+  /** The bytes of the objects that were added. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Adds a commit. Clients refuse signatures with other characters than {@link signatureOf} leaves. */
