@@ -1,7 +1,7 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /** The worker that makes wikis from before repositories. */
-export const CONVERTER = "wiki converter";
+export const CONVERTER = "wiki-converter";
 
 /**
  * The pages of wikis' default branches, which follow from their repositories, and who subscribed to them. `content`
@@ -91,7 +91,7 @@ create index wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id
     sql: `
 alter table git_repositories add column head $text;
 insert into outbox (worker, payload, due_at, created_at)
-  select 'wiki converter', '{"project":' || id || '}', 0, (select max(applied_at) from schema_migrations)
+  select 'wiki-converter', '{"project":' || id || '}', 0, (select max(applied_at) from schema_migrations)
   from projects p where exists (select 1 from wiki_pages w where w.project_id = p.id)
     or exists (select 1 from wiki_page_versions v where v.project_id = p.id)
     or exists (select 1 from wiki_attachments a where a.project_id = p.id)
