@@ -5,6 +5,7 @@ import type { Signature } from "./commits.ts";
 import type { NewObjects } from "./contents.ts";
 import { writeHeader } from "./entries.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
+import { Pace } from "./pace.ts";
 import type { Packs } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
 import { checkChanges, type Push, type RefChange } from "./push.ts";
@@ -125,8 +126,10 @@ async function* packOf(objects: readonly GitObject[]): AsyncGenerator<Buffer> {
   const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
   head.writeUInt32BE(objects.length, 8);
   const hash = createHash("sha1").update(head);
+  const pace = new Pace();
   yield head;
   for (const { type, data } of objects) {
+    if (pace.isDue) await pace.pause();
     const compressed = data.length > LARGE ? await compress(data) : deflateSync(data);
     const entry = Buffer.concat([writeHeader(type, data.length), compressed]);
     hash.update(entry);

@@ -1,6 +1,7 @@
 import type { Signature } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { BLOB } from "../../git/objects.ts";
+import { Pace } from "../../git/pace.ts";
 import type { Packs } from "../../git/packs.ts";
 import { applyPush, type Push } from "../../git/push.ts";
 import { BRANCHES } from "../../git/refs.ts";
@@ -20,6 +21,7 @@ export class WikiHistory {
   readonly #packs: Packs;
   readonly #now: number;
   readonly #stored: Push[] = [];
+  readonly #pace = new Pace();
   #repository: Repository;
   #draft: Draft;
   #tip: { commit: string; tree: string } | undefined;
@@ -63,6 +65,7 @@ export class WikiHistory {
     });
     this.#tip = { commit, tree: root };
     if (this.#draft.bytes > MOST_BYTES) await this.store();
+    if (this.#pace.isDue) await this.#pace.pause();
   }
 
   /** Stores what is in memory, as a pack that belongs to no repository yet. */

@@ -19,8 +19,13 @@ export interface PageFile {
 
 /** A folder of a tree: its pages by slug, and the folders in it. */
 interface Folder {
-  readonly pages: ReadonlyMap<string, PageFile>;
+  /** The files that could be each page. */
+  readonly pages: ReadonlyMap<string, readonly RankedFile[]>;
   readonly folders: readonly string[];
+}
+
+interface RankedFile extends PageFile {
+  readonly rank: number;
 }
 
 const NO_FOLDER: Folder = { pages: new Map(), folders: [] };
@@ -39,7 +44,8 @@ export class PageTree {
 
   /** The page with a slug. */
   async find(slug: string): Promise<PageFile | undefined> {
-    return (await this.#folder(directoryOf(slug))).pages.get(slug);
+    const { pages } = await this.#folder(directoryOf(slug));
+    return this.#pageOf(pages.get(slug) ?? []);
   }
 
   /** All pages, folder by folder. */
@@ -47,9 +53,21 @@ export class PageTree {
     const open = [""];
     for (let path = open.pop(); path !== undefined; path = open.pop()) {
       const { pages, folders } = await this.#read(path);
-      yield* pages.values();
+      for (const files of pages.values()) {
+        const page = this.#pageOf(files);
+        if (page) yield page;
+      }
       open.push(...folders);
     }
+  }
+
+  /** The one of several files that is the page, unless all are too large. */
+  #pageOf(files: readonly RankedFile[]): PageFile | undefined {
+    const repository = this.#repository;
+    const possible = files.filter(
+      ({ oid }) => repository.sizeOf(repository.findHex(oid)) <= MAX_PAGE_BYTES,
+    );
+    return possible.sort((a, b) => a.rank - b.rank || (a.path < b.path ? 1 : -1))[0];
   }
 
   #folder(path: string): Promise<Folder> {
@@ -66,23 +84,21 @@ export class PageTree {
     const isFolder = entry?.mode === FOLDER && partsOf(path).join("/") === path;
     if (path !== "" && !isFolder) return NO_FOLDER;
     const { data } = await repository.read(entry ? repository.findHex(entry.oid) : this.#root);
-    const pages = new Map<string, PageFile>();
-    const ranks = new Map<string, number>();
+    const pages = new Map<string, RankedFile[]>();
     const folders: string[] = [];
     eachEntry(data, (mode, from, to, at) => {
-      const bytes = data.subarray(from, to);
-      const name = bytes.toString("utf8");
+      const name = data.toString("utf8", from, to);
       // No address leads to a name that is not UTF-8.
-      if (!Buffer.from(name).equals(bytes)) return;
+      if (name.includes("\ufffd") && !Buffer.from(name).equals(data.subarray(from, to))) return;
       const place = path === "" ? name : `${path}/${name}`;
       if (mode === FOLDER) folders.push(place);
       const named = isRegular(mode) ? pageNameOf(place) : undefined;
-      if (!named || (ranks.get(named.slug) ?? named.rank) < named.rank) return;
-      const { slug, format, rank } = named;
+      if (!named) return;
       const oid = data.toString("hex", at, at + OID_BYTES);
-      if (repository.sizeOf(repository.findHex(oid)) > MAX_PAGE_BYTES) return;
-      ranks.set(slug, rank);
-      pages.set(slug, { slug, format, path: place, oid });
+      const file = { ...named, path: place, oid };
+      const others = pages.get(named.slug);
+      if (others) others.push(file);
+      else pages.set(named.slug, [file]);
     });
     return { pages, folders };
   }
