@@ -90,10 +90,10 @@ class Conversion {
   #lastAttachment = 0;
   #attachments: Attachment[] = [];
 
-  constructor(store: Store, projectId: number, now: number) {
+  constructor(store: Store, projectId: number, now: number, signal: AbortSignal | undefined) {
     this.#store = store;
     this.#projectId = projectId;
-    this.history = new WikiHistory(Packs.of(store), now);
+    this.history = new WikiHistory(Packs.of(store), now, signal);
   }
 
   /** Adds commits of what there is, and was not there before. */
@@ -274,20 +274,32 @@ const running = new WeakMap<Store, Map<number, Promise<void>>>();
  * authors and of their times; its pages stay what they are.
  *
  * @param now epoch milliseconds
+ * @param signal ends the work, of which nothing is left then
+ * @throws what the signal was aborted with
  */
-export async function convert(store: Store, projectId: number, now: number): Promise<void> {
+export async function convert(
+  store: Store,
+  projectId: number,
+  now: number,
+  signal?: AbortSignal,
+): Promise<void> {
   if (!(await isUnconverted(store, projectId))) return;
   const ours = running.get(store) ?? new Map<number, Promise<void>>();
   running.set(store, ours);
   const known = ours.get(projectId);
   if (known) return known;
-  const work = convertNow(store, projectId, now).finally(() => ours.delete(projectId));
+  const work = convertNow(store, projectId, now, signal).finally(() => ours.delete(projectId));
   ours.set(projectId, work);
   return work;
 }
 
-async function convertNow(store: Store, projectId: number, now: number): Promise<void> {
-  const conversion = new Conversion(store, projectId, now);
+async function convertNow(
+  store: Store,
+  projectId: number,
+  now: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const conversion = new Conversion(store, projectId, now, signal);
   try {
     for (;;) {
       await conversion.goOn();
@@ -340,9 +352,14 @@ export function startConverter(
     grace: 0,
     work: async ({ payload }, signal) => {
       const { project } = JSON.parse(payload) as { project: number };
-      await convert(store, project, now());
-      await removeOld(store, project, signal);
-      return { done: true };
+      try {
+        await convert(store, project, now(), signal);
+        await removeOld(store, project, signal);
+        return { done: true };
+      } catch (error) {
+        if (signal.aborted) return "interrupted";
+        throw error;
+      }
     },
   });
 }

@@ -21,13 +21,17 @@ export class WikiHistory {
   readonly #packs: Packs;
   readonly #now: number;
   readonly #stored: Push[] = [];
-  readonly #pace = new Pace();
+  readonly #pace: Pace;
   #repository: Repository;
   #draft: Draft;
   #tip: { commit: string; tree: string } | undefined;
 
-  /** @param now epoch milliseconds */
-  constructor(packs: Packs, now: number) {
+  /**
+   * @param now epoch milliseconds
+   * @param signal ends the work
+   */
+  constructor(packs: Packs, now: number, signal?: AbortSignal) {
+    this.#pace = new Pace(signal);
     this.#packs = packs;
     this.#now = now;
     this.#repository = new Repository(packs, []);
