@@ -26,6 +26,7 @@ import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startRemover } from "./resources/remover.ts";
+import { startConverter } from "./resources/wikis/conversion.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -166,6 +167,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   const inBackground = options.background ?? true;
   const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
   const tracer = inBackground ? await startTracer({ store, now, onError }) : undefined;
+  const converter = inBackground ? await startConverter({ store, now, onError }) : undefined;
   const leavePasswordThreads = keepPasswordThreads();
   const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
@@ -174,6 +176,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     await mailer?.stop();
     await remover?.stop();
     await tracer?.stop();
+    await converter?.stop();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

@@ -27,7 +27,9 @@ Examples:
 
   wiki
     .command("export")
-    .description("export a wiki as files: pages, attachments, and every version in history.jsonl")
+    .description(
+      "export a wiki as a clone of its repository: pages, attachments, and every version",
+    )
     .addOption(databaseOption())
     .option("--project <project>", "project: full path or id")
     .option("--dir <dir>", "an empty folder, made where there is none")
@@ -59,7 +61,7 @@ async function exportWiki(options: ExportOptions): Promise<void> {
       const file = join(dir, path);
       await mkdir(dirname(file), { recursive: true });
       await pipeline(Readable.from(bytes), createWriteStream(file, { flags: "wx" }));
-      written += 1;
+      if (!path.startsWith(".git/")) written += 1;
     }
     return written;
   });

@@ -42,8 +42,8 @@ export interface ActivityAdmin {
    */
   recordPush(push: PushRecord): Promise<{ id: number }>;
   /**
-   * Exports a project's wiki as files: its pages, its attachments below `uploads/`, and all versions in
-   * `history.jsonl`. The files are read one by one, so that the size of a wiki does not matter.
+   * Exports a project's wiki as the files of a clone: its pages, its attachments below `uploads/`, and its history below
+   * `.git`. The files are read one by one, so that the size of a wiki does not matter.
    *
    * @param project its id or full path
    * @throws ApiError 404
@@ -103,7 +103,8 @@ export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
     exportWiki(given) {
       const project = readArgument("exportWiki", "project", reference, given);
       return (async function* () {
-        yield* exportWiki(store, (await findAny(store, "project", project, now())).id);
+        const { id } = await findAny(store, "project", project, now());
+        yield* exportWiki(store, id, now());
       })();
     },
   };

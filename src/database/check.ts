@@ -7,6 +7,7 @@ import { COUNTED } from "../resources/labels/table.ts";
 import { MILESTONE_SEARCH } from "../resources/milestones/search.ts";
 import { PROJECT_SEARCH } from "../resources/projects/search.ts";
 import { USER_SEARCH } from "../resources/users/search.ts";
+import { verifyWikis } from "../resources/wikis/verify.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
 import { searchProblems } from "../store/search.ts";
@@ -168,6 +169,7 @@ export async function check(store: Store): Promise<Check[]> {
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     const git = await verifyRepositories(db, MAX_PROBLEMS);
     checks.push({ name: "repositories", problems: git });
+    checks.push({ name: "wikis", problems: await verifyWikis(db, MAX_PROBLEMS) });
     const searches = SEARCHES.map((index) => ({
       name: `search in ${index.table.replace("_", " ")}`,
       sql: searchProblems(index),

@@ -87,13 +87,7 @@ const steps = [
   `20261122-92-resource-event-indexes`,
   `20261122-93-labels-archived`,
   `20261122-93-wiki-page-subscriptions`,
-  `20261122-95-merge-request-versions`,
-  `20261122-96-merge-settings`,
-  `20261122-96-merges`,
-  `20261122-96-state-causes`,
-  `20261122-98-approvals`,
-  `20261122-98-code-owners`,
-  `20261122-98-reviewers`,
+  `20261122-99-wiki-repositories`,
 ];
 
 const statements = [
@@ -183,7 +177,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, approvals_before_merge integer not null default 0, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -360,6 +354,7 @@ const statements = [
   id integer primary key autoincrement,
   iid integer not null,
   project_id integer not null references projects (id) on delete cascade,
+  source_project_id integer not null references projects (id) on delete cascade,
   author_id integer references users (id) on delete set null,
   title text not null,
   description text,
@@ -378,12 +373,13 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0)`,
   `CREATE UNIQUE INDEX merge_requests_iid on merge_requests (project_id, iid)`,
   `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_updated_at on merge_requests (project_id, updated_at, id)`,
   `CREATE INDEX merge_requests_by_author on merge_requests (author_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_branch on merge_requests (project_id, source_branch, target_branch)`,
+  `CREATE INDEX merge_requests_by_source on merge_requests (source_project_id)`,
   `CREATE INDEX merge_requests_by_merger on merge_requests (merged_by_id)`,
   `CREATE INDEX merge_requests_by_closer on merge_requests (closed_by_id)`,
   `CREATE TABLE merge_request_assignees (
@@ -446,6 +442,7 @@ const statements = [
 )`,
   `CREATE INDEX merge_request_subscriptions_by_user on merge_request_subscriptions (user_id)`,
   `CREATE INDEX merge_requests_by_age on merge_requests (created_at, id)`,
+  `CREATE INDEX merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened'`,
   `CREATE TABLE dependencies (
   id integer primary key autoincrement,
   project_id integer not null references projects (id) on delete cascade,
@@ -907,8 +904,7 @@ const statements = [
   merge_request_id integer references merge_requests (id) on delete cascade,
   user_id integer references users (id) on delete set null,
   state text not null,
-  created_at integer not null, source_commit text, source_merge_request_id
-  integer references merge_requests (id) on delete set null,
+  created_at integer not null,
   check ((issue_id is null) <> (merge_request_id is null))
 )`,
   `CREATE INDEX resource_state_events_by_user on resource_state_events (user_id)`,
@@ -978,7 +974,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, commit_count integer not null default 0, readme text)`,
+, commit_count integer not null default 0, readme text, head text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,
@@ -1021,7 +1017,7 @@ const statements = [
   allow_force_push integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-, code_owner_approval_required integer not null default 0)`,
+)`,
   `CREATE UNIQUE INDEX protected_branches_by_name on protected_branches (project_id, name)`,
   `CREATE INDEX protected_branches_with_wildcards on protected_branches (project_id, is_wildcard)`,
   `CREATE TABLE protected_tags (
@@ -1129,77 +1125,6 @@ const statements = [
   primary key (page_id, user_id)
 )`,
   `CREATE INDEX wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id)`,
-  `CREATE TABLE merge_request_versions (
-  id integer primary key autoincrement,
-  merge_request_id integer not null references merge_requests (id) on delete cascade,
-  head_sha text not null,
-  base_sha text,
-  start_sha text not null,
-  changed_files integer not null,
-  created_at integer not null
-, issue_references text not null default '[]')`,
-  `CREATE INDEX merge_request_versions_by_request on merge_request_versions (merge_request_id, id)`,
-  `CREATE INDEX merge_requests_by_source on merge_requests (source_project_id)`,
-  `CREATE INDEX merge_requests_by_push on merge_requests (source_project_id, source_branch) where state = 'opened'`,
-  `CREATE INDEX merge_requests_by_head on merge_requests (project_id, sha) where state = 'opened'`,
-  `CREATE INDEX merge_requests_by_merge_commit on merge_requests (project_id, merge_commit_sha)
-  where merge_commit_sha is not null`,
-  `CREATE INDEX resource_state_events_by_cause on resource_state_events (source_merge_request_id)
-  where source_merge_request_id is not null`,
-  `CREATE TABLE approvals (
-  merge_request_id integer not null references merge_requests (id) on delete cascade,
-  user_id integer not null references users (id) on delete cascade,
-  created_at integer not null,
-  primary key (merge_request_id, user_id)
-)`,
-  `CREATE INDEX approvals_by_user on approvals (user_id, merge_request_id)`,
-  `CREATE TABLE approval_rules (
-  id integer primary key autoincrement,
-  project_id integer not null references projects (id) on delete cascade,
-  merge_request_id integer references merge_requests (id) on delete cascade,
-  source_id integer references approval_rules (id) on delete set null,
-  name text not null,
-  rule_type text not null,
-  approvals_required integer not null,
-  all_protected_branches integer not null default 0,
-  created_at integer not null,
-  updated_at integer not null
-, section text, is_optional integer not null default 0, roles text)`,
-  `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
-  `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
-  `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
-  `CREATE TABLE approval_rule_users (
-  rule_id integer not null references approval_rules (id) on delete cascade,
-  user_id integer not null references users (id) on delete cascade,
-  primary key (rule_id, user_id)
-)`,
-  `CREATE INDEX approval_rule_users_by_user on approval_rule_users (user_id)`,
-  `CREATE TABLE approval_rule_groups (
-  rule_id integer not null references approval_rules (id) on delete cascade,
-  namespace_id integer not null references namespaces (id) on delete cascade,
-  primary key (rule_id, namespace_id)
-)`,
-  `CREATE INDEX approval_rule_groups_by_group on approval_rule_groups (namespace_id)`,
-  `CREATE TABLE approval_rule_branches (
-  rule_id integer not null references approval_rules (id) on delete cascade,
-  branch_id integer not null references protected_branches (id) on delete cascade,
-  primary key (rule_id, branch_id)
-)`,
-  `CREATE INDEX approval_rule_branches_by_branch on approval_rule_branches (branch_id)`,
-  `CREATE TABLE merge_request_committers (
-  merge_request_id integer not null references merge_requests (id) on delete cascade,
-  user_id integer not null references users (id) on delete cascade,
-  primary key (merge_request_id, user_id)
-)`,
-  `CREATE INDEX merge_request_committers_by_user on merge_request_committers (user_id)`,
-  `CREATE TABLE merge_request_reviewers (
-  merge_request_id integer not null references merge_requests (id) on delete cascade,
-  user_id integer not null references users (id) on delete cascade,
-  state text not null default 'unreviewed',
-  created_at integer not null,
-  primary key (merge_request_id, user_id)
-)`,
-  `CREATE INDEX merge_request_reviewers_by_user on merge_request_reviewers (user_id, merge_request_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

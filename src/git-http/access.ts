@@ -15,6 +15,8 @@ import { ApiError } from "../core/errors.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
+import type { RepositoryKind } from "../git/repository.ts";
+import type { Reader } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
 
 /** What clients can ask for, as they name it. */
@@ -23,10 +25,14 @@ export type Service = (typeof SERVICES)[number];
 
 /** A project whose repository the caller may use. */
 export interface Admitted {
+  readonly kind: RepositoryKind;
   readonly caller: Caller | undefined;
   /** `undefined` if the caller's push creates it. */
   readonly project: Source | undefined;
 }
+
+/** The end of the path of a wiki's repository. No project is created by a push to such a path. */
+const WIKI = /\.wiki$/;
 
 /** Scopes that allow fetching. */
 export const FETCHING: readonly Scope[] = [
@@ -44,9 +50,9 @@ const refusal = (status: number, message: string) => new ApiError(status, { mess
 export const denied = () => refusal(401, "HTTP Basic: Access denied");
 
 /**
- * Decides whether the caller may fetch from or push to a project.
+ * Decides whether the caller may fetch from or push to a project, or its wiki.
  *
- * @param path the project's full path
+ * @param path the project's full path; its wiki's ends with `.wiki`
  * @throws ApiError 401 for anonymous callers who may not, and for wrong credentials; otherwise 403 or 404
  */
 export async function admit(
@@ -56,12 +62,19 @@ export async function admit(
 ): Promise<Admitted> {
   const caller = await identify(preparing);
   const viewer = { caller, today: dayOf(preparing.now) };
-  const project = await find(preparing, path, viewer);
+  const kind = WIKI.test(path) ? "wiki" : "code";
+  const project = await find(preparing, path.replace(WIKI, ""), viewer);
+  const isHidden = !project || (kind === "wiki" && !project.features.includes("wiki"));
   if (!caller) {
-    if (!project || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
-    return { caller, project };
+    if (isHidden || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
+    return { kind, caller, project };
   }
   const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
+  if (kind === "wiki") {
+    if (isHidden || isElsewhere) throw unknownWiki();
+    if (service === "git-receive-pack") requireWriting(caller, project);
+    return { kind, caller, project };
+  }
   if (isElsewhere) throw unknownProject();
   if (!project) {
     const { db, now } = preparing;
@@ -70,7 +83,39 @@ export async function admit(
     requireUploading(caller);
   } else if (service === "git-upload-pack") requireFetching(viewer, project);
   else requirePushing(caller, project);
-  return { caller, project };
+  return { kind, caller, project };
+}
+
+/** 404, also for wikis that are disabled or that the caller must not know of. */
+const unknownWiki = () => refusal(404, "The wiki you were looking for could not be found.");
+
+/**
+ * Checks that the caller may push to the wiki of a project.
+ *
+ * @throws ApiError 403
+ */
+function requireWriting(caller: Caller, project: Source): void {
+  requireUploading(caller);
+  if (project.archived || project.level < ROLES.developer) {
+    throw refusal(403, "You are not allowed to write to this project's wiki.");
+  }
+}
+
+/**
+ * Checks again, in the transaction of a push, that the caller may push to a wiki: a push takes its time to arrive.
+ *
+ * @throws ApiError 403 or 404
+ */
+export async function readmitToWiki(
+  db: Reader,
+  projectId: number,
+  caller: Caller,
+  now: number,
+): Promise<void> {
+  const viewer = { caller, today: dayOf(now) };
+  const project = await findSource(db, "project", String(projectId), viewer);
+  if (!project.features.includes("wiki")) throw unknownWiki();
+  requireWriting(caller, project);
 }
 
 function requireFetching(viewer: Viewer, project: Source): void {

@@ -1,4 +1,5 @@
 import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import type { Caller } from "../core/access/caller.ts";
 import type { Source } from "../core/access/source.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Bytes } from "../core/http/incoming.ts";
@@ -17,7 +18,19 @@ import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
-import { admit, denied, FETCHING, identify, PUSHING, SERVICES, type Service } from "./access.ts";
+import { findWiki } from "../resources/wikis/open.ts";
+import { applyToWiki, receiveWiki, type WikiPush } from "../resources/wikis/pushes.ts";
+import {
+  type Admitted,
+  admit,
+  denied,
+  FETCHING,
+  identify,
+  PUSHING,
+  readmitToWiki,
+  SERVICES,
+  type Service,
+} from "./access.ts";
 import { createByPush } from "./creation.ts";
 import { messagesOf } from "./messages.ts";
 import { Slots } from "./slots.ts";
@@ -32,7 +45,7 @@ const UNCACHED = {
   expires: "Fri, 01 Jan 1980 00:00:00 GMT",
 };
 
-/** The path of a repository: that of its project, and `.git`. */
+/** The path of a repository: that of its project, and `.git`, or `.wiki.git` for the wiki. */
 const repository = { repository: param.anyText({ max: 1024 }) };
 
 const fetching = { access: "anyone", scopes: FETCHING } as const;
@@ -41,15 +54,22 @@ const { get, post, query } = routes();
 
 const slots = new Slots();
 
-/** The path of the project that a repository belongs to. */
+/** The path of a project, or of its wiki, by that of the repository. */
 const projectPath = (path: string) => path.replace(/\.git$/, "");
 
 /** A push of a Git client, with all that is needed to apply it. */
-type ReceivedByGit = Received<ReceivedPush> & {
-  readonly project: Source;
-  /** Whether the push has created the project. */
-  readonly isNew: boolean;
-};
+type ReceivedByGit =
+  | (Received<ReceivedPush> & {
+      readonly kind: "code";
+      readonly project: Source;
+      /** Whether the push has created the project. */
+      readonly isNew: boolean;
+    })
+  | (WikiPush<ReceivedPush> & {
+      readonly kind: "wiki";
+      readonly project: Source;
+      readonly caller: Caller;
+    });
 
 /** A project's repository, as a request finds it. */
 interface Found {
@@ -59,14 +79,15 @@ interface Found {
 }
 
 /**
- * Finds a project's repository with the references that clients of a service see. It has none if the project does not
- * exist yet.
+ * Finds a project's repository, or its wiki's, with the references that clients of a service see. It has none if the
+ * project does not exist yet.
  */
 async function findRepository(
-  { store }: PrepareContext,
-  project: Source | undefined,
+  { store, now }: PrepareContext,
+  { kind, project }: Pick<Admitted, "kind" | "project">,
   service: Service,
 ): Promise<Found> {
+  if (project && kind === "wiki") return findWiki(store, project.id, now);
   if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
   const { row, defaultBranch } = await findRecord(store.reader(), project.id);
   const head = BRANCHES + defaultBranch;
@@ -114,8 +135,8 @@ const gitRoutes = [
         if (!(await identify(preparing))) throw denied();
         throw new ApiError(403, { message: "Please upgrade your git client." });
       }
-      const { project } = await admit(preparing, projectPath(path), service);
-      const { refs } = await findRepository(preparing, project, service);
+      const admitted = await admit(preparing, projectPath(path), service);
+      const { refs } = await findRepository(preparing, admitted, service);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
       const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
@@ -132,8 +153,8 @@ const gitRoutes = [
     maxBodyBytes: NEGOTIATION_BYTES,
     prepare: async ({ repository: path }, preparing) => {
       requireType(preparing, path, "git-upload-pack");
-      const { project } = await admit(preparing, projectPath(path), "git-upload-pack");
-      const { row, refs } = await findRepository(preparing, project, "git-upload-pack");
+      const admitted = await admit(preparing, projectPath(path), "git-upload-pack");
+      const { row, refs } = await findRepository(preparing, admitted, "git-upload-pack");
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
@@ -159,19 +180,26 @@ const gitRoutes = [
     beside: "anybody",
     prepare: async ({ repository: path }, preparing): Promise<ReceivedByGit | undefined> => {
       requireType(preparing, path, "git-receive-pack");
-      const { caller, project } = await admit(preparing, projectPath(path), "git-receive-pack");
+      const admitted = await admit(preparing, projectPath(path), "git-receive-pack");
+      const { caller, project, kind } = admitted;
       if (!caller) throw denied();
       const { store, now, body, view } = preparing;
       const end = await slots.take(caller.id);
       try {
-        const { row, refs } = await findRepository(preparing, project, "git-receive-pack");
+        const { row, refs } = await findRepository(preparing, admitted, "git-receive-pack");
         const opened = await openRecord(store, row);
         const push = await understood(
           receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
         );
         if (!push) return undefined;
+        if (project && kind === "wiki") {
+          return { kind, ...(await receiveWiki(push, refs)), caller, project };
+        }
         const target = { row, head: refs.head, base: view.base };
-        const received = await receive(store, push, project?.id, target);
+        const received = {
+          kind: "code" as const,
+          ...(await receive(store, push, project?.id, target)),
+        };
         if (project) return { ...received, caller, project, isNew: false };
         const created = await createByPush(store, projectPath(path), { caller, now });
         return { ...received, caller, project: created, isNew: true };
@@ -181,6 +209,12 @@ const gitRoutes = [
     },
     handle: async ({ db, prepared, view, now }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
+      if (prepared.kind === "wiki") {
+        await readmitToWiki(db, prepared.project.id, prepared.caller, now);
+        const { outcomes, refusal } = await applyToWiki(db, prepared.project.id, prepared, now);
+        const messages = refusal === undefined ? [] : [`GitLab: ${refusal}`];
+        return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
+      }
       const applied = await apply(db, prepared, "push", now);
       const messages = await messagesOf(db, prepared, applied, view.base);
       return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
@@ -205,7 +239,7 @@ const showError: NonNullable<Mount["showError"]> = ({ status, headers, body }, {
   return new RawReply(status, { ...headers, ...challenge, ...type }, `${text}\n`);
 };
 
-/** Git over HTTP (gitprotocol-http(5)): `/<path of a project>.git`. */
+/** Git over HTTP (gitprotocol-http(5)): `/<path of a project>.git`, and `.wiki.git` for its wiki. */
 export const GIT: Mount = {
   name: "Git",
   base: "",

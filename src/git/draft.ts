@@ -4,6 +4,7 @@ import type { NewObjects } from "./contents.ts";
 import { deflated } from "./deflate.ts";
 import { writeHeader } from "./entries.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
+import { Pace } from "./pace.ts";
 import type { Packs } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
 import { checkChanges, type Push, type RefChange } from "./push.ts";
@@ -51,6 +52,11 @@ export class Draft implements NewObjects {
       this.#bytes += data.length;
     }
     return oid;
+  }
+
+  /** The bytes of the objects that were added. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Adds a commit. Clients refuse signatures with other characters than {@link signatureOf} leaves. */
@@ -120,8 +126,10 @@ async function* packOf(objects: readonly GitObject[]): AsyncGenerator<Buffer> {
   const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
   head.writeUInt32BE(objects.length, 8);
   const hash = createHash("sha1").update(head);
+  const pace = new Pace();
   yield head;
   for (const { type, data } of objects) {
+    if (pace.isDue) await pace.pause();
     const entry = Buffer.concat([writeHeader(type, data.length), await deflated(data)]);
     hash.update(entry);
     yield entry;

@@ -8,7 +8,7 @@ import type { Pack } from "./pack.ts";
 import { type PackReader, Packs } from "./packs.ts";
 
 /** What a repository of a project is for. */
-export type RepositoryKind = "code";
+export type RepositoryKind = "code" | "wiki";
 
 /** A repository's record. */
 export interface RepositoryRow {
@@ -123,6 +123,12 @@ export class Repository {
   oidOf(object: number): Buffer {
     const place = this.#placeOf(object);
     return (this.list[place] as Pack).oids.bytesOf(object - this.startOf(place));
+  }
+
+  /** The pack with an object, and which of its entries it is. */
+  placeOf(object: number): { readonly pack: Pack; readonly entry: number } {
+    const place = this.#placeOf(object);
+    return { pack: this.list[place] as Pack, entry: object - this.startOf(place) };
   }
 
   /** The type and content of an object. */

@@ -5,7 +5,7 @@ import { Pace } from "./pace.ts";
 import type { Pack } from "./pack.ts";
 import { PackReader } from "./packs.ts";
 import { listRefs } from "./refs.ts";
-import { load, type Repository } from "./repository.ts";
+import { load, type Repository, type RepositoryKind } from "./repository.ts";
 
 /**
  * Checks all repositories: that each object has the content its name stands for, that everything it refers to is there,
@@ -16,11 +16,13 @@ import { load, type Repository } from "./repository.ts";
  */
 export async function verifyRepositories(db: Reader, most: number): Promise<string[]> {
   const problems: string[] = [];
-  const repositories = await db.rows("select id, project_id from git_repositories order by id");
+  const repositories = await db.rows(
+    "select id, project_id, kind from git_repositories order by id",
+  );
   const packs = new PackReader(db);
   const pace = new Pace();
-  for (const [id, projectId] of repositories as [number, number][]) {
-    const where = `the repository of project ${projectId}`;
+  for (const [id, projectId, kind] of repositories as [number, number, RepositoryKind][]) {
+    const where = `the repository of ${kind === "wiki" ? "the wiki of " : ""}project ${projectId}`;
     try {
       const repository = await load(db, packs, id);
       for (const pack of repository.list) {

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { deflateRaw, deflateRawSync } from "node:zlib";
+import { crc32 } from "./crc32.ts";
 import type { Archived, Member } from "./members.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
 
@@ -133,22 +134,4 @@ function ending(count: number, at: number, size: number, commit: string): Buffer
   end.writeUInt32LE(Math.min(at, MOST_32), 16);
   end.writeUInt16LE(commit.length, 20);
   return Buffer.concat([...parts, end, Buffer.from(commit)]);
-}
-
-/** The remainders of all bytes. */
-const REMAINDERS = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let remainder = byte;
-  for (let bit = 0; bit < 8; bit += 1) {
-    remainder = remainder & 1 ? (remainder >>> 1) ^ 0xedb88320 : remainder >>> 1;
-  }
-  return remainder;
-});
-
-/** The checksum of ZIP and gzip (RFC 1952 §8). Not node:zlib's: Node.js 20 does not have it everywhere. */
-function crc32(data: Buffer): number {
-  let sum = 0xffffffff;
-  for (let at = 0; at < data.length; at += 1) {
-    sum = (REMAINDERS[(sum ^ (data[at] as number)) & 0xff] as number) ^ (sum >>> 8);
-  }
-  return (sum ^ 0xffffffff) >>> 0;
 }

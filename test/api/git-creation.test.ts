@@ -74,11 +74,20 @@ describe("a push to a path without a project", () => {
     ["secret/none", "stranger"],
     ["nothing/none", "admin"],
     ["none", "admin"],
-    ["acme/site.wiki", "owner"],
   ] as const)("is 404 for %s by a %s", async (path, person) => {
     expect(await ask(path, person)).toEqual({ status: 404, text: NOT_FOUND });
     expect((await push(path, person)).status).toBe(404);
     expect((await get(path, "admin")).status).toBe(404);
+  });
+
+  it("creates none at the address of a wiki", async () => {
+    const text = "The wiki you were looking for could not be found.";
+    expect(await ask("acme/none.wiki", "owner")).toEqual({ status: 404, text });
+    expect((await push("acme/none.wiki", "owner")).status).toBe(404);
+    expect((await push("acme/site.wiki", "owner")).status).toBe(200);
+    for (const path of ["acme/none.wiki", "acme/none", "acme/site.wiki"]) {
+      expect((await get(path, "admin")).status).toBe(404);
+    }
   });
 
   it("needs a token that may push", async () => {

@@ -86,6 +86,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   author_id: ["DEVELOPER", "OWNER"],
   author_username: ["developer", "owner"],
   before: ["2015-01-01", "2030-01-01"],
+  branch: ["master"],
   created_after: ["2020-01-01", "2030-01-01"],
   created_before: ["2015-01-01", "2030-01-01"],
   entity_id: [],

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { commitNumber, readCommit, timeOf } from "../../src/git/commits.ts";
+import { findRef } from "../../src/git/refs.ts";
 import { type Seed, SeedError } from "../../src/index.ts";
+import { openRecord } from "../../src/resources/repositories/open.ts";
+import { findWikiRecord } from "../../src/resources/wikis/record.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
 const FOLDER = "00112233445566778899aabbccddeeff";
@@ -132,21 +136,24 @@ describe("a seed", () => {
   it("can have every version of wiki pages, and attachments", async () => {
     const page = await get("/projects/acme%2Fsite/wikis/Guides%2FStart");
     expect(page.content).toBe("three");
-    const files = new Map<string, string>();
-    for await (const { path, bytes } of app.admin.exportWiki("acme/site")) {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of bytes) chunks.push(chunk);
-      files.set(path, Buffer.concat(chunks).toString());
+    const { json } = await app.call("GET /projects/acme%2Fsite", { as: "developer" });
+    const { row, head } = await findWikiRecord(app.store, json.id);
+    const repository = await openRecord(app.store, row);
+    const tip = await findRef(app.store, row?.id as number, head);
+    const versions: string[] = [];
+    for (let oid = tip?.oid; oid !== undefined; ) {
+      const commit = await readCommit(repository, commitNumber(repository, oid) as number);
+      versions.unshift(`${timeOf(commit.author).slice(0, 10)} ${commit.message}`);
+      oid = commit.parents[0];
     }
-    const versions = (files.get("history.jsonl") as string)
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line))
-      .filter(({ content }) => content !== undefined);
-    expect(versions).toMatchObject([
-      { content: "one", created_at: "2024-05-01T00:00:00.000Z" },
-      { content: "two", created_at: "2024-05-02T00:00:00.000Z" },
-      { content: "three", created_at: "2024-05-03T00:00:00.000Z" },
+    expect(versions.slice(0, 3)).toEqual([
+      "2024-05-01 admin created page: Guides/Start",
+      "2024-05-02 developer updated page: Guides/Start",
+      "2024-05-03 updated page: Guides/Start",
+    ]);
+    expect(versions.slice(3).map((version) => version.slice(11))).toEqual([
+      "Upload attachment a_b.txt",
+      "Upload attachment dot.bin",
     ]);
     const uploads = `/projects/acme%2Fsite/wikis/uploads/${FOLDER}`;
     const text = await app.call(`GET ${uploads}/a_b.txt`, { as: "developer" });

@@ -7,6 +7,8 @@ import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isStreamed } from "../../src/core/http/incoming.ts";
 import { createMiddleware, type Server, serve } from "../../src/node.ts";
+import { openRecord } from "../../src/resources/repositories/open.ts";
+import { findWikiRecord } from "../../src/resources/wikis/record.ts";
 import { call, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -42,13 +44,25 @@ const form = (parts: Record<string, string | [Uint8Array | string, string]>) => 
 const attach = (body: FormData | string | undefined, as: Person = "developer", to = app) =>
   to.call(`POST ${VAULT}/attachments`, { as, ...(body === undefined ? {} : { body }) });
 
-const leftBehind = async ({ store }: TestApp) => {
-  const [unfinished] = await store.rows("select count(*) from wiki_blobs where sha256 is null");
-  const [pieces] = await store.rows(
-    `select count(*) from wiki_blob_pieces where blob_id not in
-       (select blob_id from wiki_attachments)`,
+/** The name of a file's content in Git. */
+const nameOf = (content: string | Uint8Array) =>
+  createHash("sha1")
+    .update(`blob ${Buffer.byteLength(content)}\0`)
+    .update(content)
+    .digest("hex");
+
+/** The repository of the vault's wiki. */
+const repository = async () => {
+  const [project] = await app.store.rows(
+    "select id from projects where full_path = 'secret/vault'",
   );
-  return Number(unfinished?.[0]) + Number(pieces?.[0]);
+  return openRecord(app.store, (await findWikiRecord(app.store, project?.[0] as number)).row);
+};
+
+const leftBehind = async ({ store }: TestApp) => {
+  const [uploads] = await store.rows("select count(*) from wiki_blobs");
+  const [pieces] = await store.rows("select count(*) from wiki_blob_pieces");
+  return Number(uploads?.[0]) + Number(pieces?.[0]);
 };
 
 /** Sends raw bytes over a socket, and returns the status of the answer. */
@@ -219,11 +233,9 @@ describe("attaching", () => {
       Array.from({ length: 8 }, (_, n) => attach(form({ file: [content, `${n}.txt`] }))),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
-    const sha256 = createHash("sha256").update(content).digest("hex");
-    const blobs = await app.store.rows("select id, size from wiki_blobs where sha256 = ?", [
-      sha256,
-    ]);
-    expect(blobs.map(([, size]) => size)).toEqual([content.length]);
+    const oid = Buffer.from(nameOf(content), "hex");
+    const packs = (await repository()).list.filter(({ oids }) => oids.find(oid) >= 0);
+    expect(packs).toHaveLength(1);
     for (const { json } of answers) {
       const found = await app.call(`GET ${VAULT}/${json.link.url}`, { as: "guest" });
       expect(found.text).toBe(content);
@@ -264,7 +276,7 @@ describe("downloading", () => {
     const head = await fetch(url, { method: "HEAD", headers });
     expect([head.status, head.headers.get("content-length")]).toEqual([200, "5"]);
     const etag = head.headers.get("etag") as string;
-    expect(etag).toBe(`"${createHash("sha256").update("hello").digest("hex")}"`);
+    expect(etag).toBe(`"${nameOf("hello")}"`);
     for (const condition of [etag, `W/${etag}`, "*", `"x", ${etag}`]) {
       const again = await fetch(url, { headers: { ...headers, "if-none-match": condition } });
       expect([again.status, await again.text()]).toEqual([304, ""]);
@@ -515,19 +527,21 @@ describe("on Node", () => {
   );
 
   it("cuts the connection if the content disappears in the middle", async () => {
-    const { json } = await attach(
-      form({ file: [Buffer.concat([big, Buffer.from("!")]), "x.bin"] }),
-    );
-    const [blob] = await app.store.rows("select blob_id from wiki_attachments where secret = ?", [
-      json.link.url.split("/")[1],
-    ]);
+    const content = Buffer.concat([big, Buffer.from("!")]);
+    const { json } = await attach(form({ file: [content, "x.bin"] }));
+    // Others take its place in memory.
+    for (const byte of [1, 2]) {
+      const other = big.map((value) => value ^ byte);
+      await attach(form({ file: [Buffer.concat([other, other.subarray(0, 4e6)]), "o.bin"] }));
+    }
+    const stored = await repository();
+    const { pack } = stored.placeOf(stored.findHex(nameOf(content)));
     await app.store.transaction((db) =>
-      db.run("delete from wiki_blob_pieces where blob_id = ? and number > 2", [
-        blob?.[0] as number,
-      ]),
+      db.run("delete from git_pack_pieces where pack_id = ? and number > 10", [pack.id]),
     );
-    const answer = await fetch(`${server.url}/api/v4${VAULT}/${json.link.url}`, { headers });
-    const read = answer.arrayBuffer().then((bytes) => bytes.byteLength);
+    const read = fetch(`${server.url}/api/v4${VAULT}/${json.link.url}`, { headers }).then(
+      (answer) => answer.arrayBuffer(),
+    );
     await expect(read).rejects.toThrow();
   });
 

@@ -1,35 +1,52 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newFolder } from "../folder.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
+const folder = newFolder();
 const START = Date.parse("2026-11-21T08:00:00.000Z");
 let now = START;
 beforeAll(async () => {
   app = await testApp({ now: () => now });
 });
-afterAll(() => app.dispose());
+afterAll(async () => {
+  await app.dispose();
+  await rm(folder, { recursive: true, force: true });
+});
 
-const exported = async (project: string) => {
-  const files: Record<string, string> = {};
+/** Writes an exported wiki to a folder, and returns the paths of its files, without Git's own. */
+const exported = async (project: string, to: string) => {
+  const paths: string[] = [];
   for await (const { path, bytes } of app.admin.exportWiki(project)) {
-    expect(files).not.toHaveProperty([path]);
-    const pieces: Uint8Array[] = [];
-    for await (const piece of bytes) pieces.push(piece);
-    files[path] = Buffer.concat(pieces).toString();
+    expect(paths).not.toContain(path);
+    const file = join(folder, to, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, bytes);
+    paths.push(path);
   }
-  return files;
+  return paths.filter((path) => !path.startsWith(".git/")).sort();
+};
+/** What `git` says about an exported wiki. */
+const git = async (to: string, ...args: string[]) => {
+  const env = { ...process.env, GIT_CONFIG_NOSYSTEM: "1", HOME: folder, LC_ALL: "C" };
+  const { stdout } = await promisify(execFile)("git", args, { cwd: join(folder, to), env });
+  return stdout.trim();
 };
 const W = "/projects/secret%2Fvault/wikis";
 
 describe("exporting a wiki", () => {
   it("is 404 for an unknown project", async () => {
-    await expect(exported("secret/nothing")).rejects.toThrow("404 Project Not Found");
-    await expect(exported("4711")).rejects.toThrow("404 Project Not Found");
+    await expect(exported("secret/nothing", "no")).rejects.toThrow("404 Project Not Found");
+    await expect(exported("4711", "no")).rejects.toThrow("404 Project Not Found");
   });
 
-  it("returns pages, attachments and every version, including deleted ones", async () => {
-    expect(await exported("acme/site")).toEqual({ "history.jsonl": "" });
+  it("makes a clone, with pages, attachments and every version, also of deleted pages", async () => {
+    expect(await exported("acme/site", "empty")).toEqual([]);
 
     const at = (minutes: number) => {
       now = START + minutes * 60_000;
@@ -51,52 +68,28 @@ describe("exporting a wiki", () => {
     body.append("file", new Blob(["bytes"]), "a.txt");
     const attached = await app.call(`POST ${W}/attachments`, { as: "developer", body });
 
-    const files = await exported("Secret/Vault");
-    expect(Object.keys(files).sort()).toEqual([
+    expect(await exported("Secret/Vault", "vault")).toEqual([
       "guides/start.asciidoc",
-      "history.jsonl",
       attached.json.link.url,
     ]);
-    expect(files["guides/start.asciidoc"]).toBe("two");
-    expect(files[attached.json.link.url]).toBe("bytes");
-    const history = (files["history.jsonl"] as string).trimEnd().split("\n");
-    const versions = history.map((line) => JSON.parse(line));
-    const first = versions[0].page_id;
-    const home = { page_id: first, slug: "home-page", title: "home page", format: "markdown" };
-    expect(versions.slice(0, 3)).toEqual([
-      {
-        ...home,
-        action: "created",
-        author: "developer",
-        message: "developer created page: home page",
-        created_at: "2026-11-21T08:00:00.000Z",
-        content: "one",
-      },
-      {
-        ...home,
-        action: "updated",
-        author: "maintainer",
-        message: "maintainer updated page: home page",
-        created_at: "2026-11-21T08:01:00.000Z",
-        content: "two",
-      },
-      {
-        page_id: first,
-        slug: "guides/start",
-        title: "guides/start",
-        format: "asciidoc",
-        action: "updated",
-        author: "maintainer",
-        message: "maintainer updated page: guides/start",
-        created_at: "2026-11-21T08:02:00.000Z",
-        content: "two",
-      },
+    const read = (path: string) => readFile(join(folder, "vault", path), "utf8");
+    expect(await read("guides/start.asciidoc")).toBe("two");
+    expect(await read(attached.json.link.url)).toBe("bytes");
+    expect(await git("vault", "fsck", "--strict", "--no-progress")).toBe("");
+    expect(await git("vault", "status", "--porcelain")).toBe("");
+    expect(await git("vault", "branch", "--show-current")).toBe("master");
+    const log = await git("vault", "log", "--reverse", "--format=%an %ct %s");
+    const when = (minutes: number) => (START + minutes * 60_000) / 1000;
+    expect(log.split("\n")).toEqual([
+      `The developer ${when(0)} developer created page: home page`,
+      `The maintainer ${when(1)} maintainer updated page: home page`,
+      `The maintainer ${when(2)} maintainer updated page: guides/start`,
+      `The developer ${when(2)} developer created page: other`,
+      `The owner ${when(3)} owner deleted page: other`,
+      `The developer ${when(3)} Upload attachment a.txt`,
     ]);
-    const other = versions.slice(3).map(({ action, author, content }) => [action, author, content]);
-    expect(other).toEqual([
-      ["created", "developer", "gone"],
-      ["deleted", "owner", ""],
-    ]);
+    expect(await git("vault", "show", "HEAD~5:home-page.md")).toBe("one");
+    expect(await git("vault", "show", "HEAD~2:other.md")).toBe("gone");
   });
 
   it("keeps the authors of versions after they are deleted", async () => {
@@ -113,8 +106,8 @@ describe("exporting a wiki", () => {
     });
     expect(made.status).toBe(201);
     await app.call(`DELETE /users/${json[0].id}`, { as: "admin" });
-    const { "history.jsonl": history = "" } = await exported("acme/site");
-    expect(JSON.parse(history)).toMatchObject({ author: "leaver", content: "I was here" });
+    expect(await exported("acme/site", "site")).toEqual(["memo.md"]);
+    expect(await git("site", "log", "--format=%an <%ae>")).toBe("L <leaver@example.com>");
   });
 
   it("uses file names valid on every system, whatever the titles are", async () => {
@@ -150,8 +143,11 @@ describe("exporting a wiki", () => {
           const created = await app.call(`POST /projects/${id}/wikis`, { as: "admin", json });
           if (created.status === 201) pages += 1;
         }
-        const paths = Object.keys(await exported(id));
-        expect(paths.length).toBe(pages + 1);
+        const paths: string[] = [];
+        for await (const { path } of app.admin.exportWiki(id)) {
+          if (!path.startsWith(".git/")) paths.push(path);
+        }
+        expect(paths.length).toBe(pages);
         const files = new Set(paths.map((path) => path.normalize("NFC").toLowerCase()));
         expect(files.size).toBe(paths.length);
         for (const path of files) {

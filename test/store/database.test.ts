@@ -347,6 +347,12 @@ describe("a check", () => {
       /has 0 of 7 bytes$/,
     ],
     [
+      "wikis",
+      "update wiki_pages set content = 'another'",
+      /^the wiki of project \d+: the page home is not what its file is$/,
+    ],
+    ["wikis", "delete from wiki_pages", /^the wiki of project \d+: the page home is missing$/],
+    [
       "positions",
       `insert into issues (iid, project_id, title, created_at, updated_at)
        select 3, min(id), 'Third', 0, 0 from projects`,
@@ -369,6 +375,8 @@ describe("a check", () => {
     const database = await fresh();
     const app = await createApp({ database });
     await app.admin.seed(baseSeed);
+    const book = { path: "book", wiki: [{ title: "home", content: "One" }] };
+    await app.admin.seed({ groups: [{ path: "books", projects: [book] }] });
     await app.admin.recordPush({
       project: "acme/site",
       user: "developer",

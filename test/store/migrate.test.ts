@@ -113,6 +113,8 @@ const FROZEN: Record<string, string> = {
   "20261122-97-notes-on-commits":
     "f760d09e5b5f6a62ef677bbb756f734175b3e4146ab0f066d855c19ce49dfbe7",
   "20261122-93-labels-archived": "6c82f43fc6543aeb6bcd894e78b585e2988b16dd90a3bb456cbf96facddabc91",
+  "20261122-99-wiki-repositories":
+    "45f692f91eb2f65879bf19005667c279fcb99683226b9fdc6ac57c6027fc984c",
   "20261122-93-wiki-page-subscriptions":
     "9ef94b78a5db0fe3c986646af3a252dde2df6a65476209701f5fbe5446324c86",
   "20261122-92-issue-indexes": "9fb5984cd12f6a0bce0e7ebfe5ad0243275eaec5713e5f767772370d66a9b655",

@@ -133,21 +133,24 @@ async function embedStatistics(
     ? { sql: "1 = 1", values: [] }
     : memberProjects(viewer, "reporter");
   const found = await db.rows(
-    `select p.id, coalesce(r.commit_count, 0), coalesce(sum(k.bytes), 0)
-     from projects p left join git_repositories r on r.project_id = p.id and r.kind = 'code'
+    `select p.id, coalesce(max(case when r.kind = 'code' then r.commit_count end), 0),
+       coalesce(sum(case when r.kind = 'code' then k.bytes end), 0),
+       coalesce(sum(case when r.kind = 'wiki' then k.bytes end), 0)
+     from projects p left join git_repositories r on r.project_id = p.id
      left join git_repository_packs rk on rk.repository_id = r.id left join git_packs k on k.id = rk.pack_id
-     where p.id in (${among.sql}) and ${reported.sql} group by p.id, r.commit_count`,
+     where p.id in (${among.sql}) and ${reported.sql} group by p.id`,
     [...among.values, ...reported.values],
   );
-  const statistics = new Map(found.map(([id, count, size]) => [id, [count, size]]));
+  const statistics = new Map(found.map(([id, ...counted]) => [id, counted.map(Number)]));
   for (const row of rows) {
-    const [commit_count, repository_size] = statistics.get(row[idAt] as Value) ?? [];
-    if (commit_count === undefined) continue;
+    const known = statistics.get(row[idAt] as Value);
+    if (!known) continue;
+    const [commit_count, repository_size, wiki_size] = known as [number, number, number];
     row[at] = JSON.stringify({
       commit_count,
-      storage_size: Number(repository_size),
-      repository_size: Number(repository_size),
-      wiki_size: 0,
+      storage_size: repository_size + wiki_size,
+      repository_size,
+      wiki_size,
       lfs_objects_size: 0,
       job_artifacts_size: 0,
       pipeline_artifacts_size: 0,

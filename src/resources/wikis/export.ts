@@ -1,6 +1,10 @@
-import { isoInstant } from "../../core/time.ts";
-import type { Reader } from "../../store/port.ts";
-import { bytesOf, type Format } from "./queries.ts";
+import { isRegular, textOf } from "../../git/changes.ts";
+import { filesOf, gitFiles } from "../../git/clone.ts";
+import { StoredObjects } from "../../git/contents.ts";
+import { contentsOf } from "../../git/streams.ts";
+import type { Store } from "../../store/port.ts";
+import { openRecord } from "../repositories/open.ts";
+import { findWiki, tipOf } from "./open.ts";
 
 /** One file of an exported wiki. */
 export interface WikiFile {
@@ -13,113 +17,80 @@ export interface WikiFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-const EXTENSIONS: Readonly<Record<Format, string>> = {
-  markdown: ".md",
-  rdoc: ".rdoc",
-  asciidoc: ".asciidoc",
-};
-
-const encoder = new TextEncoder();
-
-/** A project's wiki as files. Changes during the export may be included or not. */
-export async function* exportWiki(db: Reader, projectId: number): AsyncGenerator<WikiFile> {
-  const taken = new Paths();
-  for await (const page of rowsOf<{ id: number; slug: string; format: Format; content: string }>(
-    db,
-    "select id, slug, format, content from wiki_pages",
-    projectId,
-  )) {
-    const path = taken.free(page.slug, EXTENSIONS[page.format]);
-    yield { path, bytes: once(page.content) };
-  }
-  for await (const file of rowsOf<{
-    id: number;
-    blob_id: number;
-    secret: string;
-    file_name: string;
-  }>(db, "select id, blob_id, secret, file_name from wiki_attachments", projectId)) {
-    const path = taken.free(`uploads/${file.secret}/${file.file_name}`, "");
-    yield { path, bytes: bytesOfBlob(db, file.blob_id) };
-  }
-  yield { path: taken.free("history", ".jsonl"), bytes: historyOf(db, projectId) };
-}
-
-const BATCH_SIZE = 20;
-
-/** All rows of a project by id, read in batches. */
-async function* rowsOf<Row extends { id: number }>(
-  db: Reader,
-  select: string,
+/**
+ * A project's wiki as a clone of its repository: the files of the default branch, and Git's own below `.git`. A wiki
+ * without any commit has none.
+ *
+ * @param now epoch milliseconds
+ */
+export async function* exportWiki(
+  store: Store,
   projectId: number,
-): AsyncGenerator<Row> {
-  for (let after = 0; ; ) {
-    const rows = await db.all<Row>(
-      `${select} where project_id = ? and id > ? order by id limit ?`,
-      [projectId, after, BATCH_SIZE],
-    );
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
+  now: number,
+): AsyncGenerator<WikiFile> {
+  const { row, refs } = await findWiki(store, projectId, now);
+  const repository = await openRecord(store, row);
+  // Somebody may have pushed in between.
+  const list = refs.list.filter(({ oid }) => repository.findHex(oid) >= 0);
+  if (list.length === 0) return;
+  const main = list.find(({ name }) => name === refs.head);
+  const tree = main && tipOf(repository, main.oid).tree;
+  yield* gitFiles(repository, { ...refs, list }, tree);
+  const taken = new Paths();
+  for await (const { path, mode, oid } of filesOf(new StoredObjects(repository), tree)) {
+    if (!isRegular(mode)) continue;
+    const bytes = contentsOf(repository, repository.findHex(oid));
+    yield { path: taken.free(textOf(path)), bytes };
   }
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
-  yield encoder.encode(text);
-}
-
-async function* bytesOfBlob(db: Reader, id: number): AsyncGenerator<Uint8Array> {
-  const [found] = await db.rows("select size from wiki_blobs where id = ?", [id]);
-  if (found) yield* bytesOf(db, { id, size: found[0] as number });
-}
-
-/** Every version, oldest first, as a line of JSON. */
-async function* historyOf(db: Reader, projectId: number): AsyncGenerator<Uint8Array> {
-  const versions = rowsOf<{ id: number; created_at: number }>(
-    db,
-    `select id, page_id, action, author_username as author, message, created_at, slug, title,
-       format, content from wiki_page_versions`,
-    projectId,
-  );
-  for await (const { id, ...version } of versions) {
-    const line = { ...version, created_at: isoInstant(version.created_at) };
-    yield encoder.encode(`${JSON.stringify(line)}\n`);
-  }
-}
-
-/** Assigns paths that are safe to write to. */
+/** Assigns paths that are safe to write to. Where they differ only in case, later ones are changed. */
 class Paths {
-  readonly #taken = new Set<string>();
+  readonly #files = new Set<string>();
+  readonly #folders = new Set<string>();
+  /** The number that a path gets next, if it is taken. */
+  readonly #numbers = new Map<string, number>();
 
-  /** An unused path similar to the wanted one. */
-  free(wanted: string, extension: string): string {
+  /** An unused path similar to the wanted one, with its extension. */
+  free(wanted: string): string {
     const names = wanted.split("/");
-    const name = safeName(names.pop() ?? "");
-    const folder = names.map((one) => `${safeFolder(one)}/`).join("");
-    for (let count = 1; ; count += 1) {
-      const path = `${folder}${count === 1 ? name : `${name}~${count}`}${extension}`;
-      const key = path.normalize("NFC").toLowerCase();
-      if (this.#taken.has(key)) continue;
-      this.#taken.add(key);
-      return path;
+    const last = names.pop() as string;
+    let folder = "";
+    for (const name of names) {
+      folder += safeName(name);
+      while (this.#files.has(keyOf(folder))) folder += "_";
+      this.#folders.add(keyOf(folder));
+      folder += "/";
     }
+    const extension = EXTENSION.exec(last)?.[0] ?? "";
+    const stem = folder + safeName(last.slice(0, last.length - extension.length));
+    const first = keyOf(stem + extension);
+    let path = stem + extension;
+    for (let number = this.#numbers.get(first) ?? 2; this.#isTaken(path); number += 1) {
+      path = `${stem}~${number}${extension}`;
+      this.#numbers.set(first, number + 1);
+    }
+    this.#files.add(keyOf(path));
+    return path;
+  }
+
+  #isTaken(path: string): boolean {
+    return this.#files.has(keyOf(path)) || this.#folders.has(keyOf(path));
   }
 }
 
+const keyOf = (path: string) => path.normalize("NFC").toLowerCase();
+
+const EXTENSION = /\.[a-z0-9]{1,8}$/i;
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 /** The maximum length of a name in bytes. File systems allow 255; an extension and a number may follow. */
-const MAX_NAME_BYTES = 240;
+const MAX_NAME_BYTES = 220;
 
 function safeName(name: string): string {
+  const most = name.slice(0, MAX_NAME_BYTES);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
-  let safe = name.replace(/[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029]/g, "_");
-  while (encoder.encode(safe).length > MAX_NAME_BYTES) safe = [...safe].slice(0, -1).join("");
+  let safe = most.replace(/[\x00-\x1f\x7f-\x9f<>:"\\|?*\u2028\u2029]/g, "_");
+  while (Buffer.byteLength(safe) > MAX_NAME_BYTES) safe = [...safe].slice(0, -1).join("");
   safe = safe.replace(/^\.|[. ]$/g, "_");
   return safe === "" || RESERVED.test(safe) ? `_${safe}` : safe;
-}
-
-/** Folders never have the name of a page's file: the page `a` and the folder of the page `a.md/b` can coexist. */
-function safeFolder(name: string): string {
-  const safe = safeName(name);
-  return /\.(md|rdoc|asciidoc|jsonl)$/i.test(safe) ? `${safe}_` : safe;
 }

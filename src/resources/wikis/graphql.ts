@@ -24,7 +24,7 @@ import { all, among, when } from "../../store/conditions.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { FILTER } from "../notes/graphql.ts";
 import { subscribePage, wikiResource } from "./index.ts";
-import { FORMATS, type Format } from "./queries.ts";
+import { FORMATS, type Format } from "./rules.ts";
 
 const FORMAT = enumeration<Format>(
   "WikiPageFormat",
@@ -183,7 +183,7 @@ export const face: Face = {
       },
     }),
     wikiPageDestroy: mutation({
-      about: "Remove a wiki page; its versions remain.",
+      about: "Remove a wiki page; the repository keeps its versions.",
       input: { id: arg.required(pageId) },
       payload: { wikiPage: property("WikiPage") },
       run: async ({ id }, { call, db }) => {

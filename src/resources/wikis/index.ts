@@ -1,19 +1,35 @@
 import { randomBytes } from "node:crypto";
+import type { Caller } from "../../core/access/caller.ts";
+import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
-import { file } from "../../core/http/upload.ts";
+import { file, type UploadedFile } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Context, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import { Json, type PrepareContext, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { isRegular } from "../../git/changes.ts";
+import { BLOB } from "../../git/objects.ts";
+import { BRANCHES } from "../../git/refs.ts";
+import { contentsOf } from "../../git/streams.ts";
+import { entryAt } from "../../git/trees.ts";
+import { FILE } from "../../git/work-tree.ts";
+import type { Database } from "../../store/port.ts";
+import { Queue } from "../../store/queue.ts";
+import { isShortName } from "../repositories/rules.ts";
+import { openWiki } from "./open.ts";
+import { type PageFile, PageTree, placePage } from "./pages.ts";
+import { applyCommit, stageWikiCommit, type WikiPush } from "./pushes.ts";
 import * as wikis from "./queries.ts";
 import {
+  ATTACHMENT,
   attachmentName,
   directoryOf,
+  FORMATS,
   headersOf,
   markdownOf,
   nameOf,
   type PageName,
+  titleOf,
 } from "./rules.ts";
 import { migrations } from "./table.ts";
 
@@ -29,23 +45,68 @@ const wikiPage = presenter({ content: field.text("w.content"), ...fields });
 
 const slug = { slug: param.anyText() };
 const content = param.text({ max: param.LONG_TEXT });
-const format = param.optional(param.choice(wikis.FORMATS));
-
-type In = Pick<Context, "source"> & { db: Reader };
+const format = param.optional(param.choice(FORMATS));
 
 const noSuchPage = () => notFound("Wiki Page");
 
-async function findPage({ db, source, input }: In & { input: { slug: string } }) {
-  const found = await wikis.find(db, source.id, input.slug);
-  if (!found) throw noSuchPage();
-  return found;
+type Preparing = PrepareContext<Caller | undefined> & { source: Source };
+
+/** The wiki of a request that changes it, its pages, and who changes it. */
+async function openToChange(preparing: Preparing) {
+  const wiki = await openWiki(preparing);
+  const pages = new PageTree(wiki.repository, wiki.main?.tree);
+  // Routes that change wikis need a role.
+  const by = { caller: preparing.caller as Caller, now: preparing.now };
+  return { wiki, pages, by };
+}
+
+/** A page's file, and the wiki it is in. @throws ApiError 404 if there is none */
+async function openPage(preparing: Preparing, slug: string) {
+  const opened = await openToChange(preparing);
+  const page = await opened.pages.find(slug);
+  if (!page) throw noSuchPage();
+  return { ...opened, page };
 }
 
 /** Clients that send the displayed title back do not rename the page, although another one may follow from its slug. */
-function renamed(page: PageName, title: string | undefined): PageName | undefined {
-  if (title === undefined || title === page.title) return undefined;
-  const name = nameOf(title, directoryOf(page.slug));
-  return name.title === page.title ? undefined : name;
+function renamed({ slug }: PageFile, title: string | undefined): PageName | undefined {
+  if (title === undefined || title === titleOf(slug)) return undefined;
+  const name = nameOf(title, directoryOf(slug));
+  return name.title === titleOf(slug) ? undefined : name;
+}
+
+/** 400 for a page whose folder would have the path of a file. */
+const noRoom = () => invalid({ base: ["There is a file where the page's folder would be."] });
+
+const messageOf = ({ username }: Caller, action: string, slug: string) =>
+  `${username} ${action} page: ${titleOf(slug)}`;
+
+/** Makes a commit that was staged, if there is one. */
+const apply = async (
+  { db, source, now }: { db: Database; source: Source; now: number },
+  staged: WikiPush | undefined,
+) => {
+  if (staged) await applyCommit(db, source.id, staged, now);
+};
+
+/** Attachments of which a process makes commits, one after another: each is in memory then. */
+const attaching = new Queue();
+
+/** Stages the commit of an attachment. @param branch default: the default branch */
+function attach(preparing: Preparing, file: UploadedFile, path: string, branch?: string) {
+  return attaching.add(async () => {
+    const { store, caller, now } = preparing;
+    const wiki = await openWiki(preparing, branch);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of wikis.bytesOf(store, file)) pieces.push(piece);
+    const message = `Upload attachment ${path.slice(path.lastIndexOf("/") + 1)}`;
+    const by = { caller: caller as Caller, now };
+    const staged = await stageWikiCommit(wiki, by, { message }, async (tree, draft) => {
+      const entry = { mode: FILE, oid: draft.add(BLOB, Buffer.concat(pieces)) };
+      if (!(await tree.set(path, entry))) throw noRoom();
+    });
+    return { branch: wiki.branch.slice(BRANCHES.length), staged };
+  });
 }
 
 const { del, get, list, post, put } = routes({
@@ -60,9 +121,10 @@ export const subscribePage = put("/:slug*/subscription", {
   whenArchived: "allow",
   input: { ...slug, subscribed: param.boolean() },
   handle: async (context) => {
-    const { db, caller, input } = context;
-    const { id } = await findPage(context);
-    await wikis.subscribe(db, id, caller.id, input.subscribed);
+    const { db, caller, source, input } = context;
+    const page = await wikis.find(db, source.id, input.slug);
+    if (!page) throw noSuchPage();
+    await wikis.subscribe(db, page.id, caller.id, input.subscribed);
     return undefined;
   },
 });
@@ -92,14 +154,23 @@ const wikiRoutes = [
     role: "developer",
     input: { title: param.text(), content, format },
     presenter: wikiPage,
-    handle: async ({ db, presenter, source, input, caller, now }) => {
-      const { content, format = wikis.FORMATS[0] } = input;
-      const name = nameOf(input.title);
-      if (await wikis.isTaken(db, source.id, name.slug)) {
+    prepare: async ({ title, content, format = FORMATS[0] }, preparing) => {
+      const { slug } = nameOf(title);
+      const { wiki, pages, by } = await openToChange(preparing);
+      if (await pages.find(slug)) {
         throw invalid({ base: ["Duplicate page: A page with that title already exists"] });
       }
-      await wikis.insert(db, source.id, { ...name, content, format }, caller, now);
-      return wikis.row(db, presenter, source.id, name.slug);
+      const message = messageOf(by.caller, "created", slug);
+      const staged = await stageWikiCommit(wiki, by, { message }, async (tree, draft) => {
+        const entry = { mode: FILE, oid: draft.add(BLOB, Buffer.from(content)) };
+        if (!(await placePage(tree, { slug, format }, entry))) throw noRoom();
+      });
+      return { slug, staged };
+    },
+    handle: async (context) => {
+      const { db, presenter, source, prepared } = context;
+      await apply(context, prepared.staged);
+      return wikis.row(db, presenter, source.id, prepared.slug);
     },
   }),
   put("/:slug*", {
@@ -114,33 +185,45 @@ const wikiRoutes = [
     },
     atLeastOne: ["content", "title"],
     presenter: wikiPage,
-    handle: async (context) => {
-      const { db, presenter, source, input, caller, now } = context;
-      const found = await findPage(context);
-      const changed = {
-        ...found,
-        ...renamed(found, input.title),
-        content: input.content ?? found.content,
-        format: input.format ?? found.format,
-      };
-      const moves = changed.slug !== found.slug;
-      if (moves && (await wikis.isTaken(db, source.id, changed.slug))) {
+    prepare: async ({ slug: given, title, content, format }, preparing) => {
+      const { wiki, pages, by, page } = await openPage(preparing, given);
+      const changed = { ...page, ...renamed(page, title), ...(format && { format }) };
+      const { slug } = changed;
+      if (slug !== given && (await pages.find(slug))) {
         throw invalid({ base: ["There is already a page with the same title in that path."] });
       }
-      if (moves || changed.content !== found.content || changed.format !== found.format) {
-        await wikis.update(db, source.id, changed, caller, now);
-      }
-      return wikis.row(db, presenter, source.id, changed.slug);
+      const message = messageOf(by.caller, "updated", slug);
+      const commit = { message, renamed: [given, slug] } as const;
+      const staged = await stageWikiCommit(wiki, by, commit, async (tree, draft) => {
+        const oid = content === undefined ? page.oid : draft.add(BLOB, Buffer.from(content));
+        const entry = { mode: FILE, oid };
+        if (slug === given && changed.format === page.format) {
+          await tree.set(page.path, entry);
+          return;
+        }
+        await tree.remove(page.path);
+        if (!(await placePage(tree, changed, entry))) throw noRoom();
+      });
+      return { slug, staged };
+    },
+    handle: async (context) => {
+      const { db, presenter, source, prepared } = context;
+      await apply(context, prepared.staged);
+      return wikis.row(db, presenter, source.id, prepared.slug);
     },
   }),
   del("/:slug*", {
-    summary: "Delete a wiki page; its versions remain",
+    summary: "Delete a wiki page; the repository keeps its versions",
     access: "anyone",
     role: "maintainer",
     input: slug,
+    prepare: async (input, preparing) => {
+      const { wiki, by, page } = await openPage(preparing, input.slug);
+      const message = messageOf(by.caller, "deleted", input.slug);
+      return stageWikiCommit(wiki, by, { message }, (tree) => tree.remove(page.path));
+    },
     handle: async (context) => {
-      const { db, source, caller, now } = context;
-      await wikis.remove(db, source.id, await findPage(context), caller, now);
+      await apply(context, context.prepared);
       return undefined;
     },
   }),
@@ -166,14 +249,17 @@ const wikiRoutes = [
       append: wikis.appendToBlob,
       discard: wikis.discardBlob,
     },
-    handle: async ({ db, source, input, caller, now }) => {
-      const file_name = attachmentName(input.file.name);
-      const secret = randomBytes(16).toString("hex");
-      const branch = input.branch ?? "master";
-      const blob_id = await wikis.finishBlob(db, source.id, input.file);
-      const attachment = { blob_id, secret, file_name, branch };
-      await wikis.insertAttachment(db, source.id, attachment, caller, now);
-      const file_path = `uploads/${secret}/${file_name}`;
+    prepare: async ({ file, branch }, preparing) => {
+      const name = attachmentName(file.name);
+      if (branch && !isShortName(branch)) throw invalid({ branch: ["is invalid"] });
+      const path = `uploads/${randomBytes(16).toString("hex")}/${name}`;
+      return { name, path, ...(await attach(preparing, file, path, branch ?? undefined)) };
+    },
+    handle: async (context) => {
+      const { db, input, prepared } = context;
+      const { name: file_name, path: file_path, branch, staged } = prepared;
+      await apply(context, staged);
+      await wikis.discardBlob(db, input.file.id);
       const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
       return new Json({ file_name, file_path, branch, link });
     },
@@ -181,15 +267,25 @@ const wikiRoutes = [
   get("/uploads/:secret/:file_name", {
     summary: "Download an attachment of the wiki",
     access: "anyone",
-    input: { secret: param.anyText(), file_name: param.anyText() },
-    handle: async ({ db, source, input }) => {
+    input: {
+      secret: param.anyText(),
+      file_name: param.anyText(),
+      branch: param.optional(param.anyText()),
+    },
+    prepare: ({ branch }, preparing) => openWiki(preparing, branch),
+    handle: async ({ input, prepared: { repository, tip } }) => {
       const { secret, file_name } = input;
-      const blob = await wikis.findAttachment(db, source.id, secret, file_name);
-      if (!blob) throw notFound();
+      const root = tip ? repository.findHex(tip.tree) : undefined;
+      const path = `uploads/${secret}/${file_name}`;
+      const isAttachment = ATTACHMENT.test(path);
+      const found =
+        root === undefined || !isAttachment ? undefined : await entryAt(repository, root, path);
+      if (!found || !isRegular(found.mode)) throw notFound();
+      const object = repository.findHex(found.oid);
       return new RawReply(
         200,
-        { ...headersOf(file_name), etag: `"${blob.sha256}"` },
-        { length: blob.size, chunks: () => wikis.bytesOf(db, blob) },
+        { ...headersOf(file_name), etag: `"${found.oid}"` },
+        { length: repository.sizeOf(object), chunks: () => contentsOf(repository, object) },
       );
     },
   }),

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { optionsOf } from "../../core/options.ts";
 import {
@@ -8,18 +7,22 @@ import {
   SeedError,
   type SeededSource,
   type Seeding,
-  seedList,
+  type SeedPart,
   type Word,
 } from "../../core/seeding.ts";
-import * as wikis from "./queries.ts";
-import { attachmentName, nameOf } from "./rules.ts";
+import { Packs } from "../../git/packs.ts";
+import { insertRow } from "../../store/insert.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import { type Edit, WikiHistory } from "./history.ts";
+import { placePage } from "./pages.ts";
+import { attachmentName, FORMATS, type Format, nameOf } from "./rules.ts";
 
 /** A wiki page of a seed. */
 export interface WikiPageSeed {
   /** With its directory, if it has one. */
   title: string;
   content: string;
-  format?: Word<wikis.Format> | undefined;
+  format?: Word<Format> | undefined;
   /** A user name. Default: none, as for pages that an operator wrote. */
   author?: string | undefined;
   created_at?: InstantSeed;
@@ -39,70 +42,163 @@ export interface WikiAttachmentSeed {
   created_at?: InstantSeed;
 }
 
-/** The pages of a project's wiki. */
-export const wikiPart = seedList({
-  entries: {
-    title: v.string(),
-    content: v.string(),
-    format: v.optional(oneOf(wikis.FORMATS), wikis.FORMATS[0]),
-    author: v.optional(v.string()),
-    created_at: instant,
-    edits: v.optional(
-      v.array(
-        optionsOf({ content: v.string(), author: v.optional(v.string()), created_at: instant }),
+const PagesSchema = v.optional(
+  v.array(
+    optionsOf({
+      title: v.string(),
+      content: v.string(),
+      format: v.optional(oneOf(FORMATS), FORMATS[0]),
+      author: v.optional(v.string()),
+      created_at: instant,
+      edits: v.optional(
+        v.array(
+          optionsOf({ content: v.string(), author: v.optional(v.string()), created_at: instant }),
+        ),
+        [],
       ),
-      [],
-    ),
-  },
-  counted: "wiki_pages",
-  async insert(seeding, given, project: SeededSource) {
-    const { db } = seeding;
-    const { title, content, format, created_at: at = seeding.now, edits } = given;
-    const name = nameOf(title);
-    if (await wikis.isTaken(db, project.id, name.slug)) {
-      throw new SeedError(`${project.fullPath} has two wiki pages ${name.slug}`);
-    }
-    const author = authorOf(seeding, given.author);
-    await wikis.insert(db, project.id, { ...name, content, format }, author, at);
-    if (edits.length === 0) return;
-    const page = (await wikis.find(db, project.id, name.slug)) as wikis.WikiPage;
-    for (const edit of edits) {
-      const changed = { ...page, content: edit.content };
-      const editor = authorOf(seeding, edit.author);
-      await wikis.update(db, project.id, changed, editor, edit.created_at ?? at);
-    }
-  },
-});
+    }),
+  ),
+  [],
+);
+type Page = v.InferOutput<typeof PagesSchema>[number];
 
-/** The attachments of a project's wiki. */
-export const wikiAttachmentsPart = seedList({
-  entries: {
-    folder: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, "Invalid folder: 32 hexadecimal digits")),
-    file_name: v.string(),
-    content: v.string(),
-    encoding: v.optional(oneOf(["text", "base64"]), "text"),
-    author: v.optional(v.string()),
-    created_at: instant,
-  },
-  async insert(seeding, given, { id: projectId }: SeededSource) {
-    const { db } = seeding;
-    const { folder: secret, content, encoding, created_at: at = seeding.now } = given;
-    const bytes = Buffer.from(content, encoding === "text" ? "utf8" : encoding);
-    const id = await wikis.beginBlob(db, projectId, at);
-    await wikis.appendToBlob(db, id, 0, bytes);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    const blob_id = await wikis.finishBlob(db, projectId, { id, sha256, size: bytes.length });
-    const file_name = attachmentName(given.file_name);
-    await wikis.insertAttachment(
-      db,
-      projectId,
-      { blob_id, secret, file_name, branch: "master" },
-      authorOf(seeding, given.author),
-      at,
-    );
-  },
-});
+const AttachmentsSchema = v.optional(
+  v.array(
+    optionsOf({
+      folder: v.pipe(
+        v.string(),
+        v.regex(/^[0-9a-f]{32}$/, "Invalid folder: 32 hexadecimal digits"),
+      ),
+      file_name: v.string(),
+      content: v.string(),
+      encoding: v.optional(oneOf(["text", "base64"]), "text"),
+      author: v.optional(v.string()),
+      created_at: instant,
+    }),
+  ),
+  [],
+);
+type Attachment = v.InferOutput<typeof AttachmentsSchema>[number];
 
-function authorOf(seeding: Seeding, username: string | undefined): wikis.Author {
-  return username === undefined ? undefined : { id: seeding.userId(username), username };
+/** A commit of a seeded wiki. */
+interface Change {
+  readonly author: string | undefined;
+  readonly at: number;
+  /** What was done to what, as messages say it. */
+  readonly action: string;
+  readonly edit: Edit;
+}
+
+/** What the pages of projects are made of, until the attachments are known, too. */
+const pending = new WeakMap<SeededSource, Change[]>();
+
+/** The pages of a project's wiki. */
+export const wikiPart: SeedPart<SeededSource, WikiPageSeed[] | undefined> = {
+  schema: PagesSchema,
+  sizeOf: (pages) => (pages as Page[]).length,
+  async insert(seeding, value, project) {
+    const slugs = new Set<string>();
+    const changes: Change[] = [];
+    for (const page of value as Page[]) {
+      const name = nameOf(page.title);
+      if (slugs.has(name.slug)) {
+        throw new SeedError(`${project.fullPath} has two wiki pages ${name.slug}`);
+      }
+      slugs.add(name.slug);
+      const versions = versionsOf(page, name, seeding.now, project);
+      changes.push(...versions);
+      await insertRow(seeding.db, "wiki_pages", {
+        project_id: project.id,
+        ...name,
+        format: page.format,
+        created_at: page.created_at ?? seeding.now,
+        updated_at: (versions.at(-1) as Change).at,
+        content: page.edits.at(-1)?.content ?? page.content,
+      });
+      seeding.count("wiki_pages", 1);
+      seeding.inserted();
+    }
+    pending.set(project, changes);
+  },
+};
+
+/** The versions of a page. None is earlier than the one before. */
+function versionsOf(
+  page: Page,
+  { slug, title }: ReturnType<typeof nameOf>,
+  now: number,
+  { fullPath }: SeededSource,
+): Change[] {
+  const { format, edits, ...first } = page;
+  let at = first.created_at ?? now;
+  let path: string | undefined;
+  return [first, ...edits].map(({ content, author, created_at }, index) => {
+    at = Math.max(at, created_at ?? at);
+    const edit: Edit = async (tree, add) => {
+      const entry = add(Buffer.from(content));
+      if (path !== undefined) await tree.set(path, entry);
+      else path = await placePage(tree, { slug, format }, entry);
+      if (path === undefined) throw new SeedError(`the wiki of ${fullPath} can't have ${slug}`);
+    };
+    return { author, at, action: `${index === 0 ? "created" : "updated"} page: ${title}`, edit };
+  });
+}
+
+/** The attachments of a project's wiki. With them, its repository is made. */
+export const wikiAttachmentsPart: SeedPart<SeededSource, WikiAttachmentSeed[] | undefined> = {
+  schema: AttachmentsSchema,
+  sizeOf: (attachments) => (attachments as Attachment[]).length,
+  async insert(seeding, value, project) {
+    const changes = pending.get(project) ?? [];
+    pending.delete(project);
+    for (const attachment of value as Attachment[]) {
+      const { folder, content, encoding, author, created_at: at = seeding.now } = attachment;
+      const name = attachmentName(attachment.file_name);
+      const bytes = Buffer.from(content, encoding === "text" ? "utf8" : encoding);
+      const edit: Edit = async (tree, add) => {
+        await tree.set(`uploads/${folder}/${name}`, add(bytes));
+      };
+      changes.push({ author, at, action: `Upload attachment ${name}`, edit });
+      seeding.inserted();
+    }
+    if (changes.length > 0) await store(seeding, project, changes);
+  },
+};
+
+/** Makes a wiki's repository, with a commit of each change. */
+async function store(
+  seeding: Seeding,
+  project: SeededSource,
+  changes: readonly Change[],
+): Promise<void> {
+  const { db, now } = seeding;
+  const people = await peopleOf(seeding, changes);
+  const history = new WikiHistory(Packs.within(db), now);
+  for (const { author, at, action, edit } of [...changes].sort((a, b) => a.at - b.at)) {
+    const person = author === undefined ? undefined : people.get(author);
+    const isPage = !action.startsWith("Upload");
+    const message = author !== undefined && isPage ? `${author} ${action}` : action;
+    const time = Math.floor(at / 1000);
+    await history.commit({ name: "", email: "", ...person, time, zone: 0 }, message, edit);
+  }
+  await history.store();
+  await history.apply(db, project.id);
+}
+
+/** The names and addresses of authors, by user name. @throws SeedError if the seed does not have one of them */
+async function peopleOf(seeding: Seeding, changes: readonly Change[]) {
+  const ids = new Set(
+    changes.flatMap(({ author = [] }) => author).map((name) => seeding.userId(name)),
+  );
+  const people = new Map<string, { name: string; email: string }>();
+  if (ids.size === 0) return people;
+  const among = placeholders([...ids]);
+  const rows = await seeding.db.rows(
+    `select username, name, email from users where id in (${among.sql})`,
+    among.values,
+  );
+  for (const [username, name, email] of rows as [string, string, string][]) {
+    people.set(username, { name, email });
+  }
+  return people;
 }

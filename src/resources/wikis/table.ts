@@ -1,8 +1,15 @@
 import type { Migration } from "../../store/migrate.ts";
 
+/** The worker that makes wikis from before repositories. */
+export const CONVERTER = "wiki-converter";
+
 /**
- * Wiki pages, who subscribed to them, and all their versions. `content` comes last, so that listing pages does not read it. Uploads are stored
- * in pieces, once per project and content (`wiki_blobs`); a blob without a `sha256` is still being uploaded.
+ * The pages of wikis' default branches, which follow from their repositories, and who subscribed to them. `content`
+ * comes last, so that listing pages does not read it. Files that are being uploaded are in pieces (`wiki_blobs`, without
+ * a `sha256`).
+ *
+ * Before wikis were repositories, `wiki_page_versions` and `wiki_attachments` had their history and their files. A
+ * worker, or whoever needs the repository first, makes one of them; then the worker deletes these rows.
  */
 export const migrations: Migration[] = [
   {
@@ -76,6 +83,19 @@ create table wiki_page_subscriptions (
   primary key (page_id, user_id)
 );
 create index wiki_page_subscriptions_by_user on wiki_page_subscriptions (user_id);
+`,
+  },
+  {
+    // The default branch of a wiki, if it is not `master`; and a task for each wiki that is to become a repository.
+    id: "20261122-99-wiki-repositories",
+    sql: `
+alter table git_repositories add column head $text;
+insert into outbox (worker, payload, due_at, created_at)
+  select 'wiki-converter', '{"project":' || id || '}', 0, (select max(applied_at) from schema_migrations)
+  from projects p where exists (select 1 from wiki_pages w where w.project_id = p.id)
+    or exists (select 1 from wiki_page_versions v where v.project_id = p.id)
+    or exists (select 1 from wiki_attachments a where a.project_id = p.id)
+  order by id;
 `,
   },
 ];
