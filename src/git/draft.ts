@@ -39,11 +39,6 @@ export class Draft implements NewObjects {
     this.repository = repository;
   }
 
-  /** How many bytes the new objects have. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Adds an object, unless the repository has it, and returns its name in hex. */
   add(type: number, data: Buffer): string {
     const oid = oidOf(type, data).toString("hex");
