@@ -15,6 +15,7 @@ export function attributeSchema({ type, values, maxLength, maxItems }: Attribute
   }
   if (type === "comma-separated string") return { type: "string" };
   if (type === "integer" && values) return { type, enum: values.map(Number) };
+  if (type === "boolean or null") return { type: "boolean" };
   if (type === "integer" || type === "boolean") return { type };
   if (type === "date") return { type: "string", format: "date" };
   if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
@@ -54,6 +55,7 @@ function valueSchema({ type, fields, items, either }: Field): Json {
   if (items) return { type: "array", items: objectSchema(items) };
   if (type === "array of string") return { type: "array", items: { type: "string" } };
   if (type.startsWith("array")) return { type: "array" };
+  if (type === "boolean or null") return { type: "boolean" };
   if (type === "integer" || type === "boolean" || type === "object") return { type };
   if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
   if (type === "date") return { type: "string", format: "date" };

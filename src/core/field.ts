@@ -102,6 +102,12 @@ export const text = (column: string): Field => ({
 export const flag = (column: string): Field =>
   scalar(column, "boolean", (value) => (value ? "true" : "false"), Boolean);
 
+/** {@link flag}, if it may also be neither. */
+export const optionalFlag = (column: string): Field => ({
+  ...flag(column),
+  type: "boolean or null",
+});
+
 /** Epoch milliseconds as `2016-01-04T15:31:39.996Z`. */
 export const instant = (column: string): Field =>
   scalar(

@@ -12,7 +12,7 @@ import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
 const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
 const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 const COMMITS = 40;
-const PAIRS = 6;
+const PAIRS = 4;
 const CONFLICT = "conflict";
 const COMMITTER: Signature = { name: "R", email: "r@example.com", time: 1_700_000_000, zone: 60 };
 
@@ -72,12 +72,12 @@ async function squashedByGit(tree: string, ours: string, theirs: string): Promis
 }
 
 /**
- * Adds commits `p0` to `p4` to a history, each on one of its commits: with what another commit of it changed, which half of
+ * Adds commits `p0` to `p2` to a history, each on one of its commits: with what another commit of it changed, which half of
  * them undo again. Returns the names of both branches of each.
  */
 async function withPicks(tree: string, draw: (below: number) => number): Promise<Pair[]> {
   const pairs: Pair[] = [];
-  for (let tries = 0; tries < 30 && pairs.length < 5; tries += 1) {
+  for (let tries = 0; tries < 20 && pairs.length < 3; tries += 1) {
     const [head, onto] = [`c${1 + draw(COMMITS)}`, `c${1 + draw(COMMITS)}`] as const;
     const range = await git(tree, "rev-list", "--no-merges", `${onto}..${head}`);
     const picked = range.split("\n").at(draw(3)) ?? "";
@@ -152,7 +152,8 @@ describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history 
       }
       return lines;
     }
-  });
+    // Git is started some two hundred times.
+  }, 120_000);
 });
 
 it("some commits were moved or dropped, some conflicted, and some were squashed", () => {

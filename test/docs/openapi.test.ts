@@ -97,10 +97,13 @@ beforeAll(async () => {
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
   await pushSigned();
-  // The first merge request is merged, and its rules can't be changed any more.
-  const request = { title: "t", source_branch: "signed", target_branch: "main" };
-  expect((await post(`${project}/merge_requests`, request)).status).toBe(201);
-  const rule = { name: "a", approvals_required: 1 };
+  // Merge request 2, which can be merged.
+  const actions = [{ action: "create", file_path: "logo.txt", content: "Larger\n" }];
+  const commit = { branch: "text", start_branch: "main", commit_message: "Describe it", actions };
+  expect((await post(`${project}/repository/commits`, commit)).status).toBe(201);
+  const request = { title: "Text", source_branch: "text", target_branch: "main" };
+  expect((await (await post(`${project}/merge_requests`, request)).json()).iid).toBe(2);
+  const rule = { name: "a", approvals_required: 0 };
   expect((await post(`${project}/merge_requests/2/approval_rules`, rule)).status).toBe(201);
   const comments = `${project}/repository/commits/${COMMIT}/comments`;
   expect((await post(comments, { note: "Why?" })).status).toBe(201);
@@ -136,7 +139,7 @@ function addressesOf(path: string): string[] {
     .replace("{file_path}", "README.md")
     .replace("{sha}", path.includes("/blobs/") ? BLOB : COMMIT)
     .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
-    .replace("{merge_request_iid}/approval_rules", "2/approval_rules")
+    .replace("{merge_request_iid}", /merge_ref|versions|approval_rules/.test(path) ? "2" : "1")
     .replace(/\{(noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6];
   const filled = (text: string, number: number) =>

@@ -76,7 +76,7 @@ const fields = {
   merge_commit_sha: field.text("mr.merge_commit_sha"),
   squash_commit_sha: field.text("mr.squash_commit_sha"),
   discussion_locked: field.flag("mr.discussion_locked"),
-  should_remove_source_branch: field.flag("mr.should_remove_source_branch"),
+  should_remove_source_branch: field.optionalFlag("mr.should_remove_source_branch"),
   force_remove_source_branch: field.flag("mr.remove_source_branch"),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
