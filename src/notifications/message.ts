@@ -10,6 +10,7 @@ const VERBS: Readonly<Record<string, string>> = {
   merged: "merged",
   approved: "approved",
   commented: "commented on",
+  pushed: "pushed new commits to",
 };
 
 const REASONS: Readonly<Record<Notification["reason"], string>> = {
@@ -69,7 +70,9 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
     to: mail.email,
     subject: begins ? subject : `Re: ${subject}`,
     text: lines.join("\n"),
-    messageId: begins ? thread : idOf(`event-${mail.event_id}`),
+    messageId: begins
+      ? thread
+      : idOf(`event-${mail.event_id}${mail.action === "pushed" ? `-${mail.subject_id}` : ""}`),
     ...(begins ? {} : { inReplyTo: thread, references: thread }),
     headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason },
   };

@@ -37,6 +37,7 @@ interface Payload {
   event: number;
   user?: number;
   reason?: Recipient["reason"];
+  request?: number;
 }
 
 /** The next step of a task: queue an event's mails, send a mail, or nothing. */
@@ -52,14 +53,21 @@ export type Step =
  *   the recipient should no longer get it
  */
 export async function stepOf(db: Reader, task: Task, now: number): Promise<Step> {
-  const { event: eventId, user, reason }: Payload = JSON.parse(task.payload);
+  const { event: eventId, user, reason, ...about }: Payload = JSON.parse(task.payload);
   if (user !== undefined && reason !== undefined) {
-    const send = await findNotification(db, { event: eventId, user, reason }, dayOf(now));
+    const send = await findNotification(db, { event: eventId, user, reason, ...about }, dayOf(now));
     return send && { send };
   }
   const event = await findEvent(db, eventId);
   const notified = event ? await recipients(db, event, dayOf(now)) : [];
-  const mails = notified.map(({ id, reason }): Payload => ({ event: eventId, user: id, reason }));
+  const mails = notified.map(
+    ({ id, reason, request }): Payload => ({
+      event: eventId,
+      user: id,
+      reason,
+      ...(request !== undefined && { request }),
+    }),
+  );
   return { fanOut: (write) => add(write, MAIL, mails, now) };
 }
 

@@ -1,4 +1,5 @@
 import { mentionsIn } from "../core/mentions.ts";
+import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
 import { readers } from "../resources/issuables/queries.ts";
 import type { NoteableType } from "../resources/issuables/type.ts";
 import { isIssuable, typeNamed } from "../resources/issuables/types.ts";
@@ -19,6 +20,8 @@ export interface Recipient {
   reason: Reason;
   /** The level that applies, from project, group or global settings. */
   level: Level;
+  /** Of a push: the id of the merge request that they are notified about. */
+  request?: number;
 }
 
 type Reason = "subscribed" | "mentioned" | "participating" | "watching" | "custom";
@@ -31,6 +34,9 @@ export interface NotifiableEvent {
   action: string;
   target_type: string | null;
   target_id: number | null;
+  /** The branch that was pushed, and its new commit; null for other events. */
+  ref: string | null;
+  commit_to: string | null;
   /** In epoch milliseconds. */
   created_at: number;
 }
@@ -55,8 +61,12 @@ export interface Notification {
   body: string | null;
 }
 
-/** The events that users are notified of, each with the setting that chooses it at the level `custom`, if there is one. */
+/**
+ * By the action of an event and the type of its target: the setting that chooses it at the level `custom`, if there is
+ * one.
+ */
 const FLAG_OF: Readonly<Record<string, Flag | null>> = {
+  "pushed null": "push_to_merge_request",
   "created Issue": "new_issue",
   "closed Issue": "close_issue",
   "reopened Issue": "reopen_issue",
@@ -74,7 +84,7 @@ const USERS = 1000;
 /** The event with this id, or `undefined`. */
 export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent | undefined> {
   return db.one<NotifiableEvent>(
-    "select id, project_id, author_id, action, target_type, target_id, created_at from events where id = ?",
+    "select id, project_id, author_id, action, target_type, target_id, ref, commit_to, created_at from events where id = ?",
     [id],
   );
 }
@@ -92,9 +102,22 @@ export async function recipients(
   event: NotifiableEvent,
   today: string,
 ): Promise<Recipient[]> {
+  const notified: Recipient[] = [];
+  for (const subject of await subjectsOf(db, event)) {
+    notified.push(...(await recipientsAbout(db, event, subject, today)));
+  }
+  return notified;
+}
+
+async function recipientsAbout(
+  db: Reader,
+  event: NotifiableEvent,
+  subject: Subject,
+  today: string,
+): Promise<Recipient[]> {
   const flag = FLAG_OF[`${event.action} ${event.target_type}`];
-  const subject = flag === undefined ? undefined : await subjectOf(db, event);
-  if (flag === undefined || !subject) return [];
+  if (flag === undefined) return [];
+  const request = event.action === "pushed" ? subject.id : undefined;
   const ties = await tiesOf(db, event, subject);
   ties.delete(event.author_id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
@@ -102,13 +125,10 @@ export async function recipients(
   for (let start = 0; start < ids.length; start += USERS) {
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
-    for (const { flags, ...person } of await settingsOf(db, event.project_id, some)) {
-      const reason = reasonFor(
-        person.level,
-        flag !== null && flags[flag] === true,
-        ties.get(person.id) as Set<Tie>,
-      );
-      if (reason) chosen.push({ ...person, reason });
+    for (const { flags, ...person } of await settingsOf(db, subject.projectId, some)) {
+      const asked = flag !== null && flags[flag] === true;
+      const reason = reasonFor(person.level, asked, ties.get(person.id) as Set<Tie>);
+      if (reason) chosen.push({ ...person, reason, ...(request !== undefined && { request }) });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };
     const able = new Set(await readers(db, subject.type, subject, candidates, today));
@@ -123,18 +143,19 @@ export async function recipients(
  */
 export async function findNotification(
   db: Reader,
-  { event: eventId, user, reason }: { event: number; user: number; reason: Reason },
+  { event: eventId, user, reason, request }: Mail,
   today: string,
 ): Promise<Notification | undefined> {
   const event = await findEvent(db, eventId);
-  const subject = event && (await subjectOf(db, event));
-  if (!subject) return undefined;
+  const subjects = event ? await subjectsOf(db, event) : [];
+  const subject = subjects.find(({ id }) => request === undefined || id === request);
+  if (!event || !subject) return undefined;
   const [reader] = await readers(db, subject.type, subject, { ids: [user] }, today);
-  const [person] = reader === undefined ? [] : await settingsOf(db, event.project_id, [user]);
+  const [person] = reader === undefined ? [] : await settingsOf(db, subject.projectId, [user]);
   if (!person) return undefined;
   const found = await db.one<{ author: string; project: string }>(
     "select u.name as author, p.full_path as project from users u join projects p on p.id = ? where u.id = ?",
-    [event.project_id, event.author_id],
+    [subject.projectId, event.author_id],
   );
   return (
     found && {
@@ -154,8 +175,18 @@ export async function findNotification(
   );
 }
 
+/** A mail about an event to one person. */
+export interface Mail {
+  readonly event: number;
+  readonly user: number;
+  readonly reason: Reason;
+  /** Of a push: the merge request that it is about. */
+  readonly request?: number;
+}
+
 /** The subject of an event: an issuable; for comments, what is commented on. */
 interface Subject {
+  projectId: number;
   type: NoteableType;
   id: number;
   number: number;
@@ -166,9 +197,35 @@ interface Subject {
   body: string | null;
 }
 
+/** What an event is about: a push is about each open merge request that got a version by it. */
+async function subjectsOf(db: Reader, event: NotifiableEvent): Promise<Subject[]> {
+  if (event.action !== "pushed") {
+    const subject = await subjectOf(db, event);
+    return subject ? [subject] : [];
+  }
+  const found = await db.all<{ id: number; project_id: number; iid: number; title: string }>(
+    `select mr.id, mr.project_id, mr.iid, mr.title from merge_requests mr
+     where mr.source_project_id = ? and mr.source_branch = ? and mr.state = 'opened' and exists
+       (select 1 from merge_request_versions v where v.merge_request_id = mr.id
+        and v.head_sha = ? and v.created_at = ? and exists
+          (select 1 from merge_request_versions b where b.merge_request_id = mr.id and b.id < v.id))
+     order by mr.id`,
+    [event.project_id, event.ref, event.commit_to, event.created_at],
+  );
+  return found.map(({ id, project_id, iid, title }) => ({
+    type: MERGE_REQUEST,
+    projectId: project_id,
+    id,
+    number: iid,
+    title,
+    noteId: null,
+    body: null,
+  }));
+}
+
 async function subjectOf(
   db: Reader,
-  { action, target_type: className, target_id: id }: NotifiableEvent,
+  { action, project_id: projectId, target_type: className, target_id: id }: NotifiableEvent,
 ): Promise<Subject | undefined> {
   if (id === null) return undefined;
   const type = typeNamed(className);
@@ -180,7 +237,7 @@ async function subjectOf(
     if (!found) return undefined;
     const { iid, title, description } = found;
     const body = action === "created" ? description : null;
-    return { type, id, number: iid, title, noteId: null, body };
+    return { type, projectId, id, number: iid, title, noteId: null, body };
   }
   if (className !== "Note") return undefined;
   const note = await db.one<{
@@ -193,7 +250,7 @@ async function subjectOf(
   if (!note) return undefined;
   const { class_name, ...subject } = note;
   const commented = NOTEABLE_TYPES.find((one) => one.className === class_name) as NoteableType;
-  return { type: commented, noteId: id, ...subject };
+  return { type: commented, projectId, noteId: id, ...subject };
 }
 
 const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id} as id, ${noteable.number} as number,
@@ -207,7 +264,7 @@ type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "inte
 async function tiesOf(
   db: Reader,
   event: NotifiableEvent,
-  { type, id, title, body }: Subject,
+  { type, projectId: project, id, title, body }: Subject,
 ): Promise<Map<number, Set<Tie>>> {
   const { table, column } = type;
   const created = event.action === "created";
@@ -254,7 +311,6 @@ async function tiesOf(
   // Users whose settings may include any event of the project; global settings count only for its members.
   const above = `select a.ancestor_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
     where p.id = ?`;
-  const project = event.project_id;
   tie(
     await db.rows(
       `select s.user_id, 'interested' from notification_settings s

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { Person, TestApp } from "../helpers.ts";
 
 /** Contents by path; `null` deletes a file. */
-export type Files = Readonly<Record<string, string | null>>;
+type Files = Readonly<Record<string, string | null>>;
 
 /** A project with code. */
 export interface CodeProject {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { newCodeProject } from "./_merge-requests.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -311,3 +312,32 @@ it("needs few statements for a thousand watchers", async () => {
   expect(await heard("merge_requests", request)).toBe(0);
   await crowd.dispose();
 }, 120_000);
+
+it("notifies of pushes to merge requests, by the setting for these", async () => {
+  const project = await newCodeProject(app);
+  await project.commit("b", { "b.txt": "1\n" }, { from: "main" });
+  await project.open("b", { title: "Change" }, "developer");
+  // The push came before the merge request.
+  expect(await toldOfPush(project.id)).toEqual({});
+  await settings("owner", project.path, { level: "custom", push_to_merge_request: true });
+  await project.commit("b", { "b.txt": "2\n" }, { as: "maintainer" });
+  expect(await toldOfPush(project.id)).toEqual({
+    developer: "participating",
+    owner: "custom",
+  });
+  await settings("owner", project.path, { level: "custom", push_to_merge_request: false });
+  await project.commit("b", { "b.txt": "3\n" }, { as: "maintainer" });
+  expect(await toldOfPush(project.id)).toEqual({ developer: "participating" });
+  await project.commit("main", { "a.txt": "2\n" }, { as: "maintainer" });
+  expect(await toldOfPush(project.id)).toEqual({});
+});
+
+/** Recipients of the newest push to a project. */
+async function toldOfPush(projectId: number) {
+  const [newest] = await app.store.rows(
+    "select max(id) from events where project_id = ? and action = 'pushed'",
+    [projectId],
+  );
+  const people = await app.admin.recipients(newest?.[0] as number);
+  return Object.fromEntries(people.map(({ username, reason }) => [username, reason]));
+}

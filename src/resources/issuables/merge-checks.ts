@@ -56,12 +56,10 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   },
 ];
 
-/** GitLab's words for whether a branch can be merged, as far as the code is concerned. */
-export const MERGE_STATUSES = ["unchecked", "can_be_merged", "cannot_be_merged"] as const;
-
 /** Whether a merge request can be merged. */
 export interface MergeState {
-  readonly status: (typeof MERGE_STATUSES)[number];
+  /** As far as the code is concerned. */
+  readonly status: "unchecked" | "can_be_merged" | "cannot_be_merged";
   /** The check that fails first. `undefined` if none does, or if it is not known yet whether one of the code fails. */
   readonly failed: MergeCheck | undefined;
   /** The newest commits of the branches, if their code still has to be looked at: see `findMergeability`. */
@@ -72,8 +70,9 @@ export interface MergeState {
 export const detailedStatus = ({ failed, unknown }: MergeState): string =>
   failed?.status ?? (unknown ? "unchecked" : "mergeable");
 
-const FACTS = `select mr.id, mr.state, mr.sha, target.oid, case when ${HAS_CODE} then 1 else 0 end,
-    ${MERGE_CHECKS.map(({ when }) => `case when ${when} then 1 else 0 end`).join(", ")}
+const FACTS = `select mr.id as id, mr.state as state, mr.sha as sha, target.oid as target,
+    case when ${HAS_CODE} then 1 else 0 end as has_code,
+    ${MERGE_CHECKS.map(({ when }, at) => `case when ${when} then 1 else 0 end as applies_${at}`).join(", ")}
   from merge_requests mr join projects p on p.id = mr.project_id
   left join git_repositories gr on gr.project_id = mr.project_id and gr.kind = 'code'
   left join git_refs target
@@ -97,24 +96,34 @@ export async function mergeStatesOf(
   approving: Approving | undefined,
 ): Promise<Map<Value, MergeState>> {
   if (ids.length === 0) return new Map();
+  const [first] = ids;
+  if (ids.length === 1)
+    return new Map([[first as Value, await mergeStateOf(db, Number(first), approving)]]);
   const among = placeholders(ids);
   const rows = await db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
-  const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
-  const approvals = approving
-    ? await statesOf(
-        db,
-        ruled.map(([id]) => id as number),
-        approving.tier,
-        approving.viewer.today,
-      )
-    : new Map();
-  return new Map(
-    rows.map((row) => {
-      const id = row[0] as number;
-      return [id, stateOf(row, approvals.get(id)?.isApproved ?? true)];
-    }),
-  );
+  const isApproved = await approvedAmong(db, rows, approving);
+  return new Map(rows.map((row) => [row[0] as Value, stateOf(row, isApproved(row[0] as number))]));
 }
+
+/**
+ * Asks for the approvals of the merge requests that a rule is about.
+ *
+ * @param rows of {@link FACTS}
+ * @returns whether none is missing to a merge request
+ */
+async function approvedAmong(
+  db: Reader,
+  rows: readonly Value[][],
+  approving: Approving | undefined,
+): Promise<(id: number) => boolean> {
+  const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
+  if (!approving || ruled.length === 0) return () => true;
+  const ids = ruled.map(([id]) => id as number);
+  const states = await statesOf(db, ids, approving.tier, approving.viewer.today);
+  return (id) => states.get(id)?.isApproved ?? true;
+}
+
+const FACTS_OF_ONE = `${FACTS} where mr.id = ?`;
 
 /** Whether one merge request can be merged: see {@link mergeStatesOf}. */
 export async function mergeStateOf(
@@ -122,7 +131,10 @@ export async function mergeStateOf(
   id: number,
   approving: Approving | undefined,
 ): Promise<MergeState> {
-  return (await mergeStatesOf(db, [id], approving)).get(id) as MergeState;
+  // A single row may come from a cache, which answers the second time that a request asks.
+  const found = await db.one<Record<string, Value>>(FACTS_OF_ONE, [id]);
+  const row = Object.values(found as Record<string, Value>);
+  return stateOf(row, (await approvedAmong(db, [row], approving))(id));
 }
 
 /** Where the columns of the checks begin in a row of {@link FACTS}. */

@@ -30,7 +30,7 @@ export interface OpenRequest extends VersionOwner {
 }
 
 /** The commits that a push adds to a merge request. */
-export interface AddedCommits {
+interface AddedCommits {
   readonly count: number;
   /** The newest of them. */
   readonly listed: readonly { readonly id: string; readonly title: string }[];
@@ -43,7 +43,7 @@ export interface PlannedVersion {
 }
 
 /** A merge request that a push merges, since its target branch gets all of its commits. */
-export interface MergedByPush {
+interface MergedByPush {
   readonly id: number;
   /** The newest commit of its source branch. */
   readonly sha: string;

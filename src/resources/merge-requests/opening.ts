@@ -105,7 +105,7 @@ export async function planChange(
  *
  * @throws ApiError 422 if both ends are the same, 400 for a branch that does not exist
  */
-export async function planCode(
+async function planCode(
   { db, store, view }: Pick<PrepareContext, "db" | "store" | "view">,
   ends: Ends,
 ): Promise<Opening> {
