@@ -531,15 +531,25 @@ const FIXTURES: Record<string, Fixture> = {
     },
   },
   "Repository files": { params: { file_path: always("file-0000") } },
-  Branches: { params: { branch: always("feature") } },
+  Branches: {
+    // Each push gives the first merge request a version, a commit and a changed file.
+    create: async (app, count) => {
+      for (const index of numbered(count, (at) => at)) {
+        const actions = [{ action: "create", file_path: `added/${index}`, content: "A text\n" }];
+        const commit = { branch: "feature", commit_message: `Add ${index}`, actions };
+        await post(app, `${PROJECT}/repository/commits`, "owner", commit);
+      }
+    },
+    params: { branch: always("feature") },
+  },
   Tags: { params: { tag_name: always("t0") } },
   Commits: {
     create: async (app, count) => {
-      const path = `${PROJECT}/repository/commits/feature/comments`;
+      const path = `${PROJECT}/repository/commits/feature-1/comments`;
       for (const note of numbered(count, (index) => `Comment ${index}`)) {
         await post(app, path, "owner", { note });
       }
-      const discussions = `${PROJECT}/repository/commits/feature/discussions`;
+      const discussions = `${PROJECT}/repository/commits/feature-1/discussions`;
       const { json } = await app.call(`GET ${discussions}`, { as: "owner" });
       for (const body of numbered(count, (index) => `Reply ${index}`)) {
         await post(app, `${discussions}/${json[0].id}/notes`, "owner", { body });
@@ -547,7 +557,7 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: {
       sha: async (app, fill) => {
-        const path = fill("/projects/:project/repository/branches/feature");
+        const path = fill("/projects/:project/repository/branches/feature-1");
         const { json } = await app.call(`GET ${path}`, { as: "admin" });
         return json.commit?.id ?? "0".repeat(40);
       },

@@ -61,7 +61,10 @@ export interface Notification {
   body: string | null;
 }
 
-/** The events that users are notified of, each with the setting that chooses it at the level `custom`, if there is one. */
+/**
+ * By the action of an event and the type of its target: the setting that chooses it at the level `custom`, if there is
+ * one.
+ */
 const FLAG_OF: Readonly<Record<string, Flag | null>> = {
   "pushed null": "push_to_merge_request",
   "created Issue": "new_issue",
@@ -123,11 +126,8 @@ async function recipientsAbout(
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
     for (const { flags, ...person } of await settingsOf(db, subject.projectId, some)) {
-      const reason = reasonFor(
-        person.level,
-        flag !== null && flags[flag] === true,
-        ties.get(person.id) as Set<Tie>,
-      );
+      const asked = flag !== null && flags[flag] === true;
+      const reason = reasonFor(person.level, asked, ties.get(person.id) as Set<Tie>);
       if (reason) chosen.push({ ...person, reason, ...(request !== undefined && { request }) });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };

@@ -510,6 +510,20 @@ describe("with code", () => {
     expect(await approvers()).toBe(1);
   });
 
+  it("messages of merges name who approved and who was asked", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("work", { "b.txt": "b\n" }, { from: "main" });
+    const template = { merge_commit_template: "%{title}\n\n%{approved_by}\n%{reviewed_by}" };
+    await project.send("PUT", "", template, "owner");
+    const { iid } = await project.open("work", { reviewer_ids: [await idOf("reporter")] });
+    await project.send("POST", `/merge_requests/${iid}/approve`, {}, "owner");
+    const { json } = await project.send("PUT", `/merge_requests/${iid}/merge`, {}, "maintainer");
+    const commit = await project.get(`/repository/commits/${json.merge_commit_sha}`);
+    expect(commit.json.message).toMatch(
+      /^A change\n\nApproved-by: The owner <owner@.*>\nReviewed-by: The reporter <reporter@.*>$/,
+    );
+  });
+
   it("those who committed to it can't approve it, if the project says so", async () => {
     const project = await newCodeProject(app);
     await project.commit("work", { "b.txt": "b\n" }, { from: "main", as: "maintainer" });

@@ -259,7 +259,7 @@ describe("credentials", () => {
       expect(await outcomes(pushHeaders(job.token, "gitlab-ci-token"))).toEqual([403, 403]);
     }
     expect(await outcomes(pushHeaders("wrong", "maintainer"))).toEqual([401, 401]);
-    expect(await outcomes(pushHeaders(tokenOf("blocked")))).toEqual([403, 403]);
+    expect(await outcomes(pushHeaders(tokenOf("blocked")))).toEqual([401, 401]);
   });
 
   it.each(SCOPES)("a token with the scope %s fetches", async (scope) => {

@@ -267,7 +267,7 @@ describe("unresolved discussions", () => {
   });
 
   it("are recorded when all of them are resolved", async () => {
-    const { request, path } = await open(lines(20, { 5: "five" }));
+    const { request, path } = await open(lines(20, { 5: "fifth" }));
     const [first, second] = [
       await begin(path, at(request, { new_line: 5 })),
       await begin(path, at(request, { old_line: 5 })),

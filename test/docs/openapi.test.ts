@@ -103,7 +103,7 @@ beforeAll(async () => {
   expect((await post(`${project}/repository/commits`, commit)).status).toBe(201);
   const request = { title: "Text", source_branch: "text", target_branch: "main" };
   expect((await (await post(`${project}/merge_requests`, request)).json()).iid).toBe(2);
-  const rule = { name: "a", approvals_required: 1 };
+  const rule = { name: "a", approvals_required: 0 };
   expect((await post(`${project}/merge_requests/2/approval_rules`, rule)).status).toBe(201);
   const comments = `${project}/repository/commits/${COMMIT}/comments`;
   expect((await post(comments, { note: "Why?" })).status).toBe(201);

@@ -255,7 +255,7 @@ describe("a copy", () => {
     const failure = await copyDatabase({ from, to }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreError);
     expect((failure as Error).message).toBe(
-      "the database to copy to is not empty: there is something in audit_events",
+      "the database to copy to is not empty: there is something in users",
     );
     const store = await opened(to);
     expect(await store.rows("select username from users")).toEqual([["here"]]);

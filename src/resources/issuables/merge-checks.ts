@@ -104,21 +104,26 @@ export async function mergeStatesOf(
 ): Promise<Map<Value, MergeState>> {
   if (ids.length === 0) return new Map();
   const rows = await factsOf(db, ids);
+  const isApproved = await approvedAmong(db, rows, approving);
+  return new Map(rows.map((row) => [row[0] as Value, stateOf(row, isApproved(row[0] as number))]));
+}
+
+/**
+ * Asks for the approvals of the merge requests that a rule is about.
+ *
+ * @param rows of {@link FACTS}
+ * @returns whether none is missing to a merge request
+ */
+async function approvedAmong(
+  db: Reader,
+  rows: readonly Value[][],
+  approving: Approving | undefined,
+): Promise<(id: number) => boolean> {
   const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
-  const approvals = approving
-    ? await statesOf(
-        db,
-        ruled.map(([id]) => id as number),
-        approving.tier,
-        approving.viewer.today,
-      )
-    : new Map();
-  return new Map(
-    rows.map((row) => {
-      const id = row[0] as number;
-      return [id, stateOf(row, approvals.get(id)?.isApproved ?? true)];
-    }),
-  );
+  if (!approving || ruled.length === 0) return () => true;
+  const ids = ruled.map(([id]) => id as number);
+  const states = await statesOf(db, ids, approving.tier, approving.viewer.today);
+  return (id) => states.get(id)?.isApproved ?? true;
 }
 
 const FACTS_OF_ONE = `${FACTS} where mr.id = ?`;

@@ -11,7 +11,7 @@ import { logOf } from "../../git/log.ts";
 import { mergeAndNote } from "../../git/mergeability.ts";
 import { BRANCHES, type Ref } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Awaitable, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type Approving, type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
@@ -27,6 +27,7 @@ import {
   type MessageFacts,
   MOST_MENTIONED,
   messageOf,
+  type Named,
 } from "./messages.ts";
 import * as requests from "./queries.ts";
 
@@ -227,8 +228,8 @@ async function mergeInto(
     url: `${view.base}/${source.fullPath}/-/merge_requests/${request.iid}`,
     author,
     merger,
-    reviewers: [],
-    approvers: [],
+    reviewers: await namedIn(db, "merge_request_reviewers", request.id),
+    approvers: await namedIn(db, "approvals", request.id),
     issues: await issueNames(db, source, request.id, viewer),
   };
   let tip = head;
@@ -348,4 +349,17 @@ export async function applyMerge(
     squash_commit_sha: squashCommit,
     auto_merge: 0,
   });
+}
+
+/** The users of a merge request that a table has, as messages name them. */
+function namedIn(
+  db: Reader,
+  table: "approvals" | "merge_request_reviewers",
+  requestId: number,
+): Awaitable<Named[]> {
+  return db.all<Named>(
+    `select u.name, u.email from ${table} x join users u on u.id = x.user_id
+     where x.merge_request_id = ? order by x.created_at, x.user_id`,
+    [requestId],
+  );
 }

@@ -1,7 +1,7 @@
 import { titleOf } from "../../git/commits.ts";
 
 /** Somebody as messages name them. */
-interface Named {
+export interface Named {
   readonly name: string;
   readonly email: string;
 }
