@@ -302,6 +302,19 @@ const FIXTURES: Record<string, Fixture> = {
       version_id: listed("/projects/:project/merge_requests/:merge_request_iid/versions"),
     },
   },
+  Reviewers: {
+    create: async (app, count) => {
+      const usernames = ["owner", ...numbered(count, (index) => `member${index}`)];
+      const { json } = await app.call("GET /users?per_page=100&without_project_bots=true", {
+        as: "admin",
+      });
+      const among = json.filter(({ username }: { username: string }) =>
+        usernames.includes(username),
+      );
+      const reviewer_ids = among.map(({ id }: { id: number }) => id);
+      await app.call(`PUT ${PROJECT}/merge_requests/1`, { as: "owner", json: { reviewer_ids } });
+    },
+  },
   "Merge request approvals": {
     create: async (app, count) => {
       for (const path of [PROJECT, `${PROJECT}/merge_requests/1`]) {
@@ -534,11 +547,14 @@ const FIXTURES: Record<string, Fixture> = {
   Branches: {
     // Each push gives the first merge request a version, a commit and a changed file.
     create: async (app, count) => {
+      const request = `PUT ${PROJECT}/merge_requests/1`;
+      await app.call(request, { as: "owner", json: { state_event: "reopen" } });
       for (const index of numbered(count, (at) => at)) {
         const actions = [{ action: "create", file_path: `added/${index}`, content: "A text\n" }];
         const commit = { branch: "feature", commit_message: `Add ${index}`, actions };
         await post(app, `${PROJECT}/repository/commits`, "owner", commit);
       }
+      await app.call(request, { as: "owner", json: { state_event: "close" } });
     },
     params: { branch: always("feature") },
   },

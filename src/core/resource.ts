@@ -42,11 +42,15 @@ export class RawReply {
 
 /**
  * An answer that is read after the commit on PostgreSQL, so that other writers don't wait for the reading. By then others
- * may have changed the data.
+ * may have changed the data. On SQLite it is read before the commit, unless it needs a repository: objects of these are
+ * read by a connection of their own, which waits for the transaction if the database is in memory.
  */
 export class AfterCommit {
   /** @param read returns what the handler would have returned */
-  constructor(readonly read: (db: Reader) => Awaitable<Result>) {}
+  constructor(
+    readonly read: (db: Reader) => Awaitable<Result>,
+    readonly needs: "rows" | "repository" = "rows",
+  ) {}
 }
 
 /** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */

@@ -119,6 +119,9 @@ const full = (id: number) => ({
   request_access_enabled: false,
   only_allow_merge_if_pipeline_succeeds: false,
   only_allow_merge_if_all_discussions_are_resolved: false,
+  autoclose_referenced_issues: true,
+  merge_commit_template: null,
+  squash_commit_template: null,
 });
 
 describe("who may do what", () => {

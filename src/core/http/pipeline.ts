@@ -352,7 +352,8 @@ async function perform(
     async (db) => {
       const given = await run(db, page);
       // On SQLite others wait less if it is read by the connection that has written it: no other knows the new pages.
-      return given instanceof AfterCommit && db.dialect === "sqlite" ? given.read(db) : given;
+      const isReadAtOnce = given instanceof AfterCommit && given.needs === "rows";
+      return isReadAtOnce && db.dialect === "sqlite" ? given.read(db) : given;
     },
     { shared: beside !== "nobody" },
   );

@@ -73,6 +73,10 @@ async function rowsOf(
   return rows;
 }
 
+/** A branch as it is after a change. */
+const rowLater = (opened: OpenRepository, ref: Ref) =>
+  new AfterCommit(async (db) => (await rowsOf(db, opened, [ref]))[0], "repository");
+
 const one = { branch: param.anyText({ max: 1024 }) };
 
 /**
@@ -161,7 +165,7 @@ export const branchResource: Resource = {
         };
         await protectFor(db, source.id, input.branch, developers, now);
         await audit.log(context, "branch protected", targetOf(context));
-        return (await rowsOf(db, opened, [ref]))[0];
+        return rowLater(opened, ref);
       },
     }),
     put("/:branch/unprotect", {
@@ -177,7 +181,7 @@ export const branchResource: Resource = {
         if (await unprotect(db, source.id, input.branch)) {
           await audit.log(context, "branch unprotected", targetOf(context));
         }
-        return (await rowsOf(db, opened, [ref]))[0];
+        return rowLater(opened, ref);
       },
     }),
     post("", {
@@ -189,7 +193,7 @@ export const branchResource: Resource = {
         stageBranch(await openToChange(preparing, [BRANCHES + name], ["HEAD", ref]), name, ref),
       handle: async ({ db, prepared: { received, place, ref }, now }) => {
         await applyAll(db, received, now);
-        return new AfterCommit(async (read) => (await rowsOf(read, place, [ref]))[0]);
+        return rowLater(place, ref);
       },
     }),
     del("/:branch", {

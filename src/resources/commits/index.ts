@@ -180,7 +180,7 @@ async function applyPick(
     const { repository } = staged.received.push;
     const number = commitNumber(repository, staged.oid) as number;
     return commitRow(commitValues(place, await readCommit(repository, number)));
-  });
+  }, "repository");
 }
 
 /** Commits of projects' repositories. */

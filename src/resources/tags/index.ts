@@ -197,7 +197,7 @@ export const tagResource: Resource = {
         stageTag(await openToChange(preparing, [TAGS + name], [ref]), name, ref, message),
       handle: async ({ db, prepared: { received, place, ref }, now }) => {
         await applyAll(db, received, now);
-        return new AfterCommit(async (read) => (await rowsOf(read, place, [ref]))[0]);
+        return new AfterCommit(async (read) => (await rowsOf(read, place, [ref]))[0], "repository");
       },
     }),
     del("/:tag_name", {

@@ -28,6 +28,8 @@ const SNIPPETS: Part = ["snippets", "author_id", "id"];
 export const USER_PARTS: readonly Part[] = [
   ["issue_assignees", "user_id", "issue_id"],
   ["merge_request_assignees", "user_id", "merge_request_id"],
+  ["merge_request_reviewers", "user_id", "merge_request_id"],
+  ["merge_request_committers", "user_id", "merge_request_id"],
   ["approvals", "user_id", "merge_request_id"],
   ["approval_rule_users", "user_id", "rule_id"],
   ["draft_notes", "author_id", "id"],

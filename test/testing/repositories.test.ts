@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { startTestServer } from "../../src/testing.ts";
+
+const TOKEN = "root-token";
+const seed = {
+  users: [{ username: "root", admin: true, tokens: [{ token: TOKEN }] }, { username: "ada" }],
+  groups: [
+    {
+      path: "acme",
+      members: { root: "owner" as const, ada: "developer" as const },
+      projects: [
+        {
+          path: "site",
+          pushes: [
+            { author: "root", ref: "main", commits: [{ message: "A", files: { "a.md": "a\n" } }] },
+            {
+              author: "root",
+              ref: "next",
+              start_branch: "main",
+              commits: [{ message: "B", files: { "b.md": "b\n" } }],
+            },
+          ],
+          merge_requests: [{ title: "Next", author: "ada", source_branch: "next" }],
+        },
+      ],
+    },
+  ],
+};
+const commit = { branch: "next", commit_message: "C" };
+
+// A database in memory has one connection. Nothing of a repository has been read when a server starts.
+describe("a server in memory", () => {
+  it.each([
+    ["POST /repository/branches", { branch: "new", ref: "next" }],
+    ["PUT /repository/branches/main/protect", {}],
+    ["PUT /repository/branches/main/unprotect", {}],
+    ["DELETE /repository/branches/next", {}],
+    ["POST /repository/tags", { tag_name: "v1", ref: "next", message: "One" }],
+    ["POST /repository/files/c.md", { ...commit, content: "c\n" }],
+    ["PUT /repository/files/b.md", { ...commit, content: "c\n" }],
+    ["POST /repository/commits", { ...commit, actions: [{ action: "delete", file_path: "b.md" }] }],
+    ["POST /repository/commits/next/cherry_pick", { branch: "main" }],
+    ["POST /repository/commits/next/revert", { branch: "next" }],
+    ["POST /repository/commits/next/comments", { note: "?", path: "b.md", line: 1 }],
+    ["POST /wikis", { title: "Home", content: "Hello" }],
+    ["PUT /merge_requests/1", { target_branch: "main" }],
+    ["PUT /merge_requests/1/merge", {}],
+    ["PUT /merge_requests/1/rebase", {}],
+    ["GET /merge_requests/1/merge_ref", undefined],
+    ["POST /merge_requests/1/approve", {}],
+    ["POST /merge_requests/1/discussions", { body: "Why?" }],
+    ["POST /fork", { name: "fork", path: "fork" }],
+  ])("answers %s first", async (request, json) => {
+    const server = await startTestServer({ seed });
+    const [method, path] = request.split(" ") as [string, string];
+    const answer = await fetch(`${server.url}/api/v4/projects/acme%2Fsite${path}`, {
+      method,
+      headers: { "private-token": TOKEN, "content-type": "application/json" },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      expect.toSatisfy((status: number) => status < 300),
+      expect.anything(),
+    ]);
+    await server.close();
+  });
+});
