@@ -85,6 +85,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   author: ["owner"],
   author_id: ["DEVELOPER", "OWNER"],
   author_username: ["developer", "owner"],
+  reviewer_id: ["DEVELOPER", "OWNER"],
+  reviewer_username: ["developer", "owner"],
   before: ["2015-01-01", "2030-01-01"],
   branch: ["master"],
   created_after: ["2020-01-01", "2030-01-01"],

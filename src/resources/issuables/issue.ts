@@ -9,6 +9,7 @@ import { presenter } from "../../core/presenter.ts";
 import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
@@ -99,7 +100,10 @@ export const ISSUE: IssuableType = {
   },
 };
 
-/** How many merge requests close each of some issues, of those that the caller may read. */
+/** Merge requests that are looked at for each issue: no read takes longer the more there are. */
+const MOST_CLOSING = 100;
+
+/** How many merge requests close each of some issues, of those that the caller may read; {@link MOST_CLOSING} at most. */
 async function closingCounts(
   db: Reader,
   ids: readonly Value[],
@@ -109,10 +113,13 @@ async function closingCounts(
   const among = placeholders(ids);
   const readable = all([visibleProjects(viewer), visibleMergeRequests(viewer)]);
   const found = await db.rows(
-    `select x.issue_id, count(*) from merge_request_issues x
-     join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
-     where x.issue_id in (${among.sql}) and x.closes = 1 and ${readable.sql} group by x.issue_id`,
-    [...among.values, ...readable.values],
+    statement`select i.id, (select count(*) from
+        (select merge_request_id from merge_request_issues
+         where issue_id = i.id and closes = 1 limit ${String(MOST_CLOSING)}) x
+        join merge_requests mr on mr.id = x.merge_request_id join projects p on p.id = mr.project_id
+        where ${readable.sql})
+     from issues i where i.id in (${among.sql})`,
+    [...readable.values, ...among.values],
   );
   return new Map(found.map(([id, count]) => [id as Value, Number(count)]));
 }
