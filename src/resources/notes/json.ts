@@ -21,7 +21,7 @@ const lineEnd = field.nested({
 });
 
 /** The place of a note on a changed file, for the reference: it is stored as JSON. */
-export const positionFields = {
+export const positionFields: field.Fields = {
   base_sha: field.text("base_sha"),
   start_sha: field.text("start_sha"),
   head_sha: field.text("head_sha"),
