@@ -12,7 +12,19 @@ export interface Lookup {
   readonly head: string;
   /** The references there are among {@link refNamesOf} the texts, by their full names. */
   readonly refs: ReadonlyMap<string, Ref>;
+  /**
+   * All references, if there may be commits that none of them reaches, such as those of deleted branches, and of other
+   * branches of forks with merge requests. Beginnings of names do not find these: somebody could try them all.
+   */
+  readonly all: readonly Ref[] | undefined;
 }
+
+/** Whether a text may be the beginning of a commit's name. */
+export const isBeginning = (text: string): boolean =>
+  text.length >= SHORTEST && /^[0-9a-f]{1,39}$/i.test(text);
+
+/** Commits with the same beginning that are looked at. */
+const MOST_ALIKE = 100;
 
 /**
  * The full names of references that a text may mean, in Git's order (gitrevisions(7)): `HEAD`; a reference in full, or
@@ -31,12 +43,12 @@ const isOid = (text: string) => /^[0-9a-f]{40}$/i.test(text);
 
 /**
  * Finds the commit that a text names: by the name of a commit or annotated tag in hex, by a reference, or by the beginning
- * of a commit's name, if no other commit's has the same.
+ * of a commit's name, if no other commit's has the same, of those that references reach.
  *
  * @returns the commit's number; `undefined` if there is none
  */
 export async function findCommit(
-  { repository, head, refs }: Lookup,
+  { repository, head, refs, all }: Lookup,
   text: string,
 ): Promise<number | undefined> {
   if (isOid(text)) {
@@ -48,7 +60,19 @@ export async function findCommit(
     const ref = refs.get(name);
     if (ref) return commitNumber(repository, ref.peeled ?? ref.oid);
   }
-  if (text.length < SHORTEST || !/^[0-9a-f]{1,39}$/i.test(text)) return undefined;
-  const found = repository.graph.withPrefix(text.toLowerCase(), 2);
+  if (!isBeginning(text)) return undefined;
+  const { graph } = repository;
+  const alike = graph.withPrefix(text.toLowerCase(), MOST_ALIKE);
+  const found = alike.length > 0 && all ? onlyReached(repository, alike, all) : alike;
   return found.length === 1 ? found[0] : undefined;
+}
+
+function onlyReached(
+  repository: Repository,
+  commits: readonly number[],
+  refs: readonly Ref[],
+): number[] {
+  const tips = refs.map(({ oid, peeled }) => commitNumber(repository, peeled ?? oid));
+  const reached = repository.graph.reach(tips.filter((tip) => tip !== undefined));
+  return commits.filter((commit) => reached[commit] === 1);
 }

@@ -287,6 +287,30 @@ describe("the author", () => {
   });
 });
 
+describe("the other branches of a private fork", () => {
+  it("are not found by guessing the beginnings of their commits' names", async () => {
+    const { json: open } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "target", visibility: "public" },
+    });
+    const target = codeProject(app, open.id, open.path_with_namespace);
+    await target.commit("main", { "a.txt": "a\n" }, { as: "owner" });
+    const { json: forked } = await app.call(`POST ${target.path}/fork`, {
+      as: "stranger",
+      json: { visibility: "private" },
+    });
+    const fork = codeProject(app, forked.id, forked.path_with_namespace);
+    const hidden = await fork.commit("own", { "c.txt": "c\n" }, { from: "main", as: "stranger" });
+    const shown = await fork.commit("b", { "b.txt": "b\n" }, { from: "main", as: "stranger" });
+    await fork.open("b", { target_project_id: target.id }, "stranger");
+    const statusOf = async (project: typeof target, sha: string, as?: "stranger") =>
+      (await project.get(`/repository/commits/${sha.slice(0, 12)}`, as)).status;
+    expect(await statusOf(target, shown)).toBe(200);
+    expect(await statusOf(fork, hidden, "stranger")).toBe(200);
+    expect(await statusOf(target, hidden)).toBe(404);
+  });
+});
+
 describe("merge requests of a seed", () => {
   it("have the code of their branches, and the commit that merged them", async () => {
     const commits = (file: string) => [{ message: file, files: { [file]: "1\n" } }];

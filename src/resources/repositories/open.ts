@@ -2,9 +2,9 @@ import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { Packs } from "../../git/packs.ts";
-import { BRANCHES, findRefs, type Ref } from "../../git/refs.ts";
+import { BRANCHES, findRefs, listRefs, type Ref } from "../../git/refs.ts";
 import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
-import { findCommit, type Lookup, refNamesOf } from "../../git/revisions.ts";
+import { findCommit, isBeginning, type Lookup, refNamesOf } from "../../git/revisions.ts";
 import type { Reader, Store } from "../../store/port.ts";
 
 /** The default branch of projects that have none yet. */
@@ -63,11 +63,16 @@ export async function openRepository(
   const fullNames = [...new Set(names.flatMap((name) => refNamesOf(name, head)))];
   const refs =
     record.row && fullNames.length > 0 ? await findRefs(db, record.row.id, fullNames) : [];
+  const all =
+    record.row?.has_garbage && names.some(isBeginning)
+      ? await listRefs(db, record.row.id)
+      : undefined;
   const opened = {
     ...record,
     head,
     repository: await openRecord(store, record.row),
     refs: new Map(refs.map((ref) => [ref.name, ref])),
+    all,
     project: source,
     store,
   };
