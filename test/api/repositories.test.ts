@@ -277,6 +277,14 @@ describe("an archive", () => {
     expect((await get("/archive.rar")).status).toBe(406);
     expect((await get("/archive.constructor")).status).toBe(406);
   });
+
+  it("in bzip2 is 400, which says what there is", async () => {
+    for (const ending of ["tar.bz2", "tbz", "tbz2", "tb2", "bz2"]) {
+      const { status, json } = await get(`/archive.${ending}`);
+      const message = "400 Bad request - There are no bzip2 archives: use tar.gz or zip";
+      expect([ending, status, json]).toEqual([ending, 400, { message }]);
+    }
+  });
 });
 
 /** The files of a ZIP archive by their paths, as Latin-1 without whitespace at the ends. */

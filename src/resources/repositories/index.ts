@@ -75,9 +75,12 @@ const FORMATS: Readonly<Record<string, ArchiveFormat>> = {
   zip: "zip",
 };
 
+/** The endings of bzip2, which GitLab has. */
+const BZIP2 = ["tar.bz2", "tbz", "tbz2", "tb2", "bz2"];
+
 const archiveInput = { sha: param.optional(text), path: param.optional(text) };
 
-/** Answers an archive of a commit. @throws ApiError 404 */
+/** Answers an archive of a commit. @throws ApiError 400, 404, 406 */
 async function archiveOf(
   opened: OpenRepository,
   ending: string,
@@ -85,6 +88,7 @@ async function archiveOf(
 ): Promise<RawReply> {
   const { repository, project, defaultBranch } = opened;
   const format = Object.hasOwn(FORMATS, ending) ? FORMATS[ending] : undefined;
+  if (BZIP2.includes(ending)) throw badRequest("There are no bzip2 archives: use tar.gz or zip");
   if (!format) throw notAcceptable(ending);
   const number = await findCommit(opened, sha || "HEAD");
   if (number === undefined) throw notFound("File");
