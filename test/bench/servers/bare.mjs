@@ -23,7 +23,8 @@ const oneList = db.prepare(`${LIST} where bl.id = ?`);
 const lists = db.prepare(`${LIST} where bl.board_id = ? order by bl.position limit 20`);
 
 const PROJECT = `select p.*, n.name as group_name, n.path as group_path, n.full_path as group_full_path, n.kind,
-    n.parent_id, n.avatar_url as group_avatar_url, pm.access_level as project_level, gm.access_level as group_level
+    n.parent_id, n.avatar_url as group_avatar_url, not exists (select 1 from git_refs r
+      join git_repositories g on g.id = r.repository_id where g.project_id = p.id and g.kind = 'code') as is_empty, pm.access_level as project_level, gm.access_level as group_level
   from projects p join namespaces n on n.id = p.namespace_id
   left join members pm on pm.project_id = p.id and pm.user_id = ${Number(callerId)}
   left join members gm on gm.namespace_id = n.id and gm.user_id = ${Number(callerId)}`;
@@ -91,6 +92,7 @@ const projectJson = (row) => {
       events: `${self}/events`,
       members: `${self}/members`,
     },
+    empty_repo: row.is_empty === 1,
     archived: row.archived === 1,
     visibility: VISIBILITIES[row.visibility],
     issues_enabled: row.issues_enabled === 1,
@@ -110,6 +112,9 @@ const projectJson = (row) => {
     only_allow_merge_if_pipeline_succeeds: row.only_allow_merge_if_pipeline_succeeds === 1,
     only_allow_merge_if_all_discussions_are_resolved:
       row.only_allow_merge_if_all_discussions_are_resolved === 1,
+    autoclose_referenced_issues: row.autoclose_referenced_issues === 1,
+    merge_commit_template: row.merge_commit_template,
+    squash_commit_template: row.squash_commit_template,
     permissions: {
       project_access: levelJson(row.project_level),
       group_access: levelJson(row.group_level),
