@@ -158,6 +158,7 @@ const mergeRequestJson = (row) => {
     assignee: assignees[0] ?? null,
     author: authorJson(row),
     assignees,
+    reviewers: JSON.parse(row.reviewers).map((values) => userJson(...values)),
     source_project_id: row.source_project_id,
     target_project_id: row.project_id,
     labels: JSON.parse(row.labels),
@@ -168,8 +169,10 @@ const mergeRequestJson = (row) => {
     merge_status: "can_be_merged",
     detailed_merge_status: "mergeable",
     has_conflicts: false,
+    blocking_discussions_resolved: true,
     sha: row.sha,
     merge_commit_sha: row.merge_commit_sha,
+    squash_commit_sha: row.squash_commit_sha,
     discussion_locked: row.discussion_locked === 1,
     should_remove_source_branch: null,
     force_remove_source_branch: row.remove_source_branch === 1,
@@ -301,8 +304,9 @@ export function planning(db) {
   const newest = db.prepare(`${ISSUE} ${LAST}`);
   const label = db.prepare(counted(`${LABELS} and l.name = ?`));
   const labels = db.prepare(counted(`${LABELS} order by l.name, l.id limit 20`));
-  const mergeRequests =
-    db.prepare(`select mr.*, ${plannedColumns("mr", "merge_request")} from merge_requests mr ${plannedJoins("mr")}
+  const mergeRequests = db.prepare(`select mr.*, ${plannedColumns("mr", "merge_request")},
+      (select json_group_array(json_array(a.id, a.name, a.username, a.state, a.avatar_url)) from merge_request_reviewers x
+        join users a on a.id = x.user_id where x.merge_request_id = mr.id) as reviewers from merge_requests mr ${plannedJoins("mr")}
       where mr.${OF_PROJECT} order by mr.created_at desc, mr.id desc limit 20`);
   const notes =
     db.prepare(`${NOTE} where nt.issue_id = (select id from issues where ${OF_PROJECT} and iid = ?)

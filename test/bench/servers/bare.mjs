@@ -304,7 +304,15 @@ const CHANGE_FLAGS = [
   "too_large",
 ];
 /** Objects and lists of merge requests. */
-const REQUEST_PARTS = ["assignees", "author", "labels", "time_stats", "diff_refs", "user"];
+const REQUEST_PARTS = [
+  "assignees",
+  "reviewers",
+  "author",
+  "labels",
+  "time_stats",
+  "diff_refs",
+  "user",
+];
 
 function withFlags(row, flags) {
   for (const name of flags) row[name] = row[name] === 1;
