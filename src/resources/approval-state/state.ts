@@ -44,7 +44,7 @@ export function hasRules(tier: Tier): boolean {
   return TIERS.indexOf(tier) >= TIERS.indexOf("premium");
 }
 
-/** SQL that says whether anybody must approve a merge request `mr`, as far as any rule of its project or of its own says. */
+/** SQL that says whether a rule of its project, or its own, is about approvals of a merge request `mr`. */
 export const HAS_RULES = `exists (select 1 from approval_rules ar where (ar.approvals_required > 0 or ar.rule_type = 'code_owner')
   and (ar.merge_request_id = mr.id or (ar.project_id = mr.project_id and ar.merge_request_id is null)))`;
 
